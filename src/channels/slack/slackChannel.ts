@@ -97,7 +97,7 @@ function unreached(
   { again, why, code }: Extract<SlackAnswer, { ok: false }>,
   what = nobodyAsked,
 ): Extract<Answer, { reached: false }> {
-  const remedy = code === undefined ? undefined : remedies[code];
+  const remedy = code !== undefined && Object.hasOwn(remedies, code) ? remedies[code] : undefined;
   return { reached: false, again, error: `${what}: ${why}${remedy ? ` (${remedy})` : ""}` };
 }
 

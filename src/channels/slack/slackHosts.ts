@@ -26,3 +26,7 @@ export function apiOf(webhookUrl: URL): URL {
   const host = webhookUrl.host.replace(/^hooks\./, "");
   return new URL(`${webhookUrl.protocol}//${host}/api/`);
 }
+
+/** The workspace of Slack's that a webhook posts to, by its address; null for an address of another form. */
+export const teamOf = (webhookUrl: string): string | null =>
+  /^https?:\/\/[^/]+\/services\/(T[A-Z0-9]+)\//.exec(webhookUrl)?.[1] ?? null;

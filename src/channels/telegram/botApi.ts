@@ -42,6 +42,9 @@ const maxToastLength = 200;
 /** The updates that bots are sent, and no others. */
 export const wantedUpdates = ["callback_query", "message"] as const;
 
+/** A longer pause than that is asked about again. */
+const longestPauseSeconds = 3_600;
+
 /** How many calls of Telegram one bot's webhook gets at once. */
 const webhookConnections = 10;
 
@@ -149,7 +152,7 @@ const known: [RegExp, "chat_not_found" | "blocked" | "removed" | "not_modified" 
 function answered({ errorCode, description, retryAfter, migrateToChatId }: TelegramApiError): TelegramFailure {
   const status = Number.isInteger(errorCode) ? errorCode : 0;
   if (status === 429) {
-    const seconds = Number.isFinite(retryAfter) ? Math.max(1, Number(retryAfter)) : 1;
+    const seconds = Number.isFinite(retryAfter) ? Math.min(Math.max(1, Number(retryAfter)), longestPauseSeconds) : 1;
     return new TelegramFailure("again", { code: "too_many", status, retryAfterSeconds: seconds });
   }
   if (Number.isSafeInteger(migrateToChatId))

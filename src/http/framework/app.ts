@@ -140,7 +140,8 @@ const isRead = ({ method }: Request): boolean => method === "GET" || method === 
 /** Answers uncaught errors. Never shows a stack trace. */
 function lastResort(upgradeUrl: string | undefined): ErrorRequestHandler {
   return errorHandler(async ({ error, request, response }) => {
-    request.log.error({ err: error }, "request handler failed");
+    // A refusal is the caller's fault, and strangers' calls are no reason to wake anybody.
+    if (!(error instanceof Rejected)) request.log.error({ err: error }, "request handler failed");
     if (response.headersSent) return void response.destroy();
     await send(response, errorReply(error, { requestId: String(request.id), upgradeUrl }));
   });

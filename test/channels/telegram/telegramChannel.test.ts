@@ -77,6 +77,10 @@ describe("a Telegram channel", () => {
   it("that Telegram asks to pause is asked again after that time, and a short pause is waited for", async () => {
     const long = await asking(refused(429, "Too Many Requests", { retry_after: 40 }));
     expect(long.answer).to.include({ reached: false, again: true, inMs: 40_000 });
+    for (const retry_after of [1e7, 1e300]) {
+      const endless = await asking(refused(429, "Too Many Requests", { retry_after }));
+      expect(endless.answer).to.include({ again: true, inMs: 3_600_000 });
+    }
     const short = await asking(refused(429, "Too Many Requests", { retry_after: 1 }), sent(7));
     expect(short.answer).to.include({ reached: true });
   });

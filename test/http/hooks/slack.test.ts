@@ -203,6 +203,23 @@ describe("an approver in Slack", function () {
     await until(async () => (await draftOf(draftId)).status === "sent");
   });
 
+  /** A card that nothing below may decide. */
+  const waiting = async () => (waits ??= await asked(byWebhook()));
+  let waits: Awaited<ReturnType<typeof asked>> | undefined;
+
+  it("decides nothing from another workspace of Slack's, where the same app's holder put the button", async () => {
+    const { draftId, message } = await waiting();
+    const elsewhere = { team: { id: "T0ELSEWHERE" }, user: { ...user, id: "U0EVE", team_id: "T0ELSEWHERE" } };
+    for (const type of ["approve", "reject"]) {
+      const [button] = press(message, type === "approve" ? "approve" : "reject_page").actions;
+      const actions = [{ ...button, action_id: type }];
+      expect((await sendSigned(press(message, "approve", { ...elsewhere, actions }))).status).to.equal(200);
+    }
+    await until(async () => responses().length === 2);
+    for (const { body } of responses()) expect(body.text).to.match(/^This button belongs to another message/);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+  });
+
   it("is believed by the secret of the pressed card's identity alone", async () => {
     const own = await asked({ type: "slack", config: { ...byWebhook().config, signing_secret: ownSecret } });
     const others = await asked(byWebhook());
@@ -221,10 +238,6 @@ describe("an approver in Slack", function () {
     await until(async () => (await draftOf(own.draftId)).status === "sent");
     expect((await draftOf(others.draftId)).status).to.equal("pending");
   });
-
-  /** A card that nothing below may decide. */
-  const waiting = async () => (waits ??= await asked(byWebhook()));
-  let waits: Awaited<ReturnType<typeof asked>> | undefined;
 
   it("cannot be forged, replayed late, or cut off", async () => {
     const { draftId, message } = await waiting();
@@ -267,6 +280,14 @@ describe("an approver in Slack", function () {
         { ...press(message, "approve"), actions: [{ ...press(message, "approve").actions[0], action_id: "reject" }] },
         200,
       ],
+      // Words that every object of JavaScript knows.
+      ...["constructor", "__proto__", "toString"].map((action_id): [object, number] => [
+        {
+          ...press(message, "approve"),
+          actions: [{ ...press(message, "reject_page").actions[0], action_id }],
+        },
+        200,
+      ]),
       [submissionOf({ callback_id: "reject", private_metadata: '{"token":"nobody"}' }, "x"), 200],
       [submissionOf({ callback_id: "reject", private_metadata: "{" }, "x"), 200],
       ["no JSON", 200],

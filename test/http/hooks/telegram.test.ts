@@ -375,6 +375,28 @@ describe("approvers in Telegram", function () {
       expect([told("setWebhook").length, told("deleteWebhook").length]).to.deep.equal([1, 1]);
     });
 
+    it("work where others name tokens that begin with the same id, which is no secret", async () => {
+      const real = botToken(100_020);
+      const false_ = (n: number) => `100020:${String(n).repeat(35)}`;
+      const stop = telegram.answers(({ token: by }) =>
+        by.startsWith("100020:") && by !== real ? refused(401, "Unauthorized") : undefined,
+      );
+      const other = await service.workspace();
+      for (const n of [1, 2, 3]) {
+        const approvalChannel = channelOf({ bot_token: false_(n), chat_id: "-1" });
+        await service.identity(other.id, { approvalChannel });
+      }
+      const draft = await asked({ bot_token: real });
+      await until(async () => telegram.webhooks[real] !== undefined);
+      await press(draft, /^Reject$/, { userId: 42 });
+      await until(async () => telegram.shown(real, draft.chat).some(({ asksReply }) => asksReply));
+      const to = telegram.shown(real, draft.chat).findLast(({ asksReply }) => asksReply)!.id;
+      await telegram.reply(real, { chat: draft.chat, to, text: "No.", by: { userId: 42 } });
+      await until(async () => (await draftOf(draft.draftId)).status === "rejected");
+      expect(telegram.shown(real, draft.chat).at(-1)!.text).to.match(/^Rejected/);
+      stop();
+    });
+
     it("that are blocked, or whose token is revoked, show on the draft at once; what may pass is tried again", async () => {
       const pending = async (chat: string) => {
         const identity = await service.identity(workspace.id, {
@@ -464,6 +486,7 @@ describe("approvers in Telegram", function () {
         "\n",
       );
       expect(everything.length).to.be.above(100_000);
+      expect(everything, "forged calls are no fault of ours").not.to.contain("request handler failed");
       expect(secrets.filter((secret) => secret && everything.includes(secret))).to.deep.equal([]);
       const tokens = telegram.calls.flatMap(({ params }) => [...JSON.stringify(params).matchAll(/[ar]:([\w-]{43})/g)]);
       expect(tokens.length).to.be.above(10);

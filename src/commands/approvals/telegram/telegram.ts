@@ -18,7 +18,16 @@ export function botOf(
   { botId }: Pick<KnownBot, "botId">,
   uses: readonly BotUse[],
 ): Bot | undefined {
-  const tokens = new Set(uses.map((use) => tokenOf({ keyRing }, use)).filter((each) => botIdOf(each) === botId));
+  const namedBy = new Map<string, string[]>();
+  for (const use of uses) {
+    const token = tokenOf({ keyRing }, use);
+    const named = namedBy.get(use.workspaceId) ?? [];
+    if (botIdOf(token) === botId && !named.includes(token)) namedBy.set(use.workspaceId, [...named, token]);
+  }
+  // In turn, so that however many one workspace names, the first of another's is not behind them.
+  const inTurn = [...namedBy.values()].flatMap((named) => named.map((token, turn) => ({ token, turn })));
+  inTurn.sort((one, other) => one.turn - other.turn);
+  const tokens = new Set(inTurn.map(({ token }) => token));
   return tokens.size === 0 ? undefined : byAnyOf([...tokens].map(bots));
 }
 

@@ -2,6 +2,7 @@ import express, { type NextFunction, type Request, type Response, type Router } 
 import type { ApprovalDecisions, LinkedApproval } from "#src/channels/approvalView.ts";
 import { reasonNames } from "#src/channels/slack/reasonForm.ts";
 import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
+import { teamOf } from "#src/channels/slack/slackHosts.ts";
 import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import type { Clock } from "#src/clock.ts";
 import type { ChatQuestion } from "#src/commands/approvals/chatQuestions.ts";
@@ -128,9 +129,16 @@ async function act(options: SlackHookOptions, asked: Asked): Promise<Acted> {
   }
 }
 
-/** The press came from the very message that asked, as far as Slack has said where that is. */
-function isThere({ chat, messageId }: { chat: string | null; messageId: string | null }, { message }: ChatQuestion) {
-  return message === null || (chat === message.chat && messageId !== null && message.ids.includes(messageId));
+type Where = Pick<Extract<Interaction, { messageId: unknown }>, "team" | "chat" | "messageId">;
+
+/**
+ * The press came from the very message that asked, as far as Slack has said where that is. Of a webhook's message only the workspace is known: one
+ * app may be installed in several, and in theirs its holders put any button under a message of the app's.
+ */
+function isThere({ team, chat, messageId }: Where, { message, channel }: ChatQuestion): boolean {
+  if (message !== null) return chat === message.chat && messageId !== null && message.ids.includes(messageId);
+  const asked = teamOf(channel?.config.webhook_url ?? "");
+  return asked === null || team === null || team === asked;
 }
 
 async function decide(

@@ -7,7 +7,14 @@ export type Presser = { id: string; name: string; team: string | null };
 
 /** What people do in Slack, as Slack tells it. `token`: what the button or form carries; nothing else says which draft it is about. */
 export type Interaction = { token: string | null; by: Presser; responseUrl: string | null } & (
-  | { kind: "approve" | "ask_reason"; triggerId: string; chat: string | null; messageId: string | null }
+  | {
+      kind: "approve" | "ask_reason";
+      triggerId: string;
+      /** Of the message that the button is under: its workspace, channel and id. */
+      team: string | null;
+      chat: string | null;
+      messageId: string | null;
+    }
   | { kind: "reject"; reason: string }
   /** A link was opened, or it is nothing of ours. */
   | { kind: "none" }
@@ -43,21 +50,22 @@ function pressOf(payload: Json, by: Presser): Interaction {
   const action = Array.isArray(pressed) && pressed.length === 1 ? objectOf(pressed[0]) : {};
   const token = textOf(action.value);
   const responseUrl = textOf(payload.response_url);
-  const kind = kinds[textOf(action.action_id) ?? ""] ?? "none";
+  const kind = kinds.get(action.action_id) ?? "none";
   if (kind === "none") return { kind, token, by, responseUrl };
   const container = objectOf(payload.container);
   return {
     ...{ kind, token, by, responseUrl },
     triggerId: textOf(payload.trigger_id) ?? "",
+    team: textOf(objectOf(payload.team).id),
     chat: textOf(objectOf(payload.channel).id) ?? textOf(container.channel_id),
     messageId: textOf(objectOf(payload.message).ts) ?? textOf(container.message_ts),
   };
 }
 
-const kinds: Partial<Record<string, "approve" | "ask_reason">> = {
-  [actions.approve]: "approve",
-  [actions.reject]: "ask_reason",
-};
+const kinds: ReadonlyMap<unknown, "approve" | "ask_reason"> = new Map([
+  [actions.approve, "approve"],
+  [actions.reject, "ask_reason"],
+]);
 
 function submissionOf(payload: Json, by: Presser): Interaction {
   const view = objectOf(payload.view);
