@@ -11,7 +11,7 @@ import { send } from "../../framework/send.ts";
 import { rawBody } from "../rawBody.ts";
 import { providerEventOf } from "./eventWords.ts";
 import { seldom } from "./inbound.ts";
-import { type Doubt, signatureJudge } from "./inboundSignature.ts";
+import { type Doubt, signatureJudge } from "./signature.ts";
 
 export type SendGridEventsOptions = {
   /** Resolves once the events are durable. `requestId`: of the call that brought them. */
@@ -27,6 +27,9 @@ export type SendGridEventsOptions = {
 /** A batch has some 768 kB; more is nobody's. */
 const maxBytes = 4 * 1024 * 1024;
 
+/** As long as SendGrid posts a batch again. */
+const oldestHours = 24;
+
 /**
  * Where SendGrid's Event Webhook posts what became of mail. Only what its key has signed counts; it is judged before it is read. 200 is said once
  * everything is durable, and whatever else is answered, SendGrid posts the batch again for 24 hours: repeated events change nothing.
@@ -34,7 +37,7 @@ const maxBytes = 4 * 1024 * 1024;
 export function sendGridEvents(options: SendGridEventsOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   if (options.publicKey === undefined) return router;
-  const doubtOf = signatureJudge(options.publicKey);
+  const doubtOf = signatureJudge(options.publicKey, { oldestHours });
   const warn = seldom((details: object, sentence: string) => options.logger.warn(details, sentence));
   const path = "/hooks/sendgrid/events";
 

@@ -6,7 +6,7 @@ import type { Post, Taken } from "#src/commands/inbound/postedMail.ts";
 import { createRoom } from "#src/commands/room.ts";
 import { createMessageReader, type MessageBody } from "#src/mail/in/messageBody.ts";
 import { readPost } from "./inboundPost.ts";
-import { type Doubt, signatureJudge } from "./inboundSignature.ts";
+import { type Doubt, signatureJudge } from "./signature.ts";
 
 export type SendGridInboundOptions = {
   take(post: Post): Promise<Taken>;
@@ -38,6 +38,9 @@ const usualLimits = {
 };
 const retryAfterSeconds = 60;
 
+/** SendGrid posts a mail again for 72 hours, and what is refused until then is lost. A day more does no harm. */
+const oldestHours = 96;
+
 /**
  * Where SendGrid's Inbound Parse posts mail (raw mode), at a path that ends with a secret. SendGrid throws a mail away at any answer 3xx or 4xx, and posts it
  * again for 72 hours at 5xx. So who knows the secret is answered 200 once the mail is durable, and otherwise 503. Without
@@ -47,7 +50,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
   const { take, publicKey, logger, patienceMs = 50_000, limits = usualLimits } = options;
   const { maxBytes, maxHeldBytes, maxAtWorkBytes } = limits;
   const knows = knowsAnyOf(options.secrets);
-  const doubtOf = publicKey === undefined ? () => undefined : signatureJudge(publicKey);
+  const doubtOf = publicKey === undefined ? () => undefined : signatureJudge(publicKey, { oldestHours });
   const reader = createMessageReader({ maxBytes, maxBufferedBytes: maxHeldBytes, maxBytesOfHolder: maxHeldBytes });
   const room = createRoom(maxAtWorkBytes);
   const tell = seldom((details: object, says: string) => logger.error(details, says));

@@ -6,17 +6,18 @@ export type Doubt = "unsigned" | "forged" | "late";
 const signatureHeader = "x-twilio-email-event-webhook-signature";
 const timestampHeader = "x-twilio-email-event-webhook-timestamp";
 
-/** A late repetition is genuine: SendGrid posts a mail again for 72 hours, and what is refused until then is lost. A day more does no harm. */
-const oldestMs = 96 * 3_600_000;
 const earliestMs = 5 * 60_000;
 
 type Signed = { headers: Readonly<Record<string, string | string[] | undefined>>; body: Buffer; now: Date };
 
 /**
- * Judges posts by the public key of a security policy (base64 of the DER of SPKI): ECDSA over the timestamp and the exact bytes of the body. Returns
- * undefined for a genuine one.
+ * Judges posts by a public key of SendGrid's (base64 of the DER of SPKI): ECDSA over the timestamp and the exact bytes of the body. Returns undefined for
+ * a genuine one. `oldestHours`: how long ago it may have been signed, since a late repetition is genuine.
  */
-export function signatureJudge(publicKey: string): (post: Signed) => Doubt | undefined {
+export function signatureJudge(
+  publicKey: string,
+  { oldestHours }: { oldestHours: number },
+): (post: Signed) => Doubt | undefined {
   const key: KeyObject = createPublicKey({ key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" });
   return ({ headers, body, now }) => {
     const [signature, timestamp] = [headers[signatureHeader], headers[timestampHeader]];
@@ -24,6 +25,6 @@ export function signatureJudge(publicKey: string): (post: Signed) => Doubt | und
     const signed = Buffer.concat([Buffer.from(timestamp), body]);
     if (!verify("sha256", signed, key, Buffer.from(signature, "base64"))) return "forged";
     const agoMs = now.getTime() - Number(timestamp) * 1_000;
-    return agoMs <= oldestMs && agoMs >= -earliestMs ? undefined : "late";
+    return agoMs <= oldestHours * 3_600_000 && agoMs >= -earliestMs ? undefined : "late";
   };
 }
