@@ -81,13 +81,16 @@ export const postHead = (path: string, length: number, key = validKey): string =
  * told of the end: so it learns when the service has closed the connection and not merely its half.
  */
 export function stubborn(port: number, bytes: string, trickle = "x") {
-  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => socket.write(bytes));
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => {
+    socket.write(bytes);
+    // Not before: what is written to a socket that is not open yet would come ahead of the request.
+    if (trickle !== "") keepSending(trickle);
+  });
   let received = "";
   socket.on("error", () => {});
   const tricklers: NodeJS.Timeout[] = [];
   const keepSending = (sent: string) => tricklers.push(setInterval(() => socket.write(sent), 20));
-  if (trickle !== "") keepSending(trickle);
-  else socket.once("end", () => keepSending("x"));
+  if (trickle === "") socket.once("end", () => keepSending("x"));
   const closed = new Promise<string>((resolve) => {
     socket.on("close", () => {
       for (const each of tricklers) clearInterval(each);
