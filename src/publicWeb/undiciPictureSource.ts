@@ -1,5 +1,6 @@
 import { request } from "undici";
 import { createPublicAgents, type PublicWebOptions } from "./agents.ts";
+import { beginningOf } from "./beginningOf.ts";
 import type { PictureSource } from "./pictureSource.ts";
 
 /** All of it: names, connection and bytes. */
@@ -15,14 +16,8 @@ export function createUndiciPictureSource(options: PublicWebOptions): PictureSou
     if (!dispatcher) return undefined;
     const signal = AbortSignal.timeout(timeoutMs);
     const { statusCode, body } = await request(url, { dispatcher, signal, headers: { accept: "image/*" } });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of body) {
-      size += chunk.length;
-      if (statusCode !== 200 || size > maxBytes) return undefined;
-      chunks.push(chunk);
-    }
-    return statusCode === 200 ? Buffer.concat(chunks) : undefined;
+    const { bytes, isWhole } = await beginningOf(body, statusCode === 200 ? maxBytes : 0);
+    return statusCode === 200 && isWhole ? bytes : undefined;
   }
 
   return {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
 import { createPublicAgents, type PublicWebOptions } from "#src/publicWeb/agents.ts";
+import { beginningOf } from "#src/publicWeb/beginningOf.ts";
 import { isPrivateHost } from "#src/publicWeb/hosts.ts";
 import { judged, type SlackAnswer } from "./answers.ts";
 import type { SlackHosts } from "./slackHosts.ts";
@@ -56,7 +57,9 @@ export function createSlackApi({
         body: JSON.stringify(json),
         signal: signal ? AbortSignal.any([signal, ended]) : ended,
       });
-      const text = await beginningOf(answer.body);
+      const { bytes, isWhole } = await beginningOf(answer.body, maxAnswerBytes);
+      // One that Slack would never give says nothing.
+      const text = isWhole ? bytes.toString() : undefined;
       return judged({ status: answer.statusCode, retryAfter: String(answer.headers["retry-after"] ?? ""), text });
     } catch (error) {
       return {
@@ -82,21 +85,6 @@ export function createSlackApi({
     },
     close: () => agents.close(),
   };
-}
-
-/** The whole of a short answer; undefined for one that Slack would never give. */
-async function beginningOf(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of body) {
-    size += part.length;
-    if (size > maxAnswerBytes) {
-      body.destroy();
-      return undefined;
-    }
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
 }
 
 /** Of an error only its code, and the sentences of our own look-up: others may quote what was asked for. */

@@ -1,3 +1,5 @@
+import { beginningOf } from "#src/publicWeb/beginningOf.ts";
+
 /** An answer of Telegram to what we ask is some kilobytes; a hundred updates with long texts are below this. */
 const maxBytes = 4 * 1024 * 1024;
 
@@ -5,20 +7,10 @@ const maxBytes = 4 * 1024 * 1024;
 export function boundedFetch(inner: typeof fetch = fetch): typeof fetch {
   return async (input, init) => {
     const response = await inner(input, { ...init, redirect: "error" });
-    const text = await readBounded(response);
+    const { bytes, isWhole } = await beginningOf(response.body, maxBytes);
+    if (!isWhole) throw new Error("the answer is too large");
+    const text = bytes.toString();
     // All that the library looks at.
     return { status: response.status, ok: response.ok, text: async () => text } as Response;
   };
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop closes the connection.
-    if (size > maxBytes) throw new Error("the answer is too large");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }

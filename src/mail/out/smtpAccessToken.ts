@@ -1,6 +1,7 @@
 import XOAuth2 from "nodemailer/lib/xoauth2";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused } from "#src/mail/mailProvider.ts";
+import { beginningOf } from "#src/publicWeb/beginningOf.ts";
 import type { SmtpOAuth } from "./smtpUrl/smtpUrl.ts";
 
 /** How long the endpoint may take, in milliseconds, and how much it may say. */
@@ -107,25 +108,13 @@ async function post(
       redirect: "error",
       signal: AbortSignal.timeout(answerMs),
     });
-    return { status: response.status, answer: parsed(await textOf(response)) };
+    const { bytes } = await beginningOf(response.body, maxAnswerBytes);
+    return { status: response.status, answer: parsed(bytes.toString()) };
   } catch (error) {
     const { name, cause } = error as Error & { cause?: { code?: string } };
     const why = name === "TimeoutError" ? `no answer within ${answerMs} ms` : (cause?.code ?? "no proper answer");
     throw new Unavailable(`SMTP relay: the token endpoint could not be asked: ${why}`);
   }
-}
-
-/** The body, as far as anybody needs it. */
-async function textOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    // Leaving the loop gives the rest up.
-    if (bytes > maxAnswerBytes) break;
-  }
-  return Buffer.concat(chunks).toString("utf8", 0, maxAnswerBytes);
 }
 
 function parsed(text: string): Answer | undefined {

@@ -1,4 +1,5 @@
-import { type Response as Answer, type RequestInit, fetch as undiciFetch } from "undici";
+import { type RequestInit, fetch as undiciFetch } from "undici";
+import { beginningOf } from "#src/publicWeb/beginningOf.ts";
 
 /** What the SDK looks at. Others stay here: it would print a `stripe-notice`, which is somebody else's text. */
 const knownHeaders = ["content-type", "request-id", "stripe-should-retry"];
@@ -21,7 +22,9 @@ export const boundedFetch =
       const { code } = (error as { cause?: { code?: string } }).cause ?? {};
       throw code === "UND_ERR_SOCKET" || code === "ECONNRESET" ? connectionClosed() : error;
     });
-    const text = await textOf(answer, maxBytes);
+    const { bytes, isWhole } = await beginningOf(answer.body, maxBytes);
+    if (!isWhole) throw new Error("the answer is too long");
+    const text = new TextDecoder().decode(bytes);
     const known = knownHeaders.flatMap((name): [string, string][] => {
       const value = answer.headers.get(name);
       return value === null ? [] : [[name, value]];
@@ -31,18 +34,6 @@ export const boundedFetch =
     const status = body === text ? answer.status : Math.max(answer.status, 500);
     return new Response(body, { status: status === 204 || status === 304 ? 502 : status, headers: known });
   };
-
-async function textOf({ body }: Answer, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder();
-  let [text, bytes] = ["", 0];
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length;
-    // Leaving the loop closes the connection.
-    if (bytes > maxBytes) throw new Error("the answer is too long");
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
-}
 
 function saysWhatFailed(text: string): boolean {
   try {
