@@ -39,31 +39,23 @@ export const updateWorkspace = (
 ) => deps.workspaces.handle(workspaceId, { type: "UpdateWorkspace", ...changes }, cause);
 
 /** Sets what is given of a plan; what is absent stays. A canceled one keeps its limits until the paid period ends. */
-export const setPlan = (
-  deps: Dependencies,
-  { workspaceId, ...changes }: { workspaceId: string } & PlanChanges,
-  cause: Cause,
-) =>
-  deps.workspaces.handle(
-    workspaceId,
-    (workspace) => ({ type: "SetPlan" as const, ...withPaidUntil(workspace, changes, deps.clock.now()) }),
-    cause,
-  );
+export const setPlan = planSetter((_, changes) => changes);
 
 /** The same by the operator's word: a plan that is given starts a period now, with new counters, unless its dates are given too. */
-export const setPlanByOperator = (
-  deps: Dependencies,
-  { workspaceId, ...changes }: { workspaceId: string } & PlanChanges,
-  cause: Cause,
-) =>
-  deps.workspaces.handle(
-    workspaceId,
-    (workspace) => {
-      const now = deps.clock.now();
-      return { type: "SetPlan" as const, ...withPaidUntil(workspace, withNewPeriod(workspace, changes, now), now) };
-    },
-    cause,
-  );
+export const setPlanByOperator = planSetter(withNewPeriod);
+
+/** `meant`: what the changes come to for the workspace as it is when they are recorded. */
+function planSetter(meant: (workspace: Workspace, changes: PlanChanges, now: Date) => PlanChanges) {
+  return (deps: Dependencies, { workspaceId, ...changes }: { workspaceId: string } & PlanChanges, cause: Cause) =>
+    deps.workspaces.handle(
+      workspaceId,
+      (workspace) => {
+        const now = deps.clock.now();
+        return { type: "SetPlan" as const, ...withPaidUntil(workspace, meant(workspace, changes, now), now) };
+      },
+      cause,
+    );
+}
 
 function withNewPeriod(workspace: Workspace, changes: PlanChanges, now: Date): PlanChanges {
   const { plan, planStatus = workspace.planStatus, currentPeriodStart, currentPeriodEnd } = changes;
