@@ -86,16 +86,8 @@ export function resealedChannels(
   { workspaceId, ...channels }: Pick<IdentitySettings, Slot> & { workspaceId: string },
   again: Reseal,
 ): Channels {
-  const resealed = (slot: Slot, channel: ApprovalChannel): ApprovalChannel => ({
-    type: channel.type,
-    config: Object.fromEntries(
-      Object.entries(channel.config).map(([field, value]) =>
-        secretFields.includes(field)
-          ? [field, again(value, { workspaceId, field: `${slot}.${field}` })]
-          : [field, value],
-      ),
-    ),
-  });
+  const resealed = (slot: Slot, channel: ApprovalChannel): ApprovalChannel =>
+    withSecrets(channel, (value, field) => again(value, { workspaceId, field: `${slot}.${field}` }));
   return Object.fromEntries(
     slots.map((slot) => [slot, channels[slot] === null ? null : resealed(slot, channels[slot])]),
   );
@@ -122,12 +114,7 @@ export function openedChannel(
   channel: ApprovalChannel,
 ): ApprovalChannel {
   const stored = slot === "primary" ? "approvalChannel" : "secondaryApprovalChannel";
-  const config = Object.entries(channel.config).map(([field, value]) =>
-    secretFields.includes(field)
-      ? [field, open(deps, value, { workspaceId, field: `${stored}.${field}` })]
-      : [field, value],
-  );
-  return { type: channel.type, config: Object.fromEntries(config) };
+  return withSecrets(channel, (value, field) => open(deps, value, { workspaceId, field: `${stored}.${field}` }));
 }
 
 /** A channel as the wire shows it: secrets as **** and their last 4 characters. */
@@ -137,12 +124,20 @@ export function maskedChannel(
   channel: ApprovalChannel | null,
 ): ApprovalChannel | null {
   if (channel === null) return null;
-  const config = Object.entries(channel.config).map(([field, value]) => {
-    if (!secretFields.includes(field)) return [field, value];
-    return [field, mask(open(deps, value, { workspaceId, field: `${slot}.${field}` }))];
-  });
-  return { type: channel.type, config: Object.fromEntries(config) };
+  return withSecrets(channel, (value, field) => mask(open(deps, value, { workspaceId, field: `${slot}.${field}` })));
 }
+
+/** The channel with another value in the place of each secret. */
+const withSecrets = (
+  { type, config }: ApprovalChannel,
+  changed: (value: string, field: string) => string,
+): ApprovalChannel => {
+  const entries = Object.entries(config).map(([field, value]) => [
+    field,
+    secretFields.includes(field) ? changed(value, field) : value,
+  ]);
+  return { type, config: Object.fromEntries(entries) };
+};
 
 /** True for an address of the sandbox domain, of any verified one, of any identity or of the approval mail itself: an agent may read what arrives there. */
 export async function isHostedHere(deps: Dependencies, address: string): Promise<boolean> {
