@@ -208,6 +208,8 @@ export function createStreamServices(deps: {
     slots: serviceOf(streams.slots),
     strayMails: serviceOf(streams.strayMails),
     threads: serviceOf(streams.threads),
+    userEmails: serviceOf(streams.userEmails),
+    users: serviceOf(streams.users),
     webhooks: serviceOf(streams.webhooks),
     workspaces: serviceOf(streams.workspaces),
   };
