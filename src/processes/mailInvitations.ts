@@ -1,4 +1,5 @@
-import { invitationLink, type WithAccounts } from "#src/commands/members/invitations.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { invitationLink } from "#src/commands/members/invitations.ts";
 import { memberState } from "#src/commands/members/members.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -15,7 +16,7 @@ type Invited = { workspaceId: string; memberId: string; eventId: string; at: str
  * Who is invited gets a mail with a link; sent again, with a new one. Not where the operator invites, who hands the link over. A second mail, where
  * one is sent twice, has the link that is good.
  */
-export function mailInvitations(deps: WithAccounts, provider: MailProvider): Process {
+export function mailInvitations(deps: Dependencies, provider: MailProvider): Process {
   async function mail(invited: Invited, tries: number, context: ProcessContext): Promise<void> {
     const { workspaceId, memberId, eventId, at, by } = invited;
     const member = await memberState(deps, { workspaceId, memberId });

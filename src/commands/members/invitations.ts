@@ -1,13 +1,9 @@
-import type { Links } from "#src/accounts/links.ts";
-import type { Sessions } from "#src/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { memberById } from "#streams/member/decider.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-
-export type WithAccounts = Dependencies & { accounts: { sessions: Pick<Sessions, "renew">; links: Links } };
 
 const invitationDays = 7;
 const dayMs = 86_400_000;
@@ -26,11 +22,11 @@ export type Invitation = { workspaceId: string; workspaceName: string; email: st
 export type Accepting = { userId: string; email: string };
 
 /** The page that accepts it. */
-const urlOf = ({ settings }: Dependencies, token: string): string => `${settings.publicUrl}/invitation?token=${token}`;
+const urlOf = ({ settings }: Dependencies, token: string): string => `${settings.publicUrl}/invitation/${token}`;
 
 /** A new link for an open invitation: those before it are good no more. Throws Rejected not_found where nobody of that id is invited. */
 export async function invitationLink(
-  deps: WithAccounts,
+  deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
 ): Promise<string> {
   const member = memberById((await deps.members.load(workspaceId)).state, memberId);
@@ -44,7 +40,7 @@ export async function invitationLink(
  * A link by which its holder becomes the first owner of a workspace, under an address that they name: for the operator, who gets at everything
  * anyhow. Undefined if the workspace has an active member, which also makes every such link useless.
  */
-export async function firstOwnerLink(deps: WithAccounts, workspaceId: string): Promise<string | undefined> {
+export async function firstOwnerLink(deps: Dependencies, workspaceId: string): Promise<string | undefined> {
   const { state } = await deps.members.load(workspaceId);
   if (state.members.some(({ status }) => status === "active")) return undefined;
   const memberId = derivedId("first owner", workspaceId);
@@ -53,7 +49,7 @@ export async function firstOwnerLink(deps: WithAccounts, workspaceId: string): P
 }
 
 /** What the link offers; it is not used up. Throws BadLink, and Rejected where the invitation itself is over. */
-export async function findInvitation(deps: WithAccounts, token: string): Promise<Invitation> {
+export async function findInvitation(deps: Dependencies, token: string): Promise<Invitation> {
   const { about, address } = await deps.accounts.links.find<About>("invitation", token);
   return offered(deps, about, address);
 }
@@ -64,7 +60,7 @@ export async function findInvitation(deps: WithAccounts, token: string): Promise
  * Rejected invalid_request for another address than the invited one, an invitation that is over, or a person who is a member already.
  */
 export async function acceptInvitation(
-  deps: WithAccounts,
+  deps: Dependencies,
   { token, as }: { token: string; as: (invited: { email: string | null }) => Promise<Accepting> },
   cause: Cause,
 ): Promise<Accepting & Invitation & { memberId: string; position: number }> {
@@ -84,7 +80,7 @@ export async function acceptInvitation(
   );
 }
 
-async function offered(deps: WithAccounts, about: About, address: string): Promise<Invitation> {
+async function offered(deps: Dependencies, about: About, address: string): Promise<Invitation> {
   const { workspaceId, memberId, first } = about;
   const { state } = await deps.members.load(workspaceId);
   const workspaceName = (await deps.workspaces.load(workspaceId)).state.name;

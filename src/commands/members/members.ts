@@ -1,9 +1,10 @@
 import { type Member, type Members, memberById, memberOfAddress } from "#streams/member/decider.ts";
 import type { Role } from "#streams/member/roles.ts";
+import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
 import { askerOf, asMembersMayChange } from "./asker.ts";
-import { invitationEnd, type WithAccounts } from "./invitations.ts";
+import { invitationEnd } from "./invitations.ts";
 
 /** Of a person who lost a right or got another one: the sessions that nothing may be answered under any more. */
 export type Changed = { position: number; endedSessions: readonly string[] };
@@ -13,7 +14,7 @@ export type Changed = { position: number; endedSessions: readonly string[] };
  * mailInvitations writes the mail. Throws Rejected: the rules of streams/member, human_approval_required for a key.
  */
 export async function invite(
-  deps: WithAccounts,
+  deps: Dependencies,
   { workspaceId, email, role }: { workspaceId: string; email: string; role: Role },
   cause: Cause,
 ): Promise<{ memberId: string; position: number }> {
@@ -29,7 +30,7 @@ export async function invite(
 
 /** Sends an invitation again: with a new link, and seven days from now. */
 export async function resendInvitation(
-  deps: WithAccounts,
+  deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
   cause: Cause,
 ): Promise<{ position: number }> {
@@ -40,7 +41,7 @@ export async function resendInvitation(
 }
 
 export async function changeRole(
-  deps: WithAccounts,
+  deps: Dependencies,
   { workspaceId, memberId, role }: { workspaceId: string; memberId: string; role: Role },
   cause: Cause,
 ): Promise<Changed> {
@@ -54,7 +55,7 @@ export async function changeRole(
 
 /** Removes a member, or withdraws an invitation. Everybody may remove themselves, but for the only owner. */
 export async function removeMember(
-  deps: WithAccounts,
+  deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
   cause: Cause,
 ): Promise<Changed> {
@@ -74,7 +75,7 @@ export async function removeMember(
 
 /** The member as the stream has it; undefined if this workspace has none of that id. */
 export async function memberState(
-  deps: Pick<WithAccounts, "members">,
+  deps: Pick<Dependencies, "members">,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
 ): Promise<Member | undefined> {
   return memberById((await deps.members.load(workspaceId)).state, memberId);
@@ -82,7 +83,7 @@ export async function memberState(
 
 /** The owners of a workspace under the addresses they have now; without those whom the operator disabled. */
 export async function activeOwners(
-  deps: Pick<WithAccounts, "members" | "users">,
+  deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
 ): Promise<{ userId: string; email: string }[]> {
   const { members } = (await deps.members.load(workspaceId)).state;
@@ -97,7 +98,7 @@ export async function activeOwners(
 
 /** The person's sessions of this workspace go on under new ids. Answers the old ones. */
 const endRights = async (
-  { accounts }: WithAccounts,
+  { accounts }: Dependencies,
   workspaceId: string,
   userId: string | null | undefined,
 ): Promise<readonly string[]> => (userId ? accounts.sessions.renew(userId, workspaceId) : []);
