@@ -71,6 +71,17 @@ export async function livingIdentities(reads: Reads, workspaceId: string): Promi
   return rows;
 }
 
+/** Whether a person has to approve for any living identity of the workspace. */
+export async function anyIdentityRequiresHuman(reads: Reads, workspaceId: string): Promise<boolean> {
+  const { rows } = await reads.of(workspaceId).query<{ any: boolean }>(
+    `select exists (
+         select from identities where workspace_id = $1 and deleted_at is null and require_human_approval
+       ) as any`,
+    [workspaceId],
+  );
+  return rows[0]?.any ?? false;
+}
+
 /** A living identity that names this assistant, if any. */
 export const identityOfAssistant = (
   reads: Reads,

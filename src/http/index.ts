@@ -59,6 +59,7 @@ import { stripeHook } from "./hooks/stripe.ts";
 import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
+import { memberRoutes } from "./members.ts";
 import { messageRoutes } from "./messages.ts";
 import { createOutboxAccess } from "./outbox/access.ts";
 import { outboxPages } from "./outbox/outbox.ts";
@@ -114,6 +115,7 @@ export type HttpOptions = {
 export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
   ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
+  ...answeredFrom(deps, ["members"], memberRoutes),
   ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
   ...answeredFrom(deps, ["identities"], identityRoutes),
   ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
