@@ -14,7 +14,8 @@ export type HistoryEvent =
 type Hidden = "tokens" | "tokenSha256" | "confirmCode" | "listSha256" | "contentBlob" | "fence" | "instanceId";
 
 /** `content`: of the events that bring one; null where it was not looked up. */
-type Shown<Data> = Omit<Data, Hidden> & (Data extends { content: unknown } ? { content: DraftContent | null } : unknown);
+type Shown<Data> = Omit<Data, Hidden> &
+  (Data extends { content: unknown } ? { content: DraftContent | null } : unknown);
 
 /** An event of a draft's life as its history shows it. `at`: an ISO time. */
 export type LifeEvent = {

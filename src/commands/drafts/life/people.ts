@@ -22,7 +22,7 @@ export function actorInWords(actor: Actor): Phrase[] {
     case "rule":
       return say`the rule ${known}`;
     case "auto":
-      return say`the identity’s setting auto_approve_replies`;
+      return say`the identity's setting auto_approve_replies`;
     case "system":
       return say`the service itself`;
     case "operator":
@@ -37,8 +37,8 @@ export function actorInWords(actor: Actor): Phrase[] {
 function linkInWords({ id, channel = "email" }: Pick<Actor, "id"> & { channel?: string | undefined }): Phrase[] {
   if (channel !== "email") return say`somebody who followed a link in ${chatNames[channel] ?? "a chat"}`;
   return id.includes("@")
-    ? say`the link in an approval mail to ${{ exact: id }}`
-    : say`the link in an approval mail`;
+    ? say`somebody with the link from an approval mail to ${{ exact: id }}`
+    : say`somebody with the link from an approval mail`;
 }
 
 const chatNames: Partial<Record<string, string>> = { telegram: "Telegram", slack: "Slack" };

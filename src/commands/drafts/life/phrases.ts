@@ -25,10 +25,7 @@ function phrasesOf(part: Part): readonly Phrase[] {
 
 /** "a", "a and b", "a, b and c". */
 export const listed = (items: readonly (readonly Phrase[])[]): Phrase[] =>
-  items.flatMap((item, index) => [
-    ...(index === 0 ? [] : [index === items.length - 1 ? " and " : ", "]),
-    ...item,
-  ]);
+  items.flatMap((item, index) => [...(index === 0 ? [] : [index === items.length - 1 ? " and " : ", "]), ...item]);
 
 /** The sentence as plain text of one line, times in UTC: safe for a terminal. */
 export const inText = (phrases: readonly Phrase[]): string => phrases.map(textOf).join("");
