@@ -31,6 +31,7 @@ import { sendApproved } from "./sendApproved.ts";
 import { tellApprovers } from "./tellApprovers.ts";
 import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
+import { testChannels } from "./testChannels.ts";
 
 export type ProcessSettings = {
   telegram: Attended;
@@ -87,6 +88,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOutcomes(deps, settings.provider),
   concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
+  testChannels(deps, settings),
   queueWebhooks(deps, settings.webhooks),
   ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];
