@@ -13,6 +13,7 @@ import { filings } from "./filing/decider.ts";
 import { identities } from "./identity/decider.ts";
 import { inboxes } from "./inbox/decider.ts";
 import { installations } from "./installation/decider.ts";
+import { members } from "./member/decider.ts";
 import { processorCustomers } from "./processorCustomer/decider.ts";
 import { quotas } from "./quota/decider.ts";
 import { rules } from "./rule/decider.ts";
@@ -21,6 +22,8 @@ import { serviceMails } from "./serviceMail/decider.ts";
 import { slots } from "./slots/decider.ts";
 import { strayMails } from "./strayMail/decider.ts";
 import { threads } from "./thread/decider.ts";
+import { users } from "./user/decider.ts";
+import { userEmails } from "./userEmail/decider.ts";
 import { webhooks } from "./webhook/decider.ts";
 import { workspaces } from "./workspace/decider.ts";
 
@@ -41,6 +44,7 @@ export const streams = {
   identities,
   inboxes,
   installations,
+  members,
   processorCustomers,
   quotas,
   rules,
@@ -49,6 +53,8 @@ export const streams = {
   slots,
   strayMails,
   threads,
+  userEmails,
+  users,
   webhooks,
   workspaces,
 };
