@@ -2,7 +2,16 @@ import { expect } from "chai";
 import { channelInWords, channelTypes, type ShownChannel } from "#src/http/console/identities/channelFields.ts";
 import { dangersOf } from "#src/http/console/identities/dangers.ts";
 import { fields, fieldsOf } from "#src/http/console/identities/fields.ts";
-import { bodyOf, changesOf, emptyForm, errorPlace, filledIn } from "#src/http/console/identities/readForm.ts";
+import {
+  baseOf,
+  bodyOf,
+  changesOf,
+  conflictsOf,
+  emptyForm,
+  errorPlace,
+  filledIn,
+  readBase,
+} from "#src/http/console/identities/readForm.ts";
 import { firstFault, storyOf, storySentence } from "#src/http/console/identities/story.ts";
 import { compileCheck } from "#src/http/framework/validation/validation.ts";
 import { ApprovalChannel, CreateIdentity, UpdateIdentity } from "#src/http/schemas/identities.ts";
@@ -101,11 +110,11 @@ describe("the forms of an identity", () => {
     ]) {
       for (const part of ["mail", "approval"] as const) {
         expect(
-          changesOf(filledIn({ ...identity, ...different }, part), { ...identity, ...different }, part),
+          changesOf(filledIn({ ...identity, ...different }, part), baseOf({ ...identity, ...different }, part), part),
         ).to.deep.equal({});
       }
     }
-    expect(changesOf(new URLSearchParams(), identity, "approval")).to.deep.equal({});
+    expect(changesOf(new URLSearchParams(), baseOf(identity, "approval"), "approval")).to.deep.equal({});
   });
 
   for (const [name, typed, wanted] of [
@@ -123,7 +132,9 @@ describe("the forms of an identity", () => {
     ["what is no number", { thread_history_depth: "three" }, { thread_history_depth: "three" }],
   ] as [string, Record<string, string>, object][]) {
     it(`send ${name} when it was changed`, () => {
-      expect(changesOf(withValues(filledIn(identity, "mail"), typed), identity, "mail")).to.deep.equal(wanted);
+      expect(changesOf(withValues(filledIn(identity, "mail"), typed), baseOf(identity, "mail"), "mail")).to.deep.equal(
+        wanted,
+      );
     });
   }
 
@@ -157,16 +168,32 @@ describe("the forms of an identity", () => {
     ],
   ] as [string, Record<string, string>, object][]) {
     it(`send ${name} when it was changed, and nothing else`, () => {
-      expect(changesOf(withValues(filledIn(identity, "approval"), typed), identity, "approval")).to.deep.equal(wanted);
+      expect(
+        changesOf(withValues(filledIn(identity, "approval"), typed), baseOf(identity, "approval"), "approval"),
+      ).to.deep.equal(wanted);
     });
   }
 
   it("send a channel with its masked secrets when another field of it changes", () => {
     const before = { ...identity, approval_channel: bob };
     const form = withValues(filledIn(before, "approval"), { "approval_channel.telegram.chat_id": "7" });
-    expect(changesOf(form, before, "approval")).to.deep.equal({
+    expect(changesOf(form, baseOf(before, "approval"), "approval")).to.deep.equal({
       approval_channel: { type: "telegram", config: { bot_token: "****abcd", chat_id: "7" } },
     });
+  });
+
+  it("come back with what they said before, and find what somebody else has changed meanwhile", () => {
+    const base = baseOf(identity, "mail");
+    const form = withValues(filledIn(identity, "mail"), { display_name: "Mine", base: JSON.stringify(base) });
+    expect(readBase(form)).to.deep.equal(base);
+    for (const wrong of ["", "[1]", "null", "{"])
+      expect(readBase(withValues(form, { base: wrong })), wrong).to.equal(undefined);
+    const changes = changesOf(form, base, "mail");
+    const now = (different: object) => baseOf({ ...identity, ...different }, "mail");
+    expect(conflictsOf(changes, base, now({}))).to.deep.equal([]);
+    expect(conflictsOf(changes, base, now({ reply_to_email: "x@example.com" }))).to.deep.equal([]);
+    expect(conflictsOf(changes, base, now({ display_name: "Mine" }))).to.deep.equal([]);
+    expect(conflictsOf(changes, base, now({ display_name: "Theirs" }))).to.deep.equal(["display_name"]);
   });
 
   it("show a refusal at its input, in the type of channel that was chosen", () => {

@@ -20,11 +20,34 @@ export function bodyOf(form: URLSearchParams, of: Part | "new"): Record<string, 
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }
 
-/** Only what differs from the identity, as the form showed it: fields that nobody touched are not sent. */
-export function changesOf(form: URLSearchParams, identity: ShownIdentity, part: Part): Record<string, unknown> {
-  const before = bodyOf(filledIn(identity, part), part);
-  const changed = Object.entries(bodyOf(form, part)).filter(([name, value]) => !isDeepStrictEqual(value, before[name]));
+/** What a form says before anybody touches it: it goes with the form, so that later it is known what was touched. */
+export const baseOf = (identity: ShownIdentity, part: Part): Record<string, unknown> =>
+  bodyOf(filledIn(identity, part), part);
+
+/** The base that came back with a form; undefined if it has none that can be read. */
+export function readBase(form: URLSearchParams): Record<string, unknown> | undefined {
+  try {
+    const base: unknown = JSON.parse(form.get("base") ?? "");
+    return typeof base === "object" && base !== null && !Array.isArray(base) ? { ...base } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only what was touched: the other fields are not sent, so that they stay as somebody else may have set them meanwhile. */
+export function changesOf(form: URLSearchParams, base: Record<string, unknown>, part: Part): Record<string, unknown> {
+  const changed = Object.entries(bodyOf(form, part)).filter(([name, value]) => !isDeepStrictEqual(value, base[name]));
   return Object.fromEntries(changed);
+}
+
+/** The fields that were touched, and that somebody else has set to something else since the form was shown. */
+export function conflictsOf(
+  changes: Record<string, unknown>,
+  base: Record<string, unknown>,
+  now: Record<string, unknown>,
+): string[] {
+  const isSame = (name: string, other: Record<string, unknown>) => isDeepStrictEqual(now[name], other[name]);
+  return Object.keys(changes).filter((name) => !isSame(name, base) && !isSame(name, changes));
 }
 
 /** A form filled in with an identity. Characters that nobody could see are written out, as on every page, so what is left alone compares as equal. */
