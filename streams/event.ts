@@ -15,6 +15,8 @@ export type Actor = {
     | "sender";
   id: string;
   name?: string;
+  /** Of a person who is signed in: their address at that time. */
+  email?: string;
   /** The channel a decision came through, if any. */
   channel?: string;
   ip?: string;

@@ -20,6 +20,8 @@ import { serviceMails } from "./serviceMail/decider.ts";
 import { slots } from "./slots/decider.ts";
 import { strayMails } from "./strayMail/decider.ts";
 import { threads } from "./thread/decider.ts";
+import { users } from "./user/decider.ts";
+import { userEmails } from "./userEmail/decider.ts";
 import { webhooks } from "./webhook/decider.ts";
 import { workspaces } from "./workspace/decider.ts";
 
@@ -47,6 +49,8 @@ export const streams = {
   slots,
   strayMails,
   threads,
+  userEmails,
+  users,
   webhooks,
   workspaces,
 };

@@ -17,7 +17,7 @@ export type Cause = {
   operation?: string;
   /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
   repeated?: boolean;
-  /** The API key that asked, if one did: once it is revoked, nothing is appended for it any more (streams/README.md, invariant 7). */
+  /** What the right of the asking API key or person stands in: once it has moved, nothing is appended for them any more (streams/README.md, invariant 7). */
   keyGuard?: Guard;
   /** Streams whose present revisions the caller's judgement rests on: if one has moved, StreamMoved names it and nothing is appended. */
   unlessMoved?: readonly Guard[];
@@ -55,6 +55,9 @@ type ServiceOf<S> =
 export type StreamServices = { [Noun in keyof Streams]: ServiceOf<Streams[Noun]> };
 
 const maxConflicts = 50;
+
+const lostRight = ({ kind }: Actor): string =>
+  kind === "session" ? "your rights in this workspace changed: load the page again" : "this API key was revoked";
 
 /** The one place where streams are read, decided on and appended to. Call it once per process: its turns and its states are that process's. */
 export function createStreamServices(deps: {
@@ -99,7 +102,7 @@ export function createStreamServices(deps: {
       return { stream, events: named, ...appended };
     } catch (error) {
       if (keyGuard && error instanceof StreamMoved && error.stream === keyGuard.stream) {
-        throw new Rejected("unauthorized", "this API key was revoked");
+        throw new Rejected("unauthorized", lostRight(cause.actor));
       }
       throw error;
     }
@@ -205,6 +208,8 @@ export function createStreamServices(deps: {
     slots: serviceOf(streams.slots),
     strayMails: serviceOf(streams.strayMails),
     threads: serviceOf(streams.threads),
+    userEmails: serviceOf(streams.userEmails),
+    users: serviceOf(streams.users),
     webhooks: serviceOf(streams.webhooks),
     workspaces: serviceOf(streams.workspaces),
   };

@@ -5,9 +5,9 @@ import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { invalid } from "./framework/errors.ts";
-import type { ApiKeyIdentity } from "./framework/keys/authenticate.ts";
 import { allScopes, defaultScopes, type Scope } from "./framework/keys/scopes.ts";
 import { listRoute } from "./framework/lists.ts";
+import type { KeyPrincipal } from "./framework/principal.ts";
 import { type Route, route } from "./framework/route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
@@ -18,12 +18,19 @@ const liveRevision = 0;
 /** For createAuthenticate: the live key with this hash, under the guard that keeps its requests from outliving it (streams/README.md, invariant 7). */
 export const createFindKey =
   (deps: Pick<HttpDependencies, "reads" | "keyUses">) =>
-  async (hash: string): Promise<ApiKeyIdentity | undefined> => {
+  async (hash: string): Promise<KeyPrincipal | undefined> => {
     const key = await apiKeyByHash(deps.reads, hash);
     if (!key) return undefined;
     deps.keyUses.note(key.id);
     const { id, name, scopes, workspace_id: workspaceId } = key;
-    return { id, workspaceId, name, scopes, guard: { stream: apiKeyStream(id), revision: liveRevision } };
+    return {
+      kind: "api_key",
+      id,
+      workspaceId,
+      name,
+      scopes,
+      guard: { stream: apiKeyStream(id), revision: liveRevision },
+    };
   };
 
 export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
@@ -38,8 +45,8 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
       answers: ApiKeyCreated,
       secretAnswer: true,
     },
-    async ({ workspaceId, apiKey, body, cause, secretOnce }) => {
-      const scopes = grantable(body.scopes, apiKey.scopes);
+    async ({ workspaceId, principal, body, cause, secretOnce }) => {
+      const scopes = grantable(body.scopes, principal.scopes);
       const key = await secretOnce(() => newKey(deps));
       const { id, position } = await createApiKey(deps, { workspaceId, name: body.name, scopes, key }, cause);
       await deps.readAfter(position, id);

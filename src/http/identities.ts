@@ -37,10 +37,10 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         errors: ["plan_limit_reached", "not_found"],
         conflict: "the address is in use",
       },
-      async ({ workspaceId, body, apiKey, cause }) => {
+      async ({ workspaceId, body, principal, cause }) => {
         const { domain_id: domainId, local_part: localPart } = body;
         const settings = settingsOf(body);
-        const mayLoosen = apiKey.scopes.includes("write:approvals");
+        const mayLoosen = principal.scopes.includes("write:approvals");
         const identity = { ...settings, workspaceId, domainId, localPart, mayLoosen };
         const { identityId, position } = await createIdentity(deps, identity, cause);
         return shownAfter(position, workspaceId, identityId);
@@ -81,9 +81,9 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         answers: Identity,
         load: find,
       },
-      async ({ workspaceId, params, body, apiKey, cause }) => {
+      async ({ workspaceId, params, body, principal, cause }) => {
         const identityId = params.identity_id;
-        const mayLoosen = apiKey.scopes.includes("write:approvals");
+        const mayLoosen = principal.scopes.includes("write:approvals");
         const update = { workspaceId, identityId, changes: settingsOf(body), mayLoosen };
         const { position } = await updateIdentity(deps, update, cause);
         return shownAfter(position, workspaceId, identityId);
@@ -101,9 +101,9 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         answers: Deleted,
         load: find,
       },
-      async ({ workspaceId, params, apiKey, cause }) => {
+      async ({ workspaceId, params, principal, cause }) => {
         const identityId = params.identity_id;
-        const mayLoosen = apiKey.scopes.includes("write:approvals");
+        const mayLoosen = principal.scopes.includes("write:approvals");
         const { position } = await deleteIdentity(deps, { workspaceId, identityId, mayLoosen }, cause);
         await deps.readAfter(position, identityId);
         return { id: identityId, deleted: true };

@@ -50,11 +50,11 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
         answers: { mediaType: "message/rfc822", description: "The original message" },
         load,
       },
-      async ({ workspaceId, loaded, apiKey }) => {
+      async ({ workspaceId, loaded, principal }) => {
         const { id, raw_sha256, expired_after_days } = loaded;
         requireContent(expired_after_days);
-        if (!apiKey.scopes.includes("write:approvals")) {
-          requireMayDecide(apiKey, await isFreeOfLinks(deps, workspaceId, loaded));
+        if (!principal.scopes.includes("write:approvals")) {
+          requireMayDecide(principal, await isFreeOfLinks(deps, workspaceId, loaded));
         }
         const bytes = await storedBytes(deps, raw_sha256);
         return fileReply({ bytes, contentType: "message/rfc822", filename: `${id}.eml` });

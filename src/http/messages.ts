@@ -3,7 +3,7 @@ import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { handedOverMime } from "#src/commands/drafts/draftHistories.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
-import type { ApiKeyIdentity } from "./framework/keys/authenticate.ts";
+import type { Principal } from "./framework/principal.ts";
 import { type Route, route } from "./framework/route.ts";
 import { fileReply } from "./present/files.ts";
 
@@ -19,8 +19,8 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
       answers: { mediaType: "message/rfc822", description: "The original message" },
       load: ({ workspaceId, params }) => messageById(deps.reads, workspaceId, params.id),
     },
-    async ({ workspaceId, loaded: message, apiKey }) => {
-      requireMayDecide(apiKey, message.approval_links === null);
+    async ({ workspaceId, loaded: message, principal }) => {
+      requireMayDecide(principal, message.approval_links === null);
       // No other mail of which there is a message ever expires.
       if (message.quarantined) requireContent(await messageExpiredAfter(deps.reads, workspaceId, message.id));
       const sha256 = message.raw_sha256 ?? (await mimeOf(deps, message));
@@ -45,7 +45,7 @@ const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise
  * Anybody who has an approval link can decide: mail that may hold some is given as it came only to keys that may change who approves. Throws Rejected
  * (`insufficient_scope`).
  */
-export function requireMayDecide({ scopes }: Pick<ApiKeyIdentity, "scopes">, isFreeOfLinks: boolean): void {
+export function requireMayDecide({ scopes }: Pick<Principal, "scopes">, isFreeOfLinks: boolean): void {
   if (isFreeOfLinks || scopes.includes("write:approvals")) return;
   throw new Rejected(
     "insufficient_scope",

@@ -24,12 +24,12 @@ export const workspaceRoutes = (deps: HttpDependencies): Route[] => [
       body: UpdateWorkspace,
       answers: Workspace,
     },
-    async ({ workspaceId, body, apiKey, cause }) => {
+    async ({ workspaceId, body, principal, cause }) => {
       const changes = {
         name: body.name ?? undefined,
         sendingPaused: body.sending_paused,
         requireHumanApproval: body.require_human_approval,
-        mayLoosen: apiKey.scopes.includes("write:approvals"),
+        mayLoosen: principal.scopes.includes("write:approvals"),
       };
       const { position } = await updateWorkspace(deps, { workspaceId, ...changes }, cause);
       await deps.readAfter(position, workspaceId);

@@ -19,8 +19,8 @@ export const attachmentDownloadRoutes = (deps: HttpDependencies): Route[] => [
       answers: { mediaType: "application/octet-stream", description: "The attachment's bytes, under its own type" },
       load: ({ workspaceId, params }) => attachmentOf(deps, workspaceId, params),
     },
-    async ({ loaded: { attachment, approval_links }, apiKey }) => {
-      requireMayDecide(apiKey, approval_links === null);
+    async ({ loaded: { attachment, approval_links }, principal }) => {
+      requireMayDecide(principal, approval_links === null);
       const { sha256, contentType, filename } = attachment;
       return fileReply({ bytes: await storedBytes(deps, sha256), contentType, filename });
     },

@@ -94,9 +94,9 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       errors: ["insufficient_scope"],
       load: loadDraft(deps),
     },
-    async ({ loaded, query, apiKey }) => {
+    async ({ loaded, query, principal }) => {
       if (query.at === undefined && query.version === undefined) return presentDraft(deps.blobs, loaded);
-      requireAudit(apiKey);
+      requireAudit(principal);
       return presentDraft(deps.blobs, await earlierDraft(deps, loaded, query));
     },
   ),
@@ -157,8 +157,8 @@ async function retriedWhere<T>(namesNoVersion: boolean, work: () => Promise<T>):
   }
 }
 
-function requireAudit(apiKey: Caller["apiKey"]): void {
-  if (apiKey.scopes.includes("read:audit")) return;
+function requireAudit(principal: Caller["principal"]): void {
+  if (principal.scopes.includes("read:audit")) return;
   throw new Rejected(
     "insufficient_scope",
     "reading an earlier state (at, version) needs the scope read:audit, which this API key does not have",

@@ -74,16 +74,16 @@ function followEvents(deps: HttpDependencies): Route {
       answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
       lastEventId: true,
     },
-    async ({ workspaceId, apiKey, query, lastEventId, signal }) => {
+    async ({ workspaceId, principal, query, lastEventId, signal }) => {
       const types = typesOf(query.types);
       const given = lastEventId ?? (query.after === undefined ? undefined : placeOf(query.after, "after"));
       const after = given ?? (await feedEnd(deps.reads, workspaceId));
       // Revoked meanwhile: nobody would take the stream, and its place would stay taken.
       if (signal.aborted) throw unauthorized();
-      requireRoom("this API key", apiKey.id, maxOfKey);
+      requireRoom("this API key", principal.id, maxOfKey);
       requireRoom("this workspace", workspaceId, maxOfWorkspace);
       return reply({
-        stream: opened([apiKey.id, workspaceId], eventStream(deps, { workspaceId, after, types, signal })),
+        stream: opened([principal.id, workspaceId], eventStream(deps, { workspaceId, after, types, signal })),
         headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
       });
     },

@@ -1,13 +1,14 @@
 import type { Request, Response } from "express";
+import type { FeedPlace } from "#projections/feed/queries.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { Actor } from "#streams/event.ts";
 import { lastEventIdOf } from "../events/feedCursor.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { type BodyRead, requireSoundStructure } from "./body/readBody.ts";
 import { invalid } from "./errors.ts";
 import { etag, ifMatchOf } from "./etag.ts";
-import { type ApiKeyIdentity, unauthorized } from "./keys/authenticate.ts";
+import { unauthorized } from "./keys/authenticate.ts";
+import { actorOf, type KeyPrincipal, type Principal } from "./principal.ts";
 import { Reply } from "./reply.ts";
 import { type Caller, isRaw, type Reached, type Route, type SecretOnce } from "./route.ts";
 import { readQuery } from "./validation/query.ts";
@@ -25,7 +26,7 @@ export type Admitted = {
   request: Request;
   response: Response;
   route: Route;
-  key: ApiKeyIdentity | undefined;
+  key: KeyPrincipal | undefined;
   callId: string;
   signal: AbortSignal;
   operation?: Operation | undefined;
@@ -39,20 +40,55 @@ export type JudgeOptions = {
   checkResponses: boolean;
 };
 
+/** What is asked of a route, by whom; the parts of it are read in their turn. */
+export type Asked = {
+  route: Route;
+  params: Record<string, string>;
+  /** Absent on a route that needs nobody. */
+  caller: Caller | undefined;
+  requestId: string;
+  callId: string;
+  signal: AbortSignal;
+  query(): Record<string, unknown>;
+  idempotencyKey(): string | undefined;
+  body(): Promise<unknown>;
+  ifMatch(): number | undefined;
+  lastEventId(): FeedPlace | undefined;
+};
+
 /** The rest of the order of judgement: the path, query and body, then what the handler finds out. */
 export async function judge(admitted: Admitted, { bodies, checkResponses }: JudgeOptions): Promise<Reply> {
-  const { request, route } = admitted;
-  const reached = { ...reach(admitted), ...callerOf(admitted) };
+  const { request, route, callId, signal } = admitted;
+  const asked: Asked = {
+    route,
+    params: request.params as Record<string, string>,
+    caller: callerOf(admitted),
+    requestId: String(request.id),
+    callId,
+    signal,
+    query: () => readQuery(request.originalUrl, route.query),
+    idempotencyKey: () => idempotencyKeyOf(request),
+    body: async () => (request.method === "GET" || request.method === "HEAD" ? {} : await parseBody(admitted, bodies)),
+    ifMatch: () => ifMatchOf(request),
+    lastEventId: () => lastEventIdOf(request),
+  };
+  return carryOut(asked, checkResponses);
+}
+
+/** Judges and does what is asked of a route, over HTTP or within this process. Throws what the handler throws, and Rejected. */
+export async function carryOut(asked: Asked, checkResponses: boolean): Promise<Reply> {
+  const { route, requestId, callId, signal } = asked;
+  const reached = { params: paramsOf(asked.params, route), requestId, callId, signal, ...asked.caller };
   const loaded = await load(route, reached);
-  const query = readQuery(request.originalUrl, route.query);
+  const query = asked.query();
   route.checkQuery(query);
-  const idempotencyKey = idempotencyKeyOf(request);
-  const body = request.method === "GET" || request.method === "HEAD" ? {} : await parseBody(admitted, bodies);
+  const idempotencyKey = asked.idempotencyKey();
+  const body = await asked.body();
   route.checkBody(body);
-  const ifMatch = route.options.ifMatch ? ifMatchOf(request) : undefined;
-  const lastEventId = route.options.lastEventId ? lastEventIdOf(request) : undefined;
+  const ifMatch = route.options.ifMatch ? asked.ifMatch() : undefined;
+  const lastEventId = route.options.lastEventId ? asked.lastEventId() : undefined;
   // The key may have been revoked while the body came in: then nothing is begun under it.
-  if (admitted.signal.aborted) throw unauthorized();
+  if (signal.aborted) throw unauthorized();
   const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey, lastEventId });
   // What the path names was there a moment ago: somebody deleted it before it could be shown.
   if (value === undefined && route.paramNames.length > 0 && !isRaw(route.options.answers)) throw notFound();
@@ -77,15 +113,10 @@ function requireJson({ headers }: Request): void {
   }
 }
 
-function reach({ request, route, callId, signal }: Admitted): Reached<Record<string, string>> {
-  return { params: paramsOf(request, route), requestId: String(request.id), callId, signal };
-}
-
 /** What no resource has for an id: asked for in place of a path id that is none, it gives the same answer in the same time as a missing one. */
 const idOfNothing = "00000000-0000-0000-0000-000000000000";
 
-function paramsOf(request: Request, route: Route): Record<string, string> {
-  const params = request.params as Record<string, string>;
+function paramsOf(params: Record<string, string>, route: Route): Record<string, string> {
   if (!route.checkParams) {
     return Object.fromEntries(
       route.paramNames.map((name) => [name, isUuid(params[name]!) ? params[name]!.toLowerCase() : idOfNothing]),
@@ -109,21 +140,16 @@ async function load(route: Route, reached: Reached<Record<string, string>>): Pro
   return loaded;
 }
 
-const maxUserAgent = 512;
+const callerOf = ({ request, key, callId, operation }: Admitted): Caller | undefined =>
+  key && callerFrom(key, { request, callId, operation });
 
-function callerOf({ request, key, callId, operation }: Admitted): Caller | undefined {
-  if (!key) return undefined;
-  const actor: Actor = {
-    kind: "api_key",
-    id: key.id,
-    name: key.name,
-    ...(request.ip === undefined ? {} : { ip: request.ip }),
-    ...(request.headers["user-agent"] === undefined
-      ? {}
-      : { userAgent: request.headers["user-agent"].slice(0, maxUserAgent) }),
-    requestId: String(request.id),
-  };
-  const { workspaceId, guard } = key;
+/** Who asks, as handlers and commands want to know it. */
+export function callerFrom(
+  principal: Principal,
+  { request, callId, operation }: { request: Request; callId: string; operation?: Operation | undefined },
+): Caller {
+  const { workspaceId, guard } = principal;
+  const actor = actorOf(principal, request);
   const cause = {
     actor,
     workspaceId,
@@ -133,7 +159,7 @@ function callerOf({ request, key, callId, operation }: Admitted): Caller | undef
     ...(operation ? { operation: operation.id, repeated: operation.repeated } : {}),
   };
   const secretOnce = operation?.secretOnce ?? (async (draw) => draw());
-  return { workspaceId, apiKey: key, actor, cause, secretOnce };
+  return { workspaceId, principal, actor, cause, secretOnce };
 }
 
 /** The Idempotency-Key of a POST; undefined if there is none. */

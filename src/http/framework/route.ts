@@ -5,8 +5,8 @@ import type { Cause } from "#src/commands/handle.ts";
 import type { Actor } from "#streams/event.ts";
 import { type FilePath, filePathsOf } from "./body/encodedFile.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { ApiKeyIdentity } from "./keys/authenticate.ts";
 import type { Scope } from "./keys/scopes.ts";
+import type { Principal } from "./principal.ts";
 import { compileAnswerCheck, compileCheck } from "./validation/validation.ts";
 
 /** The classes that rate limits are counted by. */
@@ -39,7 +39,7 @@ export type SecretOnce = (draw: () => string) => Promise<string>;
 /** Who asks, on a route with a scope. */
 export type Caller = {
   workspaceId: string;
-  apiKey: ApiKeyIdentity;
+  principal: Principal;
   actor: Actor;
   /** What a command wants to know of the request. */
   cause: Cause;

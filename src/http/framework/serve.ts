@@ -9,9 +9,10 @@ import type { Sender, Upload, Uploads } from "./body/uploads.ts";
 import { errorReply, NotReadable } from "./errors.ts";
 import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
-import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./keys/authenticate.ts";
+import { type Authenticate, unauthorized } from "./keys/authenticate.ts";
 import type { Flight, InFlight } from "./keys/inFlight.ts";
 import { undocumented } from "./openapi/documented.ts";
+import { type KeyPrincipal, requireScope } from "./principal.ts";
 import type { Strangers } from "./rateLimits/strangers.ts";
 import { Reply } from "./reply.ts";
 import type { LimitClass, Route } from "./route.ts";
@@ -19,7 +20,7 @@ import { send } from "./send.ts";
 
 /** Runs `run` for the first POST under an Idempotency-Key and replays its reply to the others. */
 export type Idempotency = (
-  post: { admitted: Admitted & { key: ApiKeyIdentity }; idempotencyKey: string },
+  post: { admitted: Admitted & { key: KeyPrincipal }; idempotencyKey: string },
   run: (operation?: Operation) => Promise<Reply>,
 ) => Promise<Reply>;
 
@@ -86,7 +87,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     await send(response, answer, flight?.signal).catch((error) => brokeOff(error, request, response));
   };
 
-  async function authenticate(request: Request): Promise<ApiKeyIdentity> {
+  async function authenticate(request: Request): Promise<KeyPrincipal> {
     try {
       return await options.authenticate(request);
     } catch (error) {
@@ -100,7 +101,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     response.locals.apiKey = key;
     // Every authenticated request counts, also one that is then refused for its scope.
     const throttled = limit && (await refusalOf(limit, request, response));
-    if (key && route.scope !== "any" && !key.scopes.includes(route.scope!)) throw insufficientScope(route.scope!);
+    if (key && route.scope !== "any") requireScope(key, route.scope!);
     if (throttled) throw throttled;
     const run = (operation?: Operation) =>
       judge({ ...admitted, operation }, judging).catch((error) => withPlanStatus(explain(error, request), key));
@@ -109,7 +110,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   }
 
   /** With a payment that is due, the plan may not be what the caller thinks it is. */
-  async function withPlanStatus(answer: Reply, key: ApiKeyIdentity | undefined): Promise<Reply> {
+  async function withPlanStatus(answer: Reply, key: KeyPrincipal | undefined): Promise<Reply> {
     if (answer.status !== 402 || !key) return answer;
     const status = await options.planStatusOf?.(key.workspaceId).catch(() => undefined);
     if (status === undefined) return answer;
@@ -149,7 +150,7 @@ function inPlaceOf(dropped: Reply, answer: Reply): Reply {
   return answer;
 }
 
-const senderOf = (request: Request, key: ApiKeyIdentity | undefined): Sender =>
+const senderOf = (request: Request, key: KeyPrincipal | undefined): Sender =>
   key ? { key: key.id, workspace: key.workspaceId } : { key: request.ip ?? "unknown", workspace: "none" };
 
 /** A body that is read when it is first asked for: a request that is refused before that costs no memory. */
@@ -186,9 +187,6 @@ const whenRevoked = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) reject(unauthorized());
     signal.addEventListener("abort", () => reject(unauthorized()));
   });
-
-const insufficientScope = (scope: string): Rejected =>
-  new Rejected("insufficient_scope", `this API key does not have the scope ${scope}, which this request needs`);
 
 /** What a rate limiter refuses with; undefined if it lets the request pass. */
 const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>

@@ -3,8 +3,9 @@ import { Writable } from "node:stream";
 import { pino } from "pino";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { type AppOptions, createApp } from "#src/http/framework/app.ts";
-import { type ApiKeyIdentity, createAuthenticate } from "#src/http/framework/keys/authenticate.ts";
+import { createAuthenticate } from "#src/http/framework/keys/authenticate.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
+import type { KeyPrincipal } from "#src/http/framework/principal.ts";
 import type { Route } from "#src/http/framework/route.ts";
 import { listen } from "#src/http/framework/server.ts";
 import { asking } from "#test/support/asking.ts";
@@ -18,12 +19,16 @@ export const otherKey = `svc_live_${"other123".repeat(4)}`;
 export const elsewhereKey = `svc_live_${"elseWher".repeat(4)}`;
 export const keyId = "0193a0aa-0000-7000-8000-0000000000aa";
 
-const keys = new Map<string, ApiKeyIdentity>([
-  [hashKey(validKey), { id: keyId, workspaceId, name: "agent", scopes: allScopes }],
-  [hashKey(otherKey), { id: "0193a0aa-0000-7000-8000-0000000000ab", workspaceId, name: "other", scopes: allScopes }],
+const keys = new Map<string, KeyPrincipal>([
+  [hashKey(validKey), { kind: "api_key", id: keyId, workspaceId, name: "agent", scopes: allScopes }],
+  [
+    hashKey(otherKey),
+    { kind: "api_key", id: "0193a0aa-0000-7000-8000-0000000000ab", workspaceId, name: "other", scopes: allScopes },
+  ],
   [
     hashKey(elsewhereKey),
     {
+      kind: "api_key",
       id: "0193a0aa-0000-7000-8000-0000000000ac",
       workspaceId: "0193a0aa-0000-7000-8000-000000000002",
       name: "elsewhere",
@@ -32,7 +37,13 @@ const keys = new Map<string, ApiKeyIdentity>([
   ],
   [
     hashKey(narrowKey),
-    { id: "0193a0aa-0000-7000-8000-0000000000bb", workspaceId, name: "narrow", scopes: ["read:rules"] },
+    {
+      kind: "api_key",
+      id: "0193a0aa-0000-7000-8000-0000000000bb",
+      workspaceId,
+      name: "narrow",
+      scopes: ["read:rules"],
+    },
   ],
 ]);
 

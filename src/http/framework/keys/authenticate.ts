@@ -1,18 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
-
-/** A live key as it is found by its hash. */
-export type ApiKeyIdentity = {
-  id: string;
-  workspaceId: string;
-  name: string;
-  scopes: readonly string[];
-  /** The revision of the key's own stream while the key is live. Commands pass it to the append, so that nothing follows a revocation. */
-  guard?: { stream: string; revision: number };
-};
+import type { KeyPrincipal } from "../principal.ts";
 
 /** Who sends this request; throws `unauthorized`, in the same words whatever was wrong. */
-export type Authenticate = (request: IncomingMessage) => Promise<ApiKeyIdentity>;
+export type Authenticate = (request: IncomingMessage) => Promise<KeyPrincipal>;
 
 export const unauthorized = (): Rejected =>
   new Rejected(
@@ -21,7 +12,7 @@ export const unauthorized = (): Rejected =>
   );
 
 export function createAuthenticate(deps: {
-  findKey: (hash: string) => Promise<ApiKeyIdentity | undefined>;
+  findKey: (hash: string) => Promise<KeyPrincipal | undefined>;
   keyHash: (key: string) => string;
 }): Authenticate {
   return async (request) => {

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import { rateLimit, type Store } from "express-rate-limit";
 import { Rejected } from "#streams/decider.ts";
-import type { ApiKeyIdentity } from "../keys/authenticate.ts";
+import type { KeyPrincipal } from "../principal.ts";
 import type { LimitClass } from "../route.ts";
 import type { HitCounter } from "./hitCounter.ts";
 import { addressOf } from "./strangers.ts";
@@ -47,7 +47,7 @@ function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestH
 
 /** Whose requests are counted together: a key's; a workspace's for notifications; an IP address's if there is no key. */
 function counted(name: LimitClass, request: Request, { locals }: Response): string {
-  const key = locals.apiKey as ApiKeyIdentity | undefined;
+  const key = locals.apiKey as KeyPrincipal | undefined;
   if (!key) return `ip ${addressOf(request)}`;
   return name === "notify" ? `workspace ${key.workspaceId}` : `key ${key.id}`;
 }

@@ -1,0 +1,6 @@
+import type { Sessions } from "./sessions.ts";
+
+/** What is kept of people outside the event log: nothing of it may ever stand in an event. */
+export type Accounts = {
+  sessions: Sessions;
+};

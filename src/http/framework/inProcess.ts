@@ -1,0 +1,111 @@
+import { randomUUID } from "node:crypto";
+import type { Request } from "express";
+import { derivedId } from "#src/commands/ids.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { BodyParser } from "./body/bodyParser.ts";
+import { type Asked, callerFrom, carryOut, type Operation } from "./judge.ts";
+import { requireScope, type SessionPrincipal } from "./principal.ts";
+import type { Reply } from "./reply.ts";
+import type { Line, Route } from "./route.ts";
+import { readQuery } from "./validation/query.ts";
+
+/** What a page asks of a route. */
+export type RouteCall = {
+  params?: Record<string, string>;
+  /** null and undefined are left out. */
+  query?: Record<string, string | number | boolean | null | undefined>;
+  body?: unknown;
+  /** The version, as If-Match names it. */
+  ifMatch?: number;
+};
+
+/** On whose behalf. */
+export type Behalf = {
+  principal: SessionPrincipal;
+  request: Request;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+  /** The same for every repetition of a form that is to have its effect once. */
+  once?: string;
+  /** The person's rights as they are now; undefined if they have none left. */
+  again(): Promise<SessionPrincipal | undefined>;
+};
+
+/** Asks a route within this process, under the rules that hold for an API key over HTTP. Throws what the route throws, and Rejected. */
+export type AskRoute = (line: Line, call: RouteCall, behalf: Behalf) => Promise<Reply>;
+
+export type InProcessOptions = {
+  routes: readonly Route[];
+  bodies: Pick<BodyParser, "parse">;
+  /** Throws if nothing can be answered from one of these read models now. */
+  requireReadable(of: readonly string[]): void;
+  checkResponses: boolean;
+};
+
+/** One declaration serves both doors: scope, schema and 404 are judged as in `serve`, in the same order; the key's rate limits do not count here. */
+export function createInProcess({ routes, bodies, requireReadable, checkResponses }: InProcessOptions): AskRoute {
+  const byLine = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
+
+  async function once(route: Route, call: RouteCall, behalf: Behalf): Promise<Reply> {
+    requireReadable(route.answersFrom ?? []);
+    if (route.scope !== null && route.scope !== "any") requireScope(behalf.principal, route.scope);
+    return carryOut(asked(route, call, behalf), checkResponses);
+  }
+
+  function asked(route: Route, call: RouteCall, { principal, request, signal, once }: Behalf): Asked {
+    const callId = randomUUID();
+    const operation = operationOf(route, { principal, call, once });
+    return {
+      ...{ route, callId, signal, params: call.params ?? {}, requestId: String(request.id) },
+      caller: callerFrom(principal, { request, callId, operation }),
+      query: () => readQuery(`?${queryOf(call.query)}`, route.query),
+      idempotencyKey: () => undefined,
+      // As if it had come over HTTP: files are decoded by the same parser.
+      body: async () =>
+        call.body === undefined
+          ? {}
+          : bodies.parse([Uint8Array.from(Buffer.from(JSON.stringify(call.body)))], route.files),
+      ifMatch: () => call.ifMatch,
+      lastEventId: () => undefined,
+    };
+  }
+
+  return async (line, call, behalf) => {
+    const route = byLine.get(line);
+    if (!route) throw new Error(`${line} is no route`);
+    try {
+      return await once(route, call, behalf);
+    } catch (error) {
+      if (!(error instanceof Rejected) || error.code !== "unauthorized" || behalf.signal.aborted) throw error;
+      // Somebody's membership changed on the way: if it was not this person's, it is asked once more.
+      const principal = await behalf.again();
+      if (!principal) throw error;
+      return once(route, call, { ...behalf, principal });
+    }
+  };
+}
+
+/**
+ * Nobody can tell whether such a form comes for the first time: each is taken for a repetition, which finds its own effect if nothing in it
+ * differs. Not where a secret is made, which a repetition could not show again.
+ */
+function operationOf(
+  route: Route,
+  { principal, call, once }: { principal: SessionPrincipal; call: RouteCall; once: string | undefined },
+): Operation | undefined {
+  if (once === undefined || route.method === "GET" || route.options.secretAnswer) return undefined;
+  const what = JSON.stringify([
+    principal.user.id,
+    once,
+    route.method,
+    route.path,
+    call.params ?? {},
+    call.body ?? null,
+  ]);
+  return { id: derivedId("form", what), repeated: true, secretOnce: async (draw) => draw() };
+}
+
+function queryOf(query: RouteCall["query"] = {}): URLSearchParams {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+}
