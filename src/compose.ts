@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
+import { postgresSessions } from "./accounts/postgresSessions.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
@@ -134,6 +135,7 @@ export function compose(
     store,
     clock,
     ids,
+    accounts: { sessions: postgresSessions({ database, clock, ids }) },
     blobs: postgresBlobs(database),
     reads: database.reads,
     projected: waitFor.projected,

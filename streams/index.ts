@@ -12,6 +12,7 @@ import { filings } from "./filing/decider.ts";
 import { identities } from "./identity/decider.ts";
 import { inboxes } from "./inbox/decider.ts";
 import { installations } from "./installation/decider.ts";
+import { members } from "./member/decider.ts";
 import { processorCustomers } from "./processorCustomer/decider.ts";
 import { quotas } from "./quota/decider.ts";
 import { rules } from "./rule/decider.ts";
@@ -41,6 +42,7 @@ export const streams = {
   identities,
   inboxes,
   installations,
+  members,
   processorCustomers,
   quotas,
   rules,

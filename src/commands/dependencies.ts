@@ -1,5 +1,6 @@
 import type { ReadModel } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
+import type { Accounts } from "#src/accounts/accounts.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/clock.ts";
 import type { Resolver } from "#src/dns/resolver.ts";
@@ -21,6 +22,8 @@ import type { StreamServices } from "./handle.ts";
 export type Dependencies = StreamServices & {
   store: EventStore;
   clock: Clock;
+  /** What is kept of people outside the log. */
+  accounts: Accounts;
   ids: Ids;
   blobs: Blobs;
   /** The read models, for look-ups a stream cannot answer. */

@@ -200,6 +200,7 @@ export function createStreamServices(deps: {
     identities: serviceOf(streams.identities),
     inboxes: serviceOf(streams.inboxes),
     installations: serviceOf(streams.installations),
+    members: serviceOf(streams.members),
     processorCustomers: serviceOf(streams.processorCustomers),
     quotas: serviceOf(streams.quotas),
     rules: serviceOf(streams.rules),

@@ -23,6 +23,8 @@ export const scopes = {
   "read:webhooks": "read webhooks and their deliveries",
   "write:webhooks": "create, change and delete webhooks",
   "read:events": "read the event feed",
+  "read:members": "list members and invitations",
+  "write:members": "invite, change and remove members",
   "read:audit": "read histories, earlier states, differences and exports",
 } as const;
 
@@ -31,12 +33,14 @@ export type Scope = keyof typeof scopes;
 export const allScopes = Object.keys(scopes) as Scope[];
 
 /**
- * Scopes that a new key gets only if they are listed: each lets its holder widen what others may do. `first`: whether a workspace's first key has it
+ * Scopes that a new key gets only if they are listed: each lets its holder widen what others may do, or tells who the people are. `first`: whether a workspace's first key has it
  * all the same.
  */
 const byNameOnly: Partial<Record<Scope, { first: boolean }>> = {
   "write:approvals": { first: true },
   "write:keys": { first: true },
+  "read:members": { first: false },
+  "write:members": { first: false },
 };
 
 /** Their names, for the documentation. */

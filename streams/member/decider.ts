@@ -1,0 +1,216 @@
+import { type Decider, invalid, Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type MemberEvent, memberStream } from "./events.ts";
+import type { Role } from "./roles.ts";
+
+/** `userId` is null and `expiresAt` a time as long as the member is only invited. `email`: the address they came in by. */
+export type Member = {
+  memberId: string;
+  userId: string | null;
+  email: string;
+  role: Role;
+  status: "invited" | "active";
+  expiresAt: string | null;
+};
+
+/** Those who are there now: a removed member is gone from it. */
+export type Members = { members: readonly Member[] };
+
+/**
+ * Who asks: a signed-in user, whose role is judged by the stream itself, so that nothing they ask outlives a change of it; an API key, which makes no
+ * owners and ends none; or the operator, who may do all that the workspace's own rules allow.
+ */
+export type Asker = { userId: string } | "api_key" | "operator";
+
+/** `at`: now, ISO 8601 UTC. */
+export type MemberCommand =
+  /** An address that is invited already, to the same role, gets its invitation anew. */
+  | { type: "InviteMember"; memberId: string; email: string; role: Role; expiresAt: string; by: Asker }
+  | { type: "RenewInvitation"; memberId: string; expiresAt: string; by: Asker }
+  | { type: "AcceptInvitation"; memberId: string; userId: string; email: string; at: string }
+  /** `first`: only while the workspace has no active member. */
+  | { type: "JoinMember"; memberId: string; userId: string; email: string; role: Role; first?: boolean }
+  | { type: "ChangeRole"; memberId: string; role: Role; by: Asker }
+  | { type: "RemoveMember"; memberId: string; by: Asker };
+
+/** Members and open invitations of one workspace. */
+export const mostMembers = 200;
+
+/** The active member who is this user; undefined if there is none. */
+export const activeMember = ({ members }: Members, userId: string): Member | undefined =>
+  members.find((member) => member.status === "active" && member.userId === userId);
+
+/** The member or invited person of this address, however it is spelt in upper and lower case; undefined if there is none. */
+export const memberOfAddress = ({ members }: Members, email: string): Member | undefined =>
+  members.find((member) => sameAddress(member.email, email));
+
+export const memberById = ({ members }: Members, memberId: string): Member | undefined =>
+  members.find((member) => member.memberId === memberId);
+
+function decide(command: MemberCommand, state: Members): MemberEvent[] {
+  switch (command.type) {
+    case "InviteMember":
+      return invite(command, state);
+    case "RenewInvitation": {
+      const { memberId, expiresAt, by } = command;
+      const member = invited(state, memberId);
+      mayTouch(by, state, [member.role]);
+      return [{ type: "InvitationRenewed", data: { memberId, expiresAt } }];
+    }
+    case "AcceptInvitation":
+      return accept(command, state);
+    case "JoinMember":
+      return join(command, state);
+    case "ChangeRole": {
+      const { memberId, role, by } = command;
+      const member = present(state, memberId);
+      mayTouch(by, state, [member.role, role]);
+      if (member.role === role) return [];
+      if (role !== "owner") oneOwnerStays(state, member);
+      return [{ type: "MemberRoleChanged", data: { memberId, role } }];
+    }
+    case "RemoveMember": {
+      const { memberId, by } = command;
+      const member = present(state, memberId);
+      if (!isOneself(by, member)) mayTouch(by, state, [member.role]);
+      oneOwnerStays(state, member);
+      return [{ type: "MemberRemoved", data: { memberId } }];
+    }
+    default:
+      return unreachable(command);
+  }
+}
+
+function invite(command: MemberCommand & { type: "InviteMember" }, state: Members): MemberEvent[] {
+  const { memberId, email, role, expiresAt, by } = command;
+  mayTouch(by, state, [role]);
+  const there = memberOfAddress(state, email);
+  if (there === undefined) {
+    thereIsRoom(state);
+    return [{ type: "MemberInvited", data: { memberId, email, role, expiresAt } }];
+  }
+  if (there.role !== role) {
+    const what = there.status === "active" ? "is a member already" : "is invited already";
+    throw invalid("role", `this address ${what}, as ${there.role}: change the role of that member instead`);
+  }
+  if (there.status === "active") return [];
+  return [{ type: "InvitationRenewed", data: { memberId: there.memberId, expiresAt } }];
+}
+
+function accept(command: MemberCommand & { type: "AcceptInvitation" }, state: Members): MemberEvent[] {
+  const { memberId, userId, email, at } = command;
+  const member = present(state, memberId);
+  if (member.status === "active") {
+    if (member.userId === userId) return [];
+    throw noSuchMember();
+  }
+  if (!sameAddress(member.email, email)) {
+    throw invalid("token", "this invitation is for another address: sign in with the address that it was sent to");
+  }
+  if (member.expiresAt !== null && member.expiresAt <= at) {
+    throw invalid("token", "this invitation has expired: ask for a new one");
+  }
+  if (activeMember(state, userId) !== undefined) throw invalid("token", "you are a member of this workspace already");
+  return [{ type: "InvitationAccepted", data: { memberId, userId } }];
+}
+
+function join(command: MemberCommand & { type: "JoinMember" }, state: Members): MemberEvent[] {
+  const { memberId, userId, email, role, first = false } = command;
+  if (activeMember(state, userId) !== undefined) return [];
+  if (first && state.members.some(({ status }) => status === "active")) {
+    throw invalid("token", "this workspace has an owner by now: ask them for an invitation");
+  }
+  // Who was invited and joins another way is one member, not two.
+  const open = memberOfAddress(state, email);
+  const withdrawn: MemberEvent[] =
+    open?.status === "invited" ? [{ type: "MemberRemoved", data: { memberId: open.memberId } }] : [];
+  if (withdrawn.length === 0) thereIsRoom(state);
+  return [...withdrawn, { type: "MemberJoined", data: { memberId, userId, email, role } }];
+}
+
+/** `touched`: the roles that are given, changed or taken. Throws Rejected insufficient_scope. */
+function mayTouch(by: Asker, state: Members, touched: readonly Role[]): void {
+  if (by === "operator") return;
+  const own = by === "api_key" ? "admin" : activeMember(state, by.userId)?.role;
+  if (own !== "owner" && own !== "admin") {
+    throw new Rejected("insufficient_scope", "only an owner or an admin of the workspace may change its members");
+  }
+  if (own === "owner" || !touched.includes("owner")) return;
+  const who =
+    by === "api_key"
+      ? "an API key makes, changes and removes no owners"
+      : "an admin makes, changes and removes no owners";
+  throw new Rejected("insufficient_scope", `${who}: ask an owner of the workspace`);
+}
+
+const isOneself = (by: Asker, { userId, status }: Member): boolean =>
+  typeof by === "object" && status === "active" && by.userId === userId;
+
+/** That this one is no longer an owner. Throws Rejected invalid_request where nobody else is. */
+function oneOwnerStays({ members }: Members, { memberId }: Member): void {
+  const owners = members.filter(({ role, status }) => role === "owner" && status === "active");
+  if (owners.length === 1 && owners[0]!.memberId === memberId) {
+    throw new Rejected("invalid_request", "this is the workspace's only owner: make somebody else an owner first");
+  }
+}
+
+function thereIsRoom({ members }: Members): void {
+  if (members.length < mostMembers) return;
+  const sentence = `this workspace has ${mostMembers} members and invitations, which is the limit: remove one first`;
+  throw new Rejected("invalid_request", sentence);
+}
+
+function present(state: Members, memberId: string): Member {
+  const member = memberById(state, memberId);
+  if (member === undefined) throw noSuchMember();
+  return member;
+}
+
+function invited(state: Members, memberId: string): Member {
+  const member = present(state, memberId);
+  if (member.status === "invited") return member;
+  throw new Rejected("invalid_status", "this member has accepted already: there is no invitation to send again");
+}
+
+const noSuchMember = (): Rejected => new Rejected("not_found", "no such member");
+
+/** Upper and lower case do not tell two people apart; tags do. */
+const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+function evolve(state: Members, event: MemberEvent): Members {
+  const { memberId } = event.data;
+  const others = state.members.filter((member) => member.memberId !== memberId);
+  const change = (changed: Partial<Member>): Members => ({
+    members: state.members.map((member) => (member.memberId === memberId ? { ...member, ...changed } : member)),
+  });
+  switch (event.type) {
+    case "MemberInvited": {
+      const { email, role, expiresAt } = event.data;
+      return { members: [...others, { memberId, userId: null, email, role, status: "invited", expiresAt }] };
+    }
+    case "InvitationRenewed":
+      return change({ expiresAt: event.data.expiresAt });
+    case "InvitationAccepted":
+      return change({ userId: event.data.userId, status: "active", expiresAt: null });
+    case "MemberJoined": {
+      const { userId, email, role } = event.data;
+      return { members: [...others, { memberId, userId, email, role, status: "active", expiresAt: null }] };
+    }
+    case "MemberRoleChanged":
+      return change({ role: event.data.role });
+    case "MemberRemoved":
+      return { members: others };
+    default:
+      return unreachable(event);
+  }
+}
+
+export const memberDecider: Decider<Members, MemberCommand, MemberEvent> = {
+  category: "member",
+  initial: { members: [] },
+  evolve,
+  decide,
+};
+
+export const members = stream({ decider: memberDecider, name: memberStream });
