@@ -56,11 +56,11 @@ export const brokenPage = (): string =>
 
 /** The page about what a checkout came to. */
 export const outcomePage = (known: KnownOutcome, shown: Plans): string => {
-  const { then, ...told } = outcomeOf(known);
+  const { offers, ...told } = outcomeOf(known);
   return outcome({
     ...told,
-    ...(then === "plans" && { shown }),
-    ...(then === "portal" && { sentences: [...told.sentences, byPortal] }),
+    ...(offers === "plans" && { shown }),
+    ...(offers === "portal" && { sentences: [...told.sentences, byPortal] }),
   });
 };
 
@@ -68,8 +68,8 @@ const byPortal = html`Change it in the portal, which <code>POST /v1/billing/port
 
 export type KnownOutcome = Exclude<CheckoutOutcome, { kind: "unknown" }>;
 
-/** What a checkout came to, in words. `then`: what its reader is offered below. */
-export type Told = Omit<Outcome, "shown"> & { then?: "plans" | "portal" };
+/** What a checkout came to, in words. `offers`: what its reader is offered below. */
+export type Told = Omit<Outcome, "shown"> & { offers?: "plans" | "portal" };
 
 export function outcomeOf(known: KnownOutcome): Told {
   switch (known.kind) {
@@ -78,14 +78,14 @@ export function outcomeOf(known: KnownOutcome): Told {
         tone: "wait",
         title: "This checkout is not finished",
         sentences: ["Nothing was bought. Go back to the payment page to finish it, or start another checkout."],
-        then: "plans",
+        offers: "plans",
       };
     case "expired":
       return {
         tone: "plain",
         title: "This checkout has ended",
         sentences: ["Nothing was bought with it. Start another checkout if you still want the plan."],
-        then: "plans",
+        offers: "plans",
       };
     case "being_confirmed":
       return {
@@ -123,7 +123,7 @@ const ended = {
   tone: "plain",
   title: "This subscription has ended",
   sentences: ["Start another checkout if you want a plan again."],
-  then: "plans",
+  offers: "plans",
 } as const;
 
 function subscriptionOutcome({ plan, interval, status, trialEnd, cancelAt, periodEnd }: Subscription): Told {
@@ -141,7 +141,7 @@ function subscriptionOutcome({ plan, interval, status, trialEnd, cancelAt, perio
       ...(runs && cancelAt === null && !isTried ? [html`It renews itself on ${day(periodEnd)}.`] : []),
       ...(runs ? [] : ["Check the payment method in the portal."]),
     ],
-    then: "portal",
+    offers: "portal",
   };
 }
 
