@@ -141,7 +141,7 @@ describe("mail of the service's own", function () {
     for (const action of actions) {
       expect(action).to.include({
         outcome: "refused",
-        reason: "sending is paused in this workspace: only requests to approvers and outcomes leave",
+        reason: "sending is paused in this workspace: only requests to approvers, outcomes and invitations leave",
       });
     }
     await draft(based);
