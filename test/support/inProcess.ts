@@ -75,6 +75,7 @@ export async function startInProcess(
     database,
     store,
     outbox: createOutbox(database),
+    webhookDeliveries: composition.webhooks.deliveries,
     caughtUp,
     /** A workspace with a key of every scope, or of those given. */
     async workspace({ scopes = allScopes as readonly string[] } = {}) {
