@@ -21,17 +21,20 @@ export async function signIn(
   const mayEnter = person !== undefined && !person.disabled;
   const isRight = await deps.accounts.passwords.matches(mayEnter ? person.userId : null, password);
   if (!mayEnter || !isRight) throw wrongPair();
-  if (earlier) await deps.accounts.sessions.end(earlier.userId, earlier.id);
-  return { person, issued: await startSession(deps, { person }, by) };
+  return { person, issued: await startSession(deps, { person, earlier }, by) };
 }
 
-/** Starts a session that shows `workspaceId`, or one of the person's workspaces. Throws Rejected unauthorized for who is disabled by now. */
+/**
+ * Starts a session that shows `workspaceId`, or one of the person's workspaces, and ends the one the browser came with. Throws Rejected unauthorized
+ * for who is disabled by now.
+ */
 export async function startSession(
   deps: UserDeps,
-  { person, workspaceId }: { person: Person; workspaceId?: string },
+  { person, workspaceId, earlier }: { person: Person; workspaceId?: string; earlier: Session | undefined },
   by: By,
 ): Promise<Issued> {
   const { userId } = person;
+  if (earlier) await deps.accounts.sessions.end(earlier.userId, earlier.id);
   const shown = workspaceId ?? (await workspacesOf(deps, userId))[0]?.id ?? null;
   const issued = await deps.accounts.sessions.start({ userId, workspaceId: shown, agent: by.userAgent ?? null });
   try {

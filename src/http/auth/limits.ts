@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Request, Response } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
-import type { Clock } from "#src/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { ForgivingCounter, Hits } from "../framework/rateLimits/hitCounter.ts";
 import { windowMs } from "../framework/rateLimits/rateLimits.ts";
@@ -26,11 +25,9 @@ export type AuthLimits = {
 export function createAuthLimits({
   counter,
   rate,
-  clock,
 }: {
   counter: ForgivingCounter;
   rate: number | "off" | undefined;
-  clock: Pick<Clock, "now">;
 }): AuthLimits {
   const rateOf = (name: AuthClass): number | undefined => {
     if (rate === "off") return undefined;
@@ -65,11 +62,10 @@ export function createAuthLimits({
       }
     },
   };
-
-  function secondsUntil({ resetsAt }: Hits): number {
-    return Math.max(1, Math.ceil((resetsAt.getTime() - clock.now().getTime()) / 1000));
-  }
 }
+
+/** Of this machine's own clock, as the counter has it. */
+const secondsUntil = ({ resetsAt }: Hits): number => Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000));
 
 const tooMany = (retryAfter: number): Rejected =>
   new Rejected("rate_limited", `too many attempts: wait ${retryAfter} s, and try again`, { retryAfter });
