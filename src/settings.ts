@@ -176,6 +176,13 @@ export const settings = Type.Object({
     }),
   ),
   ...billingSettings,
+  SIGN_UP: Type.Optional(
+    OneOf(["open", "invited", "closed"], {
+      otherwise: "open; in production invited",
+      description:
+        "Who may make an account: anybody (open), people who were invited to a workspace (invited), or nobody, so that only people who have an account can be invited (closed).",
+    }),
+  ),
   RATE_LIMIT_READ: rate("reading requests of one API key", 60),
   RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
   RATE_LIMIT_SEND: rate("requests of one API key that send", 10),

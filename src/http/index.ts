@@ -24,6 +24,7 @@ import { approvalListPages } from "./approvalPages/listRouter.ts";
 import { approvalPages } from "./approvalPages/router.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
+import { authDoors } from "./auth/index.ts";
 import { billingRoutes } from "./billing.ts";
 import { billingPage } from "./billingPage/router.ts";
 import { sessionCookie } from "./console/framework/cookie.ts";
@@ -238,6 +239,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         ...{ clock, logger },
       }),
+      ...authDoors({ ...options, deps: httpDeps, counter, revocation, rate: options.rateLimits.auth }),
       createConsole({
         ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
         upToDate: () => revocation.upToDate(),

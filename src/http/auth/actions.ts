@@ -1,13 +1,28 @@
-import { acceptAsNew, acceptSignedIn, anotherWorkspace, findInvited, requireMember } from "#src/commands/users/invitations.ts";
+import type { Session } from "#src/accounts/sessions.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import {
+  acceptAsNew,
+  acceptSignedIn,
+  anotherWorkspace,
+  findInvited,
+  requireMember,
+} from "#src/commands/users/invitations.ts";
 import { changePassword, findReset, forgotPassword, resetPassword } from "#src/commands/users/passwords.ts";
 import { askForNewEmail, findNewEmail, rename, useNewEmail } from "#src/commands/users/profile.ts";
-import { endSessions, type SignedIn, signedInBy, signIn, signOut, startSession, workspacesOf } from "#src/commands/users/signIn.ts";
+import {
+  endSessions,
+  type SignedIn,
+  signedInBy,
+  signIn,
+  signOut,
+  startSession,
+  workspacesOf,
+} from "#src/commands/users/signIn.ts";
 import { askToSignUp, confirmSignUp, findConfirmation } from "#src/commands/users/signUp.ts";
-import type { By, Person, UserDeps } from "#src/commands/users/users.ts";
-import type { Session } from "#src/accounts/sessions.ts";
+import type { By, Person } from "#src/commands/users/users.ts";
 import { Rejected } from "#streams/decider.ts";
-import { Strict } from "../schemas/common.ts";
 import * as schemas from "../schemas/auth.ts";
+import { Strict } from "../schemas/common.ts";
 import { type AuthAction, authAction, type Done, type FormPage, type FormState, signedInAction } from "./action.ts";
 import * as pages from "./pages.ts";
 
@@ -16,10 +31,10 @@ const done = { done: true };
 const mailed = { mailed: true };
 
 /** So that the next request finds the workspace; where the read models lag, it finds it a moment later. */
-const known = ({ projected }: UserDeps, position: number) => projected(position, { of: ["members", "workspaces"] });
+const known = ({ projected }: Dependencies, position: number) => projected(position, { of: ["members", "workspaces"] });
 
 /** Every action of /auth. */
-export const authActions = (deps: UserDeps): AuthAction[] => [
+export const authActions = (deps: Dependencies): AuthAction[] => [
   ...signingUp(deps),
   ...signingIn(deps),
   ...aboutPasswords(deps),
@@ -27,7 +42,7 @@ export const authActions = (deps: UserDeps): AuthAction[] => [
   ...aboutWorkspaces(deps),
 ];
 
-const signingUp = (deps: UserDeps): AuthAction[] => [
+const signingUp = (deps: Dependencies): AuthAction[] => [
   authAction(
     "POST /auth/sign-up",
     {
@@ -47,21 +62,23 @@ const signingUp = (deps: UserDeps): AuthAction[] => [
     {
       ...{ limit: "sign_in", body: schemas.ConfirmBody, answers: schemas.SessionAnswer, status: 201 },
       summary: "Use the link of a sign-up",
-      description: "Makes the user and a workspace that they own, and signs them in. If it fails on the way, the same link goes on with it.",
+      description:
+        "Makes the user and a workspace that they own, and signs them in. If it fails on the way, the same link goes on with it.",
       form: linkForm("confirm", (token) => findConfirmation(deps, token), pages.confirm),
     },
     async ({ body, by, session }) => started(deps, { ...(await confirmSignUp(deps, body, by)), by, session }),
   ),
 ];
 
-const signingIn = (deps: UserDeps): AuthAction[] => [
+const signingIn = (deps: Dependencies): AuthAction[] => [
   authAction(
     "POST /auth/sign-in",
     {
       ...{ limit: "sign_in", body: schemas.SignInBody, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
       summary: "Sign in",
-      description: "One answer for an unknown address, a wrong password and a disabled user. The session is in a cookie.",
-      form: (state) => pages.signIn(state, { mayRegister: deps.signUp === "open" }),
+      description:
+        "One answer for an unknown address, a wrong password and a disabled user. The session is in a cookie.",
+      form: (state) => pages.signIn(state, { mayRegister: deps.settings.signUp === "open" }),
     },
     async ({ body: { email, password }, by, session, next, guarding }) => {
       const { person, issued } = await guarding(email, () => signIn(deps, { email, password, earlier: session }, by));
@@ -73,7 +90,14 @@ const signingIn = (deps: UserDeps): AuthAction[] => [
   ),
   signedInAction(
     "POST /auth/sign-out",
-    { limit: "session", body: nothing, answers: schemas.DoneAnswer, errors: ["unauthorized"], summary: "Sign out", form: undefined },
+    {
+      limit: "session",
+      body: nothing,
+      answers: schemas.DoneAnswer,
+      errors: ["unauthorized"],
+      summary: "Sign out",
+      form: undefined,
+    },
     async (_, who) => {
       await signOut(deps, who);
       return { json: done, token: null, ended: [who.session.id], next: "/sign-in?done=out" };
@@ -102,7 +126,7 @@ const signingIn = (deps: UserDeps): AuthAction[] => [
   ),
 ];
 
-const aboutPasswords = (deps: UserDeps): AuthAction[] => [
+const aboutPasswords = (deps: Dependencies): AuthAction[] => [
   authAction(
     "POST /auth/password/forgot",
     {
@@ -146,7 +170,7 @@ const aboutPasswords = (deps: UserDeps): AuthAction[] => [
   ),
 ];
 
-const aboutOneself = (deps: UserDeps): AuthAction[] => [
+const aboutOneself = (deps: Dependencies): AuthAction[] => [
   signedInAction(
     "POST /auth/profile",
     {
@@ -165,7 +189,8 @@ const aboutOneself = (deps: UserDeps): AuthAction[] => [
     {
       ...{ limit: "password_reset", body: schemas.NewEmailBody, answers: schemas.MailedAnswer, status: 202 },
       ...{ errors: ["unauthorized"], summary: "Ask to sign in with another address" },
-      description: "It changes when the link in the mail to the new address is used. The address before is told at once.",
+      description:
+        "It changes when the link in the mail to the new address is used. The address before is told at once.",
       form: undefined,
     },
     async ({ body: { new_email: newEmail, password }, guarding }, who) => {
@@ -188,11 +213,16 @@ const aboutOneself = (deps: UserDeps): AuthAction[] => [
   ),
 ];
 
-const aboutWorkspaces = (deps: UserDeps): AuthAction[] => [
+const aboutWorkspaces = (deps: Dependencies): AuthAction[] => [
   signedInAction(
     "POST /auth/workspace",
     {
-      ...{ limit: "session", body: schemas.ChooseBody, answers: schemas.SessionAnswer, errors: ["unauthorized", "not_found"] },
+      ...{
+        limit: "session",
+        body: schemas.ChooseBody,
+        answers: schemas.SessionAnswer,
+        errors: ["unauthorized", "not_found"],
+      },
       summary: "Choose the workspace that the session shows",
       form: undefined,
     },
@@ -229,7 +259,8 @@ const aboutWorkspaces = (deps: UserDeps): AuthAction[] => [
         return started(deps, { ...accepted, by, session });
       }
       const who = session && (await signedInBy(deps, session));
-      if (!who) throw new Rejected("unauthorized", "sign in with the invited address, or choose a password for a new account");
+      if (!who)
+        throw new Rejected("unauthorized", "sign in with the invited address, or choose a password for a new account");
       const { workspaceId, position } = await acceptSignedIn(deps, { token, who }, by);
       await known(deps, position);
       return shown(deps, who, workspaceId);
@@ -240,7 +271,10 @@ const aboutWorkspaces = (deps: UserDeps): AuthAction[] => [
 type Joined = { person: Person; workspaceId: string; position: number; by: By; session: Session | undefined };
 
 /** Somebody new is signed in, in place of whoever was. */
-async function started(deps: UserDeps, { person, workspaceId, position, by, session: earlier }: Joined): Promise<Done> {
+async function started(
+  deps: Dependencies,
+  { person, workspaceId, position, by, session: earlier }: Joined,
+): Promise<Done> {
   const { session, token } = await startSession(deps, { person, workspaceId, earlier }, by);
   await known(deps, position);
   const json = await sessionJson(deps, { person, session });
@@ -248,14 +282,14 @@ async function started(deps: UserDeps, { person, workspaceId, position, by, sess
 }
 
 /** The session shows another workspace from now on, under a new id and token. */
-async function shown(deps: UserDeps, who: SignedIn, workspaceId: string): Promise<Done> {
+async function shown(deps: Dependencies, who: SignedIn, workspaceId: string): Promise<Done> {
   const issued = await deps.accounts.sessions.choose(who.session.id, workspaceId);
   if (!issued) throw new Rejected("unauthorized", "nobody is signed in here: sign in first");
   const json = await sessionJson(deps, { ...who, session: issued.session });
   return { json, token: issued.token, ended: [who.session.id], next: "/review" };
 }
 
-async function sessionJson(deps: UserDeps, { person, session }: SignedIn) {
+async function sessionJson(deps: Dependencies, { person, session }: SignedIn) {
   const { userId: id, email, name } = person;
   return { user: { id, email, name }, workspaces: await workspacesOf(deps, id), workspace_id: session.workspaceId };
 }
@@ -293,7 +327,7 @@ export async function linkPage(
 }
 
 export async function invitationPage(
-  deps: UserDeps,
+  deps: Dependencies,
   { state, token, signedInAs }: { state: FormState; token: string; signedInAs?: string | undefined },
 ): Promise<FormPage> {
   try {
@@ -309,4 +343,3 @@ function faultOf(error: unknown): string {
   if (error instanceof Rejected && error.details.field === "token") return error.message.replace(/^token: /, "");
   throw error;
 }
-
