@@ -21,6 +21,7 @@ const draftEvents = [
   "DraftSent",
   "DraftFailed",
   "LateEvidence",
+  "DraftEscalated",
   "ApproversAsked",
   "ApproversNotified",
   "NotificationFailed",
@@ -83,7 +84,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 10,
+  version: 11,
   tables: [
     "drafts",
     "draft_counts",

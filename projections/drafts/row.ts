@@ -53,6 +53,12 @@ export type DraftRow = {
   notification_channel: string | null;
   notification_at: string | Date | null;
   notification_error: string | null;
+  /** Since when it waits for a decision; of one that is decided: since when it last did. */
+  pending_since: string | Date;
+  /** The secondary channel was asked about this version. */
+  escalated: boolean;
+  /** Where in the log its newest event lies. */
+  changed_position: number;
   created_at: string | Date;
   updated_at: string | Date;
 };
@@ -91,6 +97,9 @@ export const draftColumns = [
   "notification_channel",
   "notification_at",
   "notification_error",
+  "pending_since",
+  "escalated",
+  "changed_position",
   "created_at",
   "updated_at",
 ] as const;
@@ -153,6 +162,9 @@ function submitted(
     failure_message: null,
     held_code: null,
     ...notAsked,
+    pending_since: meta.at,
+    escalated: false,
+    changed_position: 0,
     created_at: meta.at,
     updated_at: meta.at,
   };
@@ -161,9 +173,11 @@ function submitted(
   return approved(row, { version: 1, contentSha256: data.contentSha256 }, auto);
 }
 
+const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
+
 /** What an event does to a draft's row. Also used to show a draft as it stood at some moment. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
-  return notRetrying(applyNotification(applyEvent(row, event), event));
+  return { ...notRetrying(applyNotification(applyEvent(row, event), event)), changed_position: event.position };
 }
 
 function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
@@ -175,7 +189,6 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
   switch (event.type) {
     case "DraftEdited": {
       const { version, content, contentBlob, contentSha256, rationale } = event.data;
-      const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
       return {
         ...next,
         ...undecided,
@@ -185,8 +198,12 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         ...madeAs(event.data),
         content_sha256: contentSha256,
         rationale,
+        pending_since: meta.at,
+        escalated: false,
       };
     }
+    case "DraftEscalated":
+      return { ...next, escalated: true };
     case "ApprovalGiven":
       return { ...next, approvals_given: withGiven(row.approvals_given, event.data, meta) };
     case "DraftApproved":
@@ -198,7 +215,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         reason: event.data.reason,
       };
     case "DraftReturnedToPending":
-      return { ...next, status: "pending", decided_by: null, decided_at: null, held_code: null, ...nobodyApproved };
+      return { ...next, ...undecided, pending_since: meta.at };
     case "SendHeld":
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {

@@ -110,3 +110,24 @@ export async function countIdentities(reads: Reads, workspaceId: string): Promis
     );
   return rows[0]?.count ?? 0;
 }
+
+/** Whose name an identity's mail carries; a deleted one's too. */
+export type IdentityName = {
+  id: string;
+  display_name: string;
+  email_address: string;
+  status: "active" | "disabled" | "deleted";
+};
+
+export async function identityNames(
+  reads: Reads,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<IdentityName[]> {
+  const { rows } = await reads.of(workspaceId).query<IdentityName>(
+    `select id, display_name, email_address, case when deleted_at is null then status else 'deleted' end as status
+     from identities where workspace_id = $1 and id = any($2::uuid[])`,
+    [workspaceId, ids],
+  );
+  return rows;
+}
