@@ -6,6 +6,9 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  invited: "The invitation is on its way. Its link is good for 7 days.",
+  memberChanged: "The role was changed. It counts from now on.",
+  memberRemoved: "Removed. They can do nothing here any more.",
 } as const;
 
 export type Notice = keyof typeof notices;
