@@ -32,6 +32,7 @@ import type { DescribedSetting } from "./docs/tables.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
 import { draftRoutes } from "./drafts/drafts.ts";
+import { peoplesDraftRoutes } from "./drafts/peoplesDecisions.ts";
 import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events/events.ts";
 import { createApp } from "./framework/app.ts";
@@ -127,6 +128,11 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["assistants", "identities", "rules"], assistantRoutes),
   ...answeredFrom(deps, ["feed"], eventRoutes),
   ...answeredFrom(deps, ["webhooks"], webhookRoutes),
+];
+
+/** What only people can ask for, by their role: the console asks it within this process, and no request reaches it. */
+export const peoplesRoutes = (deps: HttpDependencies): Route[] => [
+  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes),
 ];
 
 /** Starts the HTTP role. Throws StartError if it cannot listen. */

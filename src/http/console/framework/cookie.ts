@@ -18,7 +18,8 @@ export function sessionCookie({ publicUrl }: { publicUrl: string }): SessionCook
   const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   return {
     read: (request) => cookieOf(request, name),
-    give: (response, token) => response.appendHeader("Set-Cookie", `${name}=${token}; Max-Age=${seconds}; ${attributes}`),
+    give: (response, token) =>
+      response.appendHeader("Set-Cookie", `${name}=${token}; Max-Age=${seconds}; ${attributes}`),
     clear: (response) => response.appendHeader("Set-Cookie", `${name}=; Max-Age=0; ${attributes}`),
   };
 }

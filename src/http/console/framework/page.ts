@@ -40,11 +40,7 @@ export type ConsoleRoute = {
   handler: (visit: Visit) => Promise<ConsoleAnswer>;
 };
 
-const consoleRoute = (
-  line: ConsoleLine,
-  options: ConsoleOptions,
-  handler: ConsoleRoute["handler"],
-): ConsoleRoute => {
+const consoleRoute = (line: ConsoleLine, options: ConsoleOptions, handler: ConsoleRoute["handler"]): ConsoleRoute => {
   const [method, path] = line.split(" ") as ["GET" | "POST", string];
   return { method, path, options, handler };
 };

@@ -1,9 +1,9 @@
 import type { Request } from "express";
+import type { RouteCall } from "../../framework/inProcess.ts";
 import type { Scope } from "../../framework/keys/scopes.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { Line } from "../../framework/route.ts";
-import type { RouteCall } from "../../framework/inProcess.ts";
 
 /** What a page could not do, as it says so: the contract's code and sentence, the field it is about, and the status of the page. */
 export type Refused = {
