@@ -6,6 +6,7 @@ import { rowById } from "../rowById.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 
 export type { GivenApproval } from "./approvals.ts";
+export { reviewQueue, type WaitingDraft, waitingByIdentity } from "./reviewQueue.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
 
 /** The newest inbound word after the one the draft answers: a send would be refused because of it. */

@@ -55,6 +55,12 @@ export type DraftRow = {
   notification_channel: string | null;
   notification_at: string | Date | null;
   notification_error: string | null;
+  /** Since when it waits for a decision; of one that is decided: since when it last did. */
+  pending_since: string | Date;
+  /** The secondary channel was asked about this version. */
+  escalated: boolean;
+  /** Where in the log its newest event lies. */
+  changed_position: number;
   created_at: string | Date;
   updated_at: string | Date;
 };
@@ -94,6 +100,9 @@ export const draftColumns = [
   "notification_channel",
   "notification_at",
   "notification_error",
+  "pending_since",
+  "escalated",
+  "changed_position",
   "created_at",
   "updated_at",
 ] as const;
@@ -126,14 +135,6 @@ const approved = (row: DraftRow, data: ApprovalData, meta: Metadata): DraftRow =
     approvals_required: quorum?.required ?? 1,
   };
 };
-
-/** Nothing of an approval is left but what others gave of a quorum, where one person took theirs back. */
-const returned = (row: DraftRow, withdrawn: string | undefined): DraftRow => ({
-  ...row,
-  ...{ status: "pending", decided_by: null, decided_at: null, held_code: null },
-  ...nobodyApproved,
-  approvals_given: withdrawn === undefined ? [] : withoutGiven(row.approvals_given, withdrawn),
-});
 
 function submitted(
   id: string,
@@ -169,6 +170,9 @@ function submitted(
     failure_message: null,
     held_code: null,
     ...notAsked,
+    pending_since: meta.at,
+    escalated: false,
+    changed_position: 0,
     created_at: meta.at,
     updated_at: meta.at,
   };
@@ -177,9 +181,19 @@ function submitted(
   return approved(row, { version: 1, contentSha256: data.contentSha256 }, auto);
 }
 
+const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
+
+/** Nothing of an approval is left but what others gave of several, where one person took theirs back. */
+const returned = (row: DraftRow, withdrawn: string | undefined): DraftRow => ({
+  ...row,
+  ...undecided,
+  approvals_given: withdrawn === undefined ? [] : withoutGiven(row.approvals_given, withdrawn),
+});
+
 /** What an event does to a draft's row. Also used to show a draft as it stood at some moment. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
-  return notRetrying(applyNotification(withoutUndo(applyEvent(row, event)), event));
+  const applied = withoutUndo(applyEvent(row, event));
+  return { ...notRetrying(applyNotification(applied, event)), changed_position: event.position };
 }
 
 /** Only what is approved, and was not tried to send, can be taken back. */
@@ -195,7 +209,6 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
   switch (event.type) {
     case "DraftEdited": {
       const { version, content, contentBlob, contentSha256, rationale } = event.data;
-      const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
       return {
         ...next,
         ...undecided,
@@ -205,8 +218,12 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         ...madeAs(event.data),
         content_sha256: contentSha256,
         rationale,
+        pending_since: meta.at,
+        escalated: false,
       };
     }
+    case "DraftEscalated":
+      return { ...next, escalated: true };
     case "ApprovalGiven":
       return { ...next, approvals_given: withGiven(row.approvals_given, event.data, meta) };
     case "DraftApproved":
@@ -220,7 +237,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
     case "ApprovalWithdrawn":
       return { ...next, approvals_given: withoutGiven(row.approvals_given, event.data.voter) };
     case "DraftReturnedToPending":
-      return returned(next, event.data.withdrawn);
+      return { ...returned(next, event.data.withdrawn), pending_since: meta.at };
     case "SendHeld":
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {

@@ -33,6 +33,9 @@ create table drafts (
   notification_channel text,
   notification_at timestamptz,
   notification_error text,
+  pending_since timestamptz not null,
+  escalated boolean not null,
+  changed_position bigint not null,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
@@ -42,6 +45,9 @@ create index on drafts (workspace_id, status, created_at desc, id);
 create index on drafts (workspace_id, identity_id, created_at desc, id);
 create index on drafts (identity_id, status);
 create index on drafts (id) where status = 'sending';
+-- What waits for a decision, without the rows themselves.
+create index on drafts (workspace_id, identity_id) include (id, thread_id, pending_since, escalated) where status = 'pending';
+create index on drafts (workspace_id, changed_position desc);
 create table draft_counts (
   workspace_id uuid not null,
   identity_id uuid not null,

@@ -26,19 +26,22 @@ import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { billingRoutes } from "./billing.ts";
 import { billingPage } from "./billingPage/router.ts";
+import { sessionCookie } from "./console/framework/cookie.ts";
+import { createConsole } from "./console/index.ts";
 import { contactRoutes } from "./contacts.ts";
 import { introduction } from "./docs/introduction.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
 import { draftRoutes } from "./drafts/drafts.ts";
-import { peoplesDraftRoutes } from "./drafts/peoplesDecisions.ts";
+import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
 import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events/events.ts";
 import { createApp } from "./framework/app.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
+import { createInProcess } from "./framework/inProcess.ts";
 import { createAuthenticate } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
@@ -57,6 +60,7 @@ import { stripeHook } from "./hooks/stripe.ts";
 import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
+import { memberRoutes } from "./members.ts";
 import { messageRoutes } from "./messages.ts";
 import { createOutboxAccess } from "./outbox/access.ts";
 import { outboxPages } from "./outbox/outbox.ts";
@@ -89,7 +93,7 @@ export type HttpOptions = {
   /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
   metricsToken: string | undefined;
   checkResponses: boolean;
-  rateLimits: Rates & StrangerRates;
+  rateLimits: Rates & StrangerRates & { console: number | "off" };
   /** Every setting, for /docs/operations. */
   settings: readonly DescribedSetting[];
   /** How long the answer of a POST under an Idempotency-Key is kept. */
@@ -112,6 +116,7 @@ export type HttpOptions = {
 export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
   ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
+  ...answeredFrom(deps, ["members"], memberRoutes),
   ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
   ...answeredFrom(deps, ["identities"], identityRoutes),
   ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
@@ -128,11 +133,6 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["assistants", "identities", "rules"], assistantRoutes),
   ...answeredFrom(deps, ["feed"], eventRoutes),
   ...answeredFrom(deps, ["webhooks"], webhookRoutes),
-];
-
-/** What only people can ask for, by their role: the console asks it within this process, and no request reaches it. */
-export const peoplesRoutes = (deps: HttpDependencies): Route[] => [
-  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes),
 ];
 
 /** Starts the HTTP role. Throws StartError if it cannot listen. */
@@ -158,6 +158,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const parts = { database, revocation, webhookDeliveries, closing: closing.signal, obstacleOf };
   const httpDeps = httpDependencies(deps, parts);
   const bodies = createBodyParser();
+  const routes = allRoutes(httpDeps);
+  const cookie = sessionCookie({ publicUrl });
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
   const access = createOutboxAccess({
     token: options.outboxToken,
@@ -167,7 +169,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     countWrong: (request) => strangers.count("bad_key", request),
   });
   const app = createApp({
-    routes: allRoutes(httpDeps),
+    routes,
     logger,
     inFlight,
     bodies,
@@ -237,8 +239,20 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         ...{ clock, logger },
       }),
+      createConsole({
+        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+        upToDate: () => revocation.upToDate(),
+        askRoute: createInProcess({
+          ...{ ...httpDeps, bodies, checkResponses: options.checkResponses },
+          routes: [...routes, ...peoplesRoutes(httpDeps)],
+        }),
+      }),
       telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
-      frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
+      frontPage({
+        readiness: checks,
+        hasOutbox: (request) => outbox !== undefined && access.isOffered(request),
+        hasSession: (request) => cookie.read(request) !== undefined,
+      }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],
   });

@@ -2,13 +2,12 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
-import { mailboxVoter } from "#src/commands/approvals/voters.ts";
+import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
-import { isSamePerson } from "#streams/draft/quorum.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
@@ -92,8 +91,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { approvalChannel: channel } = identity;
-    const to = channel?.type === "email" ? { voter: mailboxVoter(channel.config.to as string) } : undefined;
-    if (to && draft.votes.some((vote) => isSamePerson(vote, to))) return undefined;
+    if (channel?.type === "email" && hasApproved(draft, channel.config.to as string)) return undefined;
     return onDraft(event, context);
   }
 

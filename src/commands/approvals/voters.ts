@@ -1,7 +1,7 @@
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import type { Asked } from "#streams/draft/events.ts";
-import { keysVoter, linkVoter, type Vote, type Voting } from "#streams/draft/quorum.ts";
+import { isSamePerson, keysVoter, linkVoter, type Vote, type Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
@@ -76,7 +76,11 @@ export async function lapsedVoters(
 }
 
 /** Another spelling or tag of an address leads to the same person. */
-export const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}`;
+const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}`;
+
+/** Whether the person of this mailbox is among those who have approved the version, while others are missing. */
+export const hasApproved = ({ votes }: { votes: readonly Vote[] }, address: string): boolean =>
+  votes.some((vote) => isSamePerson(vote, { voter: mailboxVoter(address) }));
 
 /** Questions of before a chat's address was kept share one place. */
 const placeOf = ({ type, address }: Asked["channel"]): string => `${type} ${address ?? ""}`.trim();

@@ -4,7 +4,7 @@ import { threadById } from "#projections/threads/queries.ts";
 import { editAndApprove, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
 import { letterOf, refusals } from "../emails.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import { answeredFrom, type HttpDependencies } from "../framework/dependencies.ts";
 import { type Route, route } from "../framework/route.ts";
 import { Strict, Uuid } from "../schemas/common.ts";
 import { attachmentBodyLimit, Draft, EditDraft } from "../schemas/drafts.ts";
@@ -20,7 +20,10 @@ const RejectionReasons = Strict({
  * What only a signed-in person can ask for, in the console: no API key can be given the right, and none of it is answered over HTTP. What both can do
  * (approve, reject, edit, notify) stands with the routes of drafts.
  */
-export const peoplesDraftRoutes = (deps: HttpDependencies): Route[] => [
+export const peoplesRoutes = (deps: HttpDependencies): Route[] =>
+  answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
+
+const peoplesDraftRoutes = (deps: HttpDependencies): Route[] => [
   route(
     "POST /v1/drafts/:id/edit-and-approve",
     {

@@ -4,9 +4,9 @@ import type { HttpDependencies } from "../framework/dependencies.ts";
 import { cursorOf } from "./feedCursor.ts";
 
 /** A comment goes out after so long without an event, so that no proxy takes the connection for dead. */
-const heartbeatMs = 15_000;
+export const heartbeatMs = 15_000;
 /** Milliseconds a client waits before it connects again. */
-const retryMs = 2_000;
+export const retryMs = 2_000;
 const pageSize = 100;
 /** What a client that does not read gets to finish when the service ends. */
 const closingGraceMs = 1_000;
@@ -23,9 +23,16 @@ export type Following = {
  * The feed as server-sent events, from a place on, without end. Reads a page when the one before has been taken, so that a slow client costs no
  * memory. Ends when the service closes; a client that reconnects with Last-Event-ID misses nothing.
  */
-export function eventStream(deps: HttpDependencies, following: Following): Readable {
+export const eventStream = (deps: HttpDependencies, following: Following): Readable =>
+  endlessStream(deps.closing, (over) => frames(deps, following, over));
+
+/**
+ * Frames as they come, each asked for when the one before has been taken. `over` is aborted when nobody takes them any more, and when the service
+ * closes (`closing`).
+ */
+export function endlessStream(closing: AbortSignal, framesOf: (over: AbortSignal) => AsyncGenerator<string>): Readable {
   const over = new AbortController();
-  const frame = frames(deps, following, over.signal);
+  const frame = framesOf(over.signal);
   const close = (): void => {
     over.abort();
     setTimeout(() => stream.destroy(), closingGraceMs).unref();
@@ -40,12 +47,12 @@ export function eventStream(deps: HttpDependencies, following: Following): Reada
     // Readable.from would wait for the frame under way, which may be a heartbeat away.
     destroy(error, done) {
       over.abort();
-      deps.closing.removeEventListener("abort", close);
+      closing.removeEventListener("abort", close);
       done(error);
     },
   });
-  if (deps.closing.aborted) close();
-  else deps.closing.addEventListener("abort", close);
+  if (closing.aborted) close();
+  else closing.addEventListener("abort", close);
   return stream;
 }
 

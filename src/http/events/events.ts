@@ -1,6 +1,4 @@
-import type { Readable } from "node:stream";
 import { eventsAfter, feedEnd, feedStart, payloadOf } from "#projections/feed/queries.ts";
-import { Rejected } from "#streams/decider.ts";
 import { publicEventTypes } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { invalid } from "../framework/errors.ts";
@@ -10,6 +8,7 @@ import { type Route, route } from "../framework/route.ts";
 import { EventPage, EventQuery, EventStreamQuery } from "../schemas/events.ts";
 import { eventStream } from "./eventStream.ts";
 import { cursorOf, placeOf } from "./feedCursor.ts";
+import { createOpenStreams } from "./openStreams.ts";
 
 /** Streams that a key and a workspace may hold open on one instance. */
 const maxOfKey = 5;
@@ -43,24 +42,7 @@ const readEvents = (deps: HttpDependencies): Route =>
   );
 
 function followEvents(deps: HttpDependencies): Route {
-  const open = new Map<string, number>();
-
-  function count(id: string, by: number): void {
-    const streams = (open.get(id) ?? 0) + by;
-    if (streams === 0) open.delete(id);
-    else open.set(id, streams);
-  }
-
-  function requireRoom(holder: string, id: string, most: number): void {
-    if ((open.get(id) ?? 0) >= most) throw tooMany(holder, most);
-  }
-
-  function opened(holders: readonly string[], stream: Readable): Readable {
-    for (const id of holders) count(id, 1);
-    return stream.once("close", () => {
-      for (const id of holders) count(id, -1);
-    });
-  }
+  const streams = createOpenStreams();
 
   return route(
     "GET /v1/events/stream",
@@ -80,22 +62,18 @@ function followEvents(deps: HttpDependencies): Route {
       const after = given ?? (await feedEnd(deps.reads, workspaceId));
       // Revoked meanwhile: nobody would take the stream, and its place would stay taken.
       if (signal.aborted) throw unauthorized();
-      requireRoom("this API key", principal.id, maxOfKey);
-      requireRoom("this workspace", workspaceId, maxOfWorkspace);
+      const holders = [
+        { name: "this API key", id: principal.id, most: maxOfKey },
+        { name: "this workspace", id: workspaceId, most: maxOfWorkspace },
+      ];
+      streams.requireRoom(holders);
       return reply({
-        stream: opened([principal.id, workspaceId], eventStream(deps, { workspaceId, after, types, signal })),
+        stream: streams.opened(holders, eventStream(deps, { workspaceId, after, types, signal })),
         headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
       });
     },
   );
 }
-
-const tooMany = (holder: string, most: number): Rejected =>
-  new Rejected(
-    "rate_limited",
-    `${holder} already has ${most} event streams open, which is the limit: close one first`,
-    { retryAfter: 30 },
-  );
 
 /** The kinds asked for; undefined if none are. A kind that does not exist would silently give nothing. */
 function typesOf(given: string | undefined): string[] | undefined {

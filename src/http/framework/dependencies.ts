@@ -1,14 +1,18 @@
+import type { ChangeMarks } from "#projections/changeMarks.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import { createChangeTail } from "../console/live/changeTail.ts";
+import { createPresence, type Presence } from "../console/live/presence.ts";
 import { createFeedTail, type FeedTail } from "../events/feedTail.ts";
 import { NotReadable } from "./errors.ts";
 import { createKeyUses, type KeyUses } from "./keys/keyUses.ts";
 import type { Revocation } from "./keys/revocation.ts";
 import { type Cursors, createCursors } from "./lists.ts";
 import type { Route } from "./route.ts";
+import type { Tail } from "./tail.ts";
 
 /** What the routes work with. */
 export type HttpDependencies = Dependencies & {
@@ -23,6 +27,10 @@ export type HttpDependencies = Dependencies & {
   revocation: Pick<Revocation, "drain" | "upToDate">;
   keyUses: KeyUses;
   feedTail: FeedTail;
+  /** Wakes the pages that are open in a workspace when something in it has changed. */
+  changeTail: Tail<ChangeMarks>;
+  /** Who has which draft open. */
+  presence: Presence;
   webhookDeliveries: WebhookDeliveries;
   cursors: Cursors;
   /** Aborted when this instance takes no more requests: what would go on without end has to end. */
@@ -67,6 +75,8 @@ export const httpDependencies = (
   revocation,
   keyUses: createKeyUses({ database, clock: deps.clock }),
   feedTail: createFeedTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
+  changeTail: createChangeTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
+  presence: createPresence({ database }),
   webhookDeliveries,
   cursors: createCursors(deps.keyRing),
   closing,
