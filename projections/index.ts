@@ -7,6 +7,7 @@ import { drafts } from "./drafts/projector.ts";
 import { feed } from "./feed/projector.ts";
 import { identities } from "./identities/projector.ts";
 import { inbound } from "./inbound/projector.ts";
+import { memberRows } from "./members/projector.ts";
 import { messages } from "./messages/projector.ts";
 import type { Projection } from "./projection.ts";
 import { ruleEvaluations } from "./ruleEvaluations/projector.ts";
@@ -20,6 +21,7 @@ import { workspaces } from "./workspaces/projector.ts";
 export const readModels = {
   workspaces,
   apiKeys,
+  members: memberRows,
   domains,
   identities,
   inbound,

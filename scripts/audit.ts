@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { draftHistory } from "#src/commands/drafts/draftHistories.ts";
+import { answerFromLog } from "#src/commands/drafts/life/fromLog.ts";
+import { inText } from "#src/commands/drafts/life/phrases.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { wholeLog } from "#src/eventStore/eventStore.ts";
 import { visibleLine } from "#src/html/visible.ts";
@@ -14,7 +16,8 @@ import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `For auditors: what happened, read from the event log itself.
 
-  npm run audit -- draft ID [--at TIME]          a draft's history in words, up to TIME if given
+  npm run audit -- draft ID [--at TIME]          why a draft was sent, or why not, in one sentence,
+                                                 then its history in words; up to TIME if given
   npm run -s audit -- export --workspace ID      every event of a workspace, one JSON line each, hash-chained
                                                  (-s keeps npm's own lines out of the file)
   npm run audit -- verify FILE                   checks such an export: no event was changed, removed or added`;
@@ -28,9 +31,13 @@ async function tellDraft(id: string, at: string | undefined): Promise<void> {
   if (!isUuid(id)) throw new Misuse("draft: expected a draft id.");
   const until = at === undefined ? Number.POSITIVE_INFINITY : Date.parse(at);
   if (Number.isNaN(until)) throw new Misuse("--at: expected a time such as 2026-01-31T12:00:00Z.");
-  const history = await besideService(({ deps }) => draftHistory(deps, id.toLowerCase()));
-  const told = history.filter((event) => Date.parse(event.metadata.at) <= until);
+  const { told, answer } = await besideService(async ({ deps }) => {
+    const history = await draftHistory(deps, id.toLowerCase());
+    const told = history.filter((event) => Date.parse(event.metadata.at) <= until);
+    return { told, answer: told.length > 0 ? inText(await answerFromLog(deps, told)) : "" };
+  });
   if (told.length === 0) throw new StartError("This draft does not exist, or did not exist yet at that time.");
+  console.log(`${answer}\n`);
   for (const event of told) console.log(sentence(event));
 }
 

@@ -1,5 +1,8 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
+import { argon2Hasher } from "./accounts/argon2.ts";
+import { postgresLinks } from "./accounts/postgresLinks.ts";
+import { postgresPasswords } from "./accounts/postgresPasswords.ts";
 import { postgresSessions } from "./accounts/postgresSessions.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import type { Channels } from "./channels/channel.ts";
@@ -135,7 +138,11 @@ export function compose(
     store,
     clock,
     ids,
-    accounts: { sessions: postgresSessions({ database, clock, ids }) },
+    accounts: {
+      sessions: postgresSessions({ database, clock, ids }),
+      passwords: postgresPasswords({ database, clock, hasher: argon2Hasher() }),
+      links: postgresLinks({ database, clock, ids }),
+    },
     blobs: postgresBlobs(database),
     reads: database.reads,
     projected: waitFor.projected,

@@ -155,6 +155,7 @@ function completed(read: Settings, given: Environment) {
       auth: read.rateLimitAuth,
       bad_key: read.rateLimitBadKey,
       bad_link: read.rateLimitBadLink,
+      console: read.rateLimitConsole,
       document: read.rateLimitDocument,
     },
   };

@@ -50,7 +50,7 @@ describe("the configuration", () => {
       smtpInTlsKey: undefined,
       rateLimits: {
         ...{ read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
-        ...{ bad_key: 60, bad_link: 30, document: 120 },
+        ...{ bad_key: 60, bad_link: 30, console: 300, document: 120 },
       },
       notifyThrottleSeconds: 60,
       deliveryConfirmSeconds: 900,

@@ -71,6 +71,17 @@ export async function livingIdentities(reads: Reads, workspaceId: string): Promi
   return rows;
 }
 
+/** Whether a person has to approve for any living identity of the workspace. */
+export async function anyIdentityRequiresHuman(reads: Reads, workspaceId: string): Promise<boolean> {
+  const { rows } = await reads.of(workspaceId).query<{ any: boolean }>(
+    `select exists (
+         select from identities where workspace_id = $1 and deleted_at is null and require_human_approval
+       ) as any`,
+    [workspaceId],
+  );
+  return rows[0]?.any ?? false;
+}
+
 /** A living identity that names this assistant, if any. */
 export const identityOfAssistant = (
   reads: Reads,
@@ -98,4 +109,25 @@ export async function countIdentities(reads: Reads, workspaceId: string): Promis
       [workspaceId],
     );
   return rows[0]?.count ?? 0;
+}
+
+/** Whose name an identity's mail carries; a deleted one's too. */
+export type IdentityName = {
+  id: string;
+  display_name: string;
+  email_address: string;
+  status: "active" | "disabled" | "deleted";
+};
+
+export async function identityNames(
+  reads: Reads,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<IdentityName[]> {
+  const { rows } = await reads.of(workspaceId).query<IdentityName>(
+    `select id, display_name, email_address, case when deleted_at is null then status else 'deleted' end as status
+     from identities where workspace_id = $1 and id = any($2::uuid[])`,
+    [workspaceId, ids],
+  );
+  return rows;
 }

@@ -1,4 +1,4 @@
-import { isWordSql } from "#streams/inbox/words.ts";
+import { isWord, isWordSql } from "#streams/inbox/words.ts";
 import type { Authentication, InboundMessage } from "#streams/thread/events.ts";
 import { type Order, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
@@ -70,18 +70,18 @@ export async function proofOf(
   return rows[0];
 }
 
-/** All messages of a thread, oldest first. */
+/** All messages of a thread, oldest first unless it is said otherwise. */
 export const listMessages = (
   reads: Reads,
   workspaceId: string,
-  { threadId, ...window }: Window & { threadId: string },
+  { threadId, sort = "oldest", ...window }: Window & { threadId: string; sort?: "oldest" | "newest" },
 ) =>
   page<MessageRow>(reads.of(workspaceId), {
     select: columns,
     from: "messages",
     where: ["workspace_id = $1", "thread_id = $2"],
     values: [workspaceId, threadId],
-    order: inTime("asc"),
+    order: inTime(sort === "newest" ? "desc" : "asc"),
     window,
   });
 
@@ -116,6 +116,78 @@ export async function newestInbound(
   return rows[0];
 }
 
+/** How a conversation looks from outside: the first characters of its newest message, and who wrote to us last. */
+export type ConversationLine = {
+  thread_id: string;
+  direction: "inbound" | "outbound";
+  /** The beginning of what was written, at most `lineCharacters`; null where it lies in a blob or there is none. */
+  line: string | null;
+  has_attachments: boolean;
+  /** The newest sender; null if nobody has written yet. */
+  sender_email: string | null;
+  sender_name: string | null;
+};
+
+const lineCharacters = 300;
+
+/** The lines of these threads, in no order: one question for all of them, two steps in an index for each. */
+export async function conversationLines(
+  reads: Reads,
+  workspaceId: string,
+  threadIds: readonly string[],
+): Promise<ConversationLine[]> {
+  const { rows } = await reads.of(workspaceId).query<ConversationLine>(
+    `select asked.id as thread_id, newest.direction, newest.line, newest.has_attachments,
+       sender.from_email as sender_email, sender.from_name as sender_name
+     from unnest($2::uuid[]) as asked (id)
+     cross join lateral (
+       select direction, json_array_length(attachments) > 0 as has_attachments,
+         coalesce(nullif(btrim(left(extracted_text, ${lineCharacters})), ''), left(body_text, ${lineCharacters})) as line
+       from messages where workspace_id = $1 and thread_id = asked.id order by created_at desc, id desc limit 1
+     ) newest
+     left join lateral (
+       select from_email, from_name from messages
+       where workspace_id = $1 and thread_id = asked.id and filing_number is not null
+       order by filing_number desc limit 1
+     ) sender on true`,
+    [workspaceId, threadIds],
+  );
+  return rows;
+}
+
+/** A message that came in, as far as it is asked whether it was answered. */
+export type CameIn = { id: string; received_at: Date; classification: string; from_blocked_contact: boolean };
+
+/** The newest word of a thread, the newest mail of a machine, and when a mail of ours left last. */
+export async function lastOfThread(
+  reads: Reads,
+  workspaceId: string,
+  threadId: string,
+): Promise<{ word: CameIn | undefined; machine: CameIn | undefined; answered_at: Date | null }> {
+  const newest = (condition: string) =>
+    `(select id, received_at, classification, from_blocked_contact from messages
+      where workspace_id = $1 and thread_id = $2 and filing_number is not null and ${condition}
+      order by filing_number desc limit 1)`;
+  const isOne = isWordSql("classification");
+  const sql = reads.of(workspaceId);
+  const { rows } = await sql.query<CameIn>(`${newest(isOne)} union all ${newest(`not (${isOne})`)}`, [
+    workspaceId,
+    threadId,
+  ]);
+  const left = await sql.query<{ at: Date }>(
+    `select coalesce(sent_at, created_at) as at from messages
+     where workspace_id = $1 and thread_id = $2 and direction = 'outbound'
+       and delivery_status in ('sent', 'delivered', 'bounced', 'complained')
+     order by created_at desc, id desc limit 1`,
+    [workspaceId, threadId],
+  );
+  return {
+    word: rows.find(({ classification }) => isWord(classification)),
+    machine: rows.find(({ classification }) => !isWord(classification)),
+    answered_at: left.rows[0]?.at ?? null,
+  };
+}
+
 /** What came in on a thread above a filing number; `by`: only what had come by then, at any time if it is left out. */
 export type Newer = { threadId: string; filingNumber: number; by?: Date | undefined };
 
@@ -147,6 +219,20 @@ const heldColumns = "id, filing_number, from_email, from_name, received_at";
 
 export const heldById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<HeldRow>(reads, workspaceId, { id, select: heldColumns, from: "held_messages" });
+
+/** What is held of a thread, newest first, so many at most. */
+export async function heldOfThread(
+  reads: Reads,
+  workspaceId: string,
+  { threadId, count }: { threadId: string; count: number },
+): Promise<HeldRow[]> {
+  const { rows } = await reads.of(workspaceId).query<HeldRow>(
+    `select ${heldColumns} from held_messages where workspace_id = $1 and thread_id = $2
+     order by filing_number desc limit $3`,
+    [workspaceId, threadId, count],
+  );
+  return rows;
+}
 
 /** The newest held word above a filing number, if any: it makes a draft stale as well. */
 export async function newerHeld(

@@ -78,3 +78,21 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
 /** A thread as itself, merged or not. */
 export const threadById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ThreadRow>(reads, workspaceId, { id, select: columns, from: "threads", where: "shown" });
+
+/** The threads before and after one in the list of all, whose newest message is first; null at its ends. */
+export async function neighbours(
+  reads: Reads,
+  workspaceId: string,
+  id: string,
+): Promise<{ newer: string | null; older: string | null }> {
+  const here = "((select sorted_at from here), (select id from here))";
+  const { rows } = await reads.of(workspaceId).query<{ newer: string | null; older: string | null }>(
+    `with here as materialized (select sorted_at, id from threads where workspace_id = $1 and id = $2)
+     select (select id from threads where workspace_id = $1 and in_lists and (sorted_at, id) > ${here}
+             order by sorted_at, id limit 1) as newer,
+       (select id from threads where workspace_id = $1 and in_lists and (sorted_at, id) < ${here}
+        order by sorted_at desc, id desc limit 1) as older`,
+    [workspaceId, id],
+  );
+  return rows[0] ?? { newer: null, older: null };
+}

@@ -14,10 +14,21 @@ export type NewLink<About = unknown> = {
   address: string;
 };
 
-/** A link that is good, or why it is not: it was never given out, somebody used it up, a newer one was asked for, its time is over. */
-export type FoundLink<About = unknown> =
-  | { state: "good"; about: About; address: string; expiresAt: Date }
-  | { state: "unknown" | "used" | "replaced" | "expired" };
+/** What a link leads to. */
+export type Linked<About = unknown> = { about: About; address: string; expiresAt: Date };
+
+/** Why a link is not good: never given out, used up, replaced by a newer one or withdrawn, too old; `in_use`: by somebody right now. */
+export type LinkFault = "unknown" | "used" | "replaced" | "expired" | "in_use";
+
+/** A link that is not good any more, or never was one. */
+export class BadLink extends Error {
+  override readonly name = "BadLink";
+  readonly fault: LinkFault;
+  constructor(fault: LinkFault) {
+    super(`this link is not good: ${fault}`);
+    this.fault = fault;
+  }
+}
 
 /**
  * Mailed links: 256 random bits each, of which only a hash is kept. A link is used up once; looking at it uses nothing, because mail scanners
@@ -26,20 +37,15 @@ export type FoundLink<About = unknown> =
 export type Links = {
   /** A new link's token. Those of its kind and subject that were given out before are not good any more. */
   issue(link: NewLink): Promise<string>;
-  /** What the link is, without using it. */
-  find<About = unknown>(kind: LinkKind, token: string): Promise<FoundLink<About>>;
+  /** What the link leads to, without using it. Throws BadLink. */
+  find<About = unknown>(kind: LinkKind, token: string): Promise<Linked<About>>;
   /**
-   * Uses the link up by doing `work`. Others with the same link wait for nobody: they are refused meanwhile. If `work` throws, the link stays
-   * good; if the process dies in it, it is good again after a minute. So `work` may find its first steps done already. Throws Rejected
-   * `invalid_request` with the reason for a link that is not good.
+   * Uses the link up by doing `work`; others with the same link are refused meanwhile. If `work` throws, the link stays good; if the process dies
+   * in it, it is good again after a minute. So `work` may find its first steps done already. Throws BadLink, and what `work` throws.
    */
-  use<About, Result>(
-    kind: LinkKind,
-    token: string,
-    work: (link: { about: About; address: string }) => Promise<Result>,
-  ): Promise<Result>;
-  /** Uses the link up at once. Throws Rejected like `use`. */
-  take<About = unknown>(kind: LinkKind, token: string): Promise<{ about: About; address: string }>;
+  use<About, Result>(kind: LinkKind, token: string, work: (link: Linked<About>) => Promise<Result>): Promise<Result>;
+  /** Uses the link up at once. Throws BadLink. */
+  take<About = unknown>(kind: LinkKind, token: string): Promise<Linked<About>>;
   /** No link of this kind and subject is good any more. */
   withdraw(kind: LinkKind, subject: string): Promise<void>;
 };

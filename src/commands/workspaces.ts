@@ -4,15 +4,15 @@ import type { Plan } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 
-export type NewWorkspace = { name: string; plan: Plan; betaOverride: boolean };
+/** `workspaceId`: where a repetition has to come to the same one. */
+export type NewWorkspace = { name: string; plan: Plan; betaOverride: boolean; workspaceId?: string };
 
 /** Makes a workspace. Its periods count from now. */
 export async function createWorkspace(
   deps: Dependencies,
-  { name, plan, betaOverride }: NewWorkspace,
+  { name, plan, betaOverride, workspaceId = deps.ids.uuid() }: NewWorkspace,
   cause: Cause,
 ): Promise<{ workspaceId: string; position: number }> {
-  const workspaceId = deps.ids.uuid();
   const slug = `${slugOf(name)}-${workspaceId.slice(-6)}`;
   const createdAt = deps.clock.now().toISOString();
   const workspace = { name, slug, plan, planStatus: "active" as const, betaOverride, createdAt };

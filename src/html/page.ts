@@ -45,7 +45,12 @@ const framed = (sanitised: string): string =>
   html`<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src ${hashOf(frameStyle)}"><title>Letter</title><style>${trusted(frameStyle)}</style></head><body>${trusted(sanitised)}</body></html>`
     .markup;
 
-const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+function hashOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** For the policy of a page that shows such frames. */
+export const frameStyleHash = hashOf(frameStyle);
 
 /** What such a page may do: show itself and its frame, with these two stylesheets, and post its form back. */
 const policy = [

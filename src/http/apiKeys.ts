@@ -1,10 +1,10 @@
 import { apiKeyByHash, apiKeyById, listApiKeys } from "#projections/apiKeys/queries.ts";
 import { apiKeyState, createApiKey, newKey, revokeApiKey } from "#src/commands/apiKeys.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { invalid } from "./framework/errors.ts";
+import { requireEnded } from "./framework/keys/ended.ts";
 import { allScopes, defaultScopes, type Scope } from "./framework/keys/scopes.ts";
 import { listRoute } from "./framework/lists.ts";
 import type { KeyPrincipal } from "./framework/principal.ts";
@@ -89,7 +89,7 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
       const id = params.key_id;
       // A caller that retries after a 503 also has to wait for what is still ending.
       const position = await revokeApiKey(deps, { workspaceId, id }, cause).then((revoked) => revoked.position, ifGone);
-      if (!(await deps.revocation.drain(id, { exclude: callId }))) throw new StillEnding(id);
+      await requireEnded(deps.revocation, [id], { id, exclude: callId });
       if (position === undefined) throw noSuchKey();
       await deps.readAfter(position, id);
       return { id, deleted: true };
@@ -114,14 +114,3 @@ function ifGone(error: unknown): undefined {
 }
 
 const noSuchKey = (): Rejected => new Rejected("not_found", "no such resource");
-
-/** The key is revoked, and something that ran under it has not ended within the drain's bound. */
-class StillEnding extends Unavailable {
-  override readonly name = "StillEnding";
-  readonly recorded = true;
-  readonly id: string;
-  constructor(id: string) {
-    super("requests under the revoked key are still running");
-    this.id = id;
-  }
-}

@@ -10,12 +10,15 @@ export type FrontPageOptions = {
   readiness: readonly ReadinessCheck[];
   /** Whether this installation catches its mail at /outbox, and the caller has a way in there. */
   hasOutbox: (request: Request) => boolean;
+  /** Whether the browser brings a session's cookie, living or not: then the console knows where to lead it. */
+  hasSession: (request: Request) => boolean;
 };
 
 /** `/`: what this is, whether it is ready, and where to go on. It needs no key and shows nothing of any workspace. */
-export function frontPage({ readiness, hasOutbox }: FrontPageOptions): Router {
+export function frontPage({ readiness, hasOutbox, hasSession }: FrontPageOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/", async (request, response) => {
+    if (hasSession(request)) return void response.redirect(303, "/review");
     const bytes = Buffer.from(shown(await brokenParts(readiness), hasOutbox(request)));
     await send(response, reply({ bytes, headers: pageHeaders }));
   });
@@ -29,6 +32,7 @@ const shown = (broken: readonly string[], hasOutbox: boolean): string => {
     main: html`<div class="card outcome ${broken.length === 0 ? "good" : "wait"}"><h1>${title}</h1>
 <p>An automated agent reads and answers real email here. A person approves each reply before it is sent.</p>
 ${broken.length > 0 && html`<p>These parts do not answer: ${broken.join(", ")}. <a href="/readyz">Details</a></p>`}</div>
+<p><a class="press" href="/sign-in">Sign in</a></p>
 <ul>
 <li><a href="/docs">Docs</a>: every API call. All are under <code>/v1</code> and need a key. See also <a href="/docs/contract">the contract</a> and <a href="/docs/operations">operations</a></li>
 ${hasOutbox && html`<li><a href="/outbox">Outbox</a>: outgoing mail is caught here, not sent</li>`}

@@ -26,6 +26,8 @@ import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { billingRoutes } from "./billing.ts";
 import { billingPage } from "./billingPage/router.ts";
+import { sessionCookie } from "./console/framework/cookie.ts";
+import { createConsole } from "./console/index.ts";
 import { contactRoutes } from "./contacts.ts";
 import { introduction } from "./docs/introduction.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
@@ -38,6 +40,7 @@ import { createApp } from "./framework/app.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
+import { createInProcess } from "./framework/inProcess.ts";
 import { createAuthenticate } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
@@ -56,6 +59,7 @@ import { stripeHook } from "./hooks/stripe.ts";
 import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
+import { memberRoutes } from "./members.ts";
 import { messageRoutes } from "./messages.ts";
 import { createOutboxAccess } from "./outbox/access.ts";
 import { outboxPages } from "./outbox/outbox.ts";
@@ -88,7 +92,7 @@ export type HttpOptions = {
   /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
   metricsToken: string | undefined;
   checkResponses: boolean;
-  rateLimits: Rates & StrangerRates;
+  rateLimits: Rates & StrangerRates & { console: number | "off" };
   /** Every setting, for /docs/operations. */
   settings: readonly DescribedSetting[];
   /** How long the answer of a POST under an Idempotency-Key is kept. */
@@ -111,6 +115,7 @@ export type HttpOptions = {
 export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
   ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
+  ...answeredFrom(deps, ["members"], memberRoutes),
   ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
   ...answeredFrom(deps, ["identities"], identityRoutes),
   ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
@@ -152,6 +157,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const parts = { database, revocation, webhookDeliveries, closing: closing.signal, obstacleOf };
   const httpDeps = httpDependencies(deps, parts);
   const bodies = createBodyParser();
+  const routes = allRoutes(httpDeps);
+  const cookie = sessionCookie({ publicUrl });
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
   const access = createOutboxAccess({
     token: options.outboxToken,
@@ -161,7 +168,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     countWrong: (request) => strangers.count("bad_key", request),
   });
   const app = createApp({
-    routes: allRoutes(httpDeps),
+    routes,
     logger,
     inFlight,
     bodies,
@@ -231,8 +238,17 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         ...{ clock, logger },
       }),
+      createConsole({
+        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+        upToDate: () => revocation.upToDate(),
+        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
+      }),
       telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
-      frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
+      frontPage({
+        readiness: checks,
+        hasOutbox: (request) => outbox !== undefined && access.isOffered(request),
+        hasSession: (request) => cookie.read(request) !== undefined,
+      }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],
   });

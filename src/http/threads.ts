@@ -108,7 +108,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         scope: "read:threads",
         limit: "read",
         summary: "List all messages of a thread",
-        description: "Oldest first.",
+        description: "Oldest first, or newest first with sort=newest.",
         query: MessageQuery,
         answers: MessageList,
         cursors: deps.cursors,

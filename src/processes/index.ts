@@ -16,6 +16,7 @@ import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { followSubscriptions } from "./followSubscriptions.ts";
+import { mailInvitations } from "./mailInvitations.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import { setAsideWhilePaused } from "./pausedByOperator.ts";
@@ -31,6 +32,8 @@ import { sendApproved } from "./sendApproved.ts";
 import { tellApprovers } from "./tellApprovers.ts";
 import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
+import { tellOwners } from "./tellOwners.ts";
+import { testChannels } from "./testChannels.ts";
 
 export type ProcessSettings = {
   telegram: Attended;
@@ -87,6 +90,9 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOutcomes(deps, settings.provider),
   concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
+  mailInvitations(deps, settings.provider),
+  tellOwners(deps, settings.provider),
+  testChannels(deps, settings),
   queueWebhooks(deps, settings.webhooks),
   ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];

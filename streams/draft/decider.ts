@@ -6,20 +6,27 @@ import type { Draft } from "./draft.ts";
 import { type DraftEvent, draftStream } from "./events.ts";
 import { evolveDraft, initialDraft } from "./evolve.ts";
 import { decideNotification, type NotificationCommand } from "./notification.ts";
-import { decideReview, type ReviewCommand } from "./review.ts";
+import { type AuthorsWord, decideReview, type ReviewCommand, submitWithWord } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
 
-export type SubmitDraft = { type: "SubmitDraft"; draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"] };
+/** `word`: a signed-in person wrote it, and approves it by the same act. */
+export type SubmitDraft = {
+  type: "SubmitDraft";
+  draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"];
+  word?: AuthorsWord;
+};
 export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
-    return draft.exists ? [] : submit(command.draft);
+    return draft.exists ? [] : submit(command);
   }
   if (!draft.exists) throw new Rejected("not_found", "no such draft");
   switch (command.type) {
     case "EditDraft":
     case "ApproveDraft":
+    case "EditAndApprove":
+    case "UndoApproval":
     case "RejectDraft":
     case "ReturnToPending":
     case "WithdrawApproval":
@@ -49,8 +56,9 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   }
 }
 
-function submit(submitted: SubmitDraft["draft"]): DraftEvent[] {
+function submit({ draft: submitted, word }: SubmitDraft): DraftEvent[] {
   const event: DraftEvent = { type: "DraftSubmitted", data: submitted };
+  if (word) return submitWithWord(submitted, word);
   if (!submitted.approvedAtOnce) return [event];
   const { contentSha256 } = submitted;
   const approved = { version: 1, contentSha256, sendRequested: false, tokenSha256: null };

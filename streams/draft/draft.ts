@@ -56,9 +56,14 @@ export type DraftFacts = {
   /** The newest version that went to the secondary channel; 0 before any. */
   escalatedVersion: number;
   notified: Notified;
-  /** Approvals of this version, while they are too few. */
+  /** Approvals of this version: while they are too few, and those that an approval of several is made of. */
   votes: readonly Vote[];
+  /** The signed-in person whose approval it has; null if it has none, or another's. */
+  approver: Approver | null;
 };
+
+/** `voter`: whom it counts for. `sendAfter` (ISO 8601): nothing leaves before, and until it is on its way they can take it back; null if it does not send. */
+export type Approver = { voter: string; sendAfter: string | null };
 
 /** This version has no approval, or its approval was withdrawn. */
 export type Unapproved = { approval: null; sendRequested: false; held: null };

@@ -86,6 +86,8 @@ export type DraftEvent =
           changedFields: string[];
           /** `html_reduced`: it is from before HTML was reduced at submission. */
           because: EditReason;
+          /** Who edited it approved it by the same act, and nobody else had to: the approval is in the same append. */
+          approvedAtOnce?: true;
         }
     >
   /**
@@ -101,9 +103,13 @@ export type DraftEvent =
         sendRequested: boolean;
         voter: string;
         place?: string;
+        /** Other names by which the same person may vote: a signed-in person's mailboxes, the user of a mailbox. */
+        also?: string[];
         required: number;
       }
     >
+  /** A signed-in person took their own approval back while others were still missing. `voter`: whom it counted for. */
+  | Event<"ApprovalWithdrawn", { version: number; voter: string }>
   /** `sendRequested`: this approval means to send; a process carries it out. Who decided is in the metadata's actor. */
   | Event<
       "DraftApproved",
@@ -119,10 +125,15 @@ export type DraftEvent =
         grantedBy?: { runId: string; ruleId: string };
         /** If more than one had to approve: all of them. The actor is the last one. */
         quorum?: Quorum;
+        /** If a signed-in person approved: the voter that they count as. They may take it back until it is on its way. */
+        approver?: string;
+        /** ISO 8601: nothing is claimed or sent before, so that who approved can take it back. */
+        sendAfter?: string;
       }
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
-  | Event<"DraftReturnedToPending", { because: string }>
+  /** `withdrawn`: the voter who took the approval back; what others had approved stands, and the question stands open as it was. */
+  | Event<"DraftReturnedToPending", { because: string; withdrawn?: string }>
   /** An approval that could not be sent now, and why, in a code of the contract. */
   | Event<"SendHeld", { code: string; message: string }>
   | Event<

@@ -14,7 +14,7 @@ import {
 } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { evolveNotified } from "./notified.ts";
-import { quorumBy, withVote } from "./quorum.ts";
+import { quorumBy, withoutVote, withVote } from "./quorum.ts";
 
 const unapproved: Unapproved = { approval: null, sendRequested: false, held: null };
 const unfailed: Unfailed = { failureCode: null, lateEvidence: null };
@@ -53,6 +53,7 @@ export const initialDraft: Draft = {
     wrongCodes: {},
   },
   votes: [],
+  approver: null,
   ...unapproved,
   ...unsent,
   ...unfailed,
@@ -67,10 +68,12 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
       return edited(draft, event.data);
     case "ApprovalGiven":
       return voted(draft, event.data);
+    case "ApprovalWithdrawn":
+      return { ...draft, votes: withoutVote(draft.votes, event.data.voter) };
     case "DraftApproved":
       return approved(draft, event.data);
     case "DraftReturnedToPending":
-      return { ...draft, status: "pending", autoApproved: false, ...unapproved, ...unsent, ...unfailed };
+      return returned(draft, event.data);
     case "DraftRejected":
       return { ...draft, sendRequested: false, status: "rejected", ...unfailed };
     case "SendHeld":
@@ -146,6 +149,7 @@ function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
     authoredVersion: because === "edit" ? version : draft.authoredVersion,
     autoApproved: false,
     votes: [],
+    approver: null,
     status: "pending",
     ...unapproved,
     ...unsent,
@@ -155,14 +159,23 @@ function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
 
 function voted(draft: Draft, data: DataOf<"ApprovalGiven">): Draft {
   if (draft.status !== "pending" || data.version !== draft.version) return draft;
-  const { voter, place = null, sendRequested } = data;
-  return { ...draft, votes: withVote(draft.votes, { voter, place, sendRequested }) };
+  const { voter, place = null, also, sendRequested } = data;
+  return { ...draft, votes: withVote(draft.votes, { voter, place, ...(also && { also }), sendRequested }) };
+}
+
+/** What a person took back for themselves leaves the others' approvals as they are. */
+function returned(draft: Draft, { withdrawn }: DataOf<"DraftReturnedToPending">): PendingDraft {
+  const votes = withdrawn === undefined ? [] : withoutVote(draft.votes, withdrawn);
+  const facts = { ...draft, autoApproved: false, votes, approver: null };
+  return { ...facts, status: "pending", ...unapproved, ...unsent, ...unfailed };
 }
 
 function approved(draft: Draft, data: DataOf<"DraftApproved">): ApprovedDraft {
-  const { version: approvedVersion, sendRequested } = data;
+  const { version: approvedVersion, sendRequested, approver: voter, sendAfter = null } = data;
   const approval = approvalOf(data);
-  const facts = { ...draft, approvedVersion, autoApproved: false, votes: [] };
+  const approver = voter === undefined ? null : { voter, sendAfter };
+  const votes = data.quorum ? draft.votes : [];
+  const facts = { ...draft, approvedVersion, autoApproved: false, votes, approver };
   return { ...facts, status: "approved", approval, sendRequested, held: null, ...unsent, ...unfailed };
 }
 
@@ -177,9 +190,9 @@ function queued(draft: Draft, data: DataOf<"DraftQueued">): SendingDraft {
   return { ...draft, status: "sending", approval, sendRequested: false, held: null, ...underWay, ...unfailed };
 }
 
-function approvalOf({ tokenSha256, grantedBy, sendRequested, quorum }: DataOf<"DraftApproved">): Approval {
+function approvalOf({ tokenSha256, approver, grantedBy, sendRequested, quorum }: DataOf<"DraftApproved">): Approval {
   if (quorum) return { by: quorumBy(quorum), quorum };
-  if (tokenSha256 !== null) return { by: "person" };
+  if (tokenSha256 !== null || approver !== undefined) return { by: "person" };
   if (grantedBy) return { by: "rule", ...grantedBy };
   return { by: sendRequested ? "unsaid" : "key" };
 }

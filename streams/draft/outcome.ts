@@ -35,6 +35,7 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
     case "DraftFailed":
       return "failed";
     case "ApprovalGiven":
+    case "ApprovalWithdrawn":
     case "DraftRequeued":
     case "DraftSent":
     case "SendHeld":

@@ -6,7 +6,13 @@ import type { Authorisation, DraftEvent, Quorum } from "./events.ts";
  * One approver's approval of the draft's newest version. `voter`: who counts once, whichever way they came; `place`: the chat it was given in, its
  * kind first, which tells nobody apart by itself. `sendRequested`: it means to send.
  */
-export type Vote = { voter: string; place: string | null; sendRequested: boolean };
+export type Vote = {
+  voter: string;
+  place: string | null;
+  /** Other names by which the same person may vote. */
+  also?: readonly string[];
+  sendRequested: boolean;
+};
 
 /** All keys of a workspace together are one voter: an agent that holds several is one agent. */
 export const keysVoter = "keys";
@@ -18,39 +24,78 @@ export const linkVoter = (place: string): string => `link:${place}`;
 export type Voting = {
   voter: string;
   place: string | null;
+  /** Other names by which the same person may vote. */
+  also?: readonly string[];
   /** As many as the identity asks for now. */
   required: number;
   /** Keys may decide; not while human approval is required, whatever they said before. */
   keysCount: boolean;
+  /** Voters whose earlier approval counts no more: they are no members any more. */
+  lapsed?: readonly string[];
 };
 
 type Shown = Pick<Draft, "version" | "contentSha256">;
-type Approving = { voting: Voting; sendRequested: boolean; tokenSha256: string | null };
+type Approving = {
+  voting: Voting;
+  sendRequested: boolean;
+  tokenSha256: string | null;
+  signedIn?: SignedIn | undefined;
+};
+
+/** It is a signed-in person's approval. `sendAfter` (ISO 8601): until then they can take it back; null if it does not send. */
+export type SignedIn = { sendAfter: string | null };
+
+/** How an approval names the signed-in person who gave it. */
+export const approverIn = (
+  voter: string,
+  signedIn: SignedIn | undefined,
+): { approver?: string; sendAfter?: string } => {
+  if (signedIn === undefined) return {};
+  return { approver: voter, ...(signedIn.sendAfter !== null && { sendAfter: signedIn.sendAfter }) };
+};
 
 /**
  * What an approval comes to where more than one is required: it is on record, and the one that completes the quorum approves the draft in the same
  * append. An approver's second one changes nothing, unless by now their first one is enough.
  */
-export function vote(draft: Shown & { votes: readonly Vote[] }, { voting, ...press }: Approving): DraftEvent[] {
-  const { voter, place, required, keysCount } = voting;
+export function vote(
+  draft: Shown & { votes: readonly Vote[] },
+  { voting, signedIn, ...press }: Approving,
+): DraftEvent[] {
+  const { voter, place, also = [], required, keysCount, lapsed = [] } = voting;
   const { version, contentSha256 } = draft;
   const { sendRequested, tokenSha256 } = press;
   const shown = { version, contentSha256, tokenSha256, sendRequested };
   const isNew = !hasVoted(draft.votes, voting);
-  const votes = isNew ? withVote(draft.votes, { voter, place, sendRequested }) : draft.votes;
+  const names = also.length === 0 ? {} : { also: [...also] };
+  const votes = isNew ? withVote(draft.votes, { voter, place, ...names, sendRequested }) : draft.votes;
   const given: DraftEvent[] = isNew
-    ? [{ type: "ApprovalGiven", data: { ...shown, voter, ...(place !== null && { place }), required } }]
+    ? [{ type: "ApprovalGiven", data: { ...shown, voter, ...(place !== null && { place }), ...names, required } }]
     : [];
-  const counted = votes.filter((each) => keysCount || each.voter !== keysVoter);
+  const counted = votes.filter((each) => (keysCount || each.voter !== keysVoter) && !lapsed.includes(each.voter));
   if (counted.length < required) return given;
   const quorum: Quorum = { required, voters: counted.map((each) => each.voter) };
   const means = counted.some((each) => each.sendRequested);
-  return [...given, { type: "DraftApproved", data: { ...shown, sendRequested: means, quorum } }];
+  const by = approverIn(voter, signedIn && { sendAfter: means ? signedIn.sendAfter : null });
+  return [...given, { type: "DraftApproved", data: { ...shown, sendRequested: means, quorum, ...by } }];
 }
 
+type Named = Pick<Vote, "voter" | "also">;
+
+/** Whether both are the same person's: they have a name in common. */
+export const isSamePerson = (one: Named, other: Named): boolean => {
+  const names = [other.voter, ...(other.also ?? [])];
+  return [one.voter, ...(one.also ?? [])].some((name) => names.includes(name));
+};
+
 /** The holder of a link into a chat may be anybody who voted in one of its kind: people are in several, and one chat may have several names. */
-const hasVoted = (votes: readonly Vote[], { voter, place }: Pick<Vote, "voter" | "place">): boolean =>
-  votes.some((each) => each.voter === voter || (isLinkOf(voter, place) && isOfOneKind(each.place, place)));
+const hasVoted = (votes: readonly Vote[], { voter, place, also = [] }: Omit<Vote, "sendRequested">): boolean =>
+  votes.some(
+    (each) => isSamePerson(each, { voter, also }) || (isLinkOf(voter, place) && isOfOneKind(each.place, place)),
+  );
+
+export const withoutVote = (votes: readonly Vote[], voter: string): Vote[] =>
+  votes.filter((each) => each.voter !== voter);
 
 /** Somebody who votes by name takes the place of the vote by a link into a chat of the same kind: it may have been theirs. */
 export const withVote = (votes: readonly Vote[], vote: Vote): Vote[] => [

@@ -5,20 +5,26 @@ import type { Making } from "./content.ts";
 import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
-import { type Voting, vote } from "./quorum.ts";
+import { approverIn, isSamePerson, type SignedIn, type Voting, vote } from "./quorum.ts";
+import { type UndoApproval, undoApproval } from "./undo.ts";
+
+type EditDraft = {
+  type: "EditDraft";
+  contentSha256: string;
+  rationale: string | null;
+  changedFields: string[];
+  because: EditReason;
+  /** The version the editor saw; null if it did not say. */
+  ifVersion: number | null;
+} & StoredContent &
+  Making;
+
+/** The approval of a signed-in person for what they write themselves. */
+export type AuthorsWord = { voting: Voting; signedIn: SignedIn; sendRequested: boolean };
 
 /** People deciding, and the agent editing. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
-  | ({
-      type: "EditDraft";
-      contentSha256: string;
-      rationale: string | null;
-      changedFields: string[];
-      because: EditReason;
-      /** The version the editor saw; null if it did not say. */
-      ifVersion: number | null;
-    } & StoredContent &
-      Making)
+  | EditDraft
   | ({
       type: "ApproveDraft";
       ifVersion: number | null;
@@ -29,7 +35,13 @@ export type ReviewCommand =
       grantedBy?: { runId: string; ruleId: string };
       /** Whose approval it is, where more than one may be required. Absent: it is enough by itself. */
       voting?: Voting;
+      /** It is a signed-in person's. Its repetition changes nothing. */
+      signedIn?: SignedIn;
     } & Press)
+  /** A signed-in person edits it, and approves the very version that this makes. Its repetition changes nothing. */
+  | { type: "EditAndApprove"; edit: EditDraft; word: AuthorsWord }
+  /** A signed-in person takes back their own approval: one of too few, or the draft's before it is on its way. */
+  | UndoApproval
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }
   /** The rule or setting that approved this version no longer does. An approval that a person or key gave meanwhile stays valid. */
@@ -44,10 +56,15 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "EditDraft":
       return edit(command, draft);
     case "ApproveDraft":
+      if (command.signedIn && isApprovedBy(draft, command) && command.ifVersion === draft.version) return [];
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
       requireOpenLink(draft, command.tokenSha256);
       return unconfirmed(command, draft) ?? approve(command, draft);
+    case "EditAndApprove":
+      return editAndApprove(command, draft);
+    case "UndoApproval":
+      return undoApproval(command, draft);
     case "RejectDraft":
       // The first press decides. A key may also take back what was approved.
       requireStatus(draft, "rejected", ...rejectableFrom(command));
@@ -82,17 +99,63 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
   }
 }
 
-function approve(command: Extract<ReviewCommand, { type: "ApproveDraft" }>, draft: Draft): DraftEvent[] {
-  const { sendRequested, tokenSha256, grantedBy, voting } = command;
-  if (voting !== undefined && voting.required > 1) return vote(draft, { voting, sendRequested, tokenSha256 });
+function approve(
+  command: Omit<
+    Extract<ReviewCommand, { type: "ApproveDraft" }>,
+    "type" | "ifVersion" | "contentSha256" | keyof Press
+  > &
+    Pick<Press, "tokenSha256">,
+  draft: Pick<Draft, "version" | "contentSha256" | "votes">,
+): DraftEvent[] {
+  const { sendRequested, tokenSha256, grantedBy, voting, signedIn } = command;
+  if (voting !== undefined && voting.required > 1) return vote(draft, { voting, sendRequested, tokenSha256, signedIn });
   const { version, contentSha256 } = draft;
+  const by = voting ? approverIn(voting.voter, signedIn) : {};
   return [
     {
       type: "DraftApproved",
-      data: { version, contentSha256, sendRequested, tokenSha256, ...(grantedBy && { grantedBy }) },
+      data: { version, contentSha256, sendRequested, tokenSha256, ...(grantedBy && { grantedBy }), ...by },
     },
   ];
 }
+
+/** The same press once more: it is this very person's approval already. */
+const isApprovedBy = ({ status, approver }: Draft, { voting }: { voting?: Voting }): boolean =>
+  status === "approved" && approver !== null && approver.voter === voting?.voter;
+
+/** The author's approval of a version that is theirs. Nobody has approved it before. */
+const approvalByAuthor = (draft: Pick<Draft, "version" | "contentSha256">, word: AuthorsWord): DraftEvent[] =>
+  approve({ ...word, tokenSha256: null }, { ...draft, votes: [] });
+
+const approves = (events: readonly DraftEvent[]): boolean => events.some(({ type }) => type === "DraftApproved");
+
+/** What a signed-in person submits and approves by the same act; it stays pending where others have to approve too. */
+export function submitWithWord(
+  submitted: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"],
+  word: AuthorsWord,
+): DraftEvent[] {
+  const approval = approvalByAuthor({ version: 1, contentSha256: submitted.contentSha256 }, word);
+  const data = { ...submitted, ...(approves(approval) && { approvedAtOnce: true as const }) };
+  return [{ type: "DraftSubmitted", data }, ...approval];
+}
+
+function editAndApprove(
+  { edit: command, word }: Extract<ReviewCommand, { type: "EditAndApprove" }>,
+  draft: Draft,
+): DraftEvent[] {
+  if (isDoneBefore(command, word, draft)) return [];
+  const [edited] = edit(command, draft);
+  if (edited?.type !== "DraftEdited") return approve({ ...word, tokenSha256: null }, draft);
+  const { version, contentSha256 } = edited.data;
+  const approval = approvalByAuthor({ version, contentSha256 }, word);
+  return [{ ...edited, data: { ...edited.data, ...(approves(approval) && { approvedAtOnce: true }) } }, ...approval];
+}
+
+/** The same form once more: its version is there, and this person has approved it. */
+const isDoneBefore = ({ ifVersion, contentSha256 }: EditDraft, { voting }: AuthorsWord, draft: Draft): boolean =>
+  ifVersion === draft.version - 1 &&
+  contentSha256 === draft.contentSha256 &&
+  (isApprovedBy(draft, { voting }) || draft.votes.some((vote) => isSamePerson(vote, voting)));
 
 const rejectableFrom = ({ tokenSha256 }: Press): Draft["status"][] =>
   tokenSha256 === null ? ["pending", "approved", "stale"] : ["pending"];

@@ -3,6 +3,7 @@ import { unreachable } from "../unreachable.ts";
 import { contentChanged, type Draft, isUndecidedChange, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { requireQuorum } from "./quorum.ts";
+import { requireUndoOver } from "./undo.ts";
 
 /** A draft on its way out. Who may hand over is decided by the claim on the thread and the delivery's own stream. */
 export type SendingCommand =
@@ -13,6 +14,8 @@ export type SendingCommand =
       decides?: boolean;
       /** How many approvals the identity requires now; absent: one. */
       approvalsRequired?: number;
+      /** Now (ISO 8601); absent: whether an approval can still be taken back is not asked. */
+      at?: string;
     }
   | { type: "RequeueDraft"; attemptId: string; replaces: string; tries: number }
   | { type: "AbandonSend"; attemptId: string; because: string }
@@ -88,7 +91,7 @@ export function requireDecided(draft: Draft, decides: boolean): void {
 }
 
 function queue(
-  { queued, decides = false, approvalsRequired = 1 }: Extract<SendingCommand, { type: "QueueDraft" }>,
+  { queued, decides = false, approvalsRequired = 1, at }: Extract<SendingCommand, { type: "QueueDraft" }>,
   draft: Draft,
 ): DraftEvent[] {
   if (draft.attemptId === queued.attemptId) return [];
@@ -97,6 +100,7 @@ function queue(
     throw new Rejected("send_in_progress", "this attempt was abandoned");
   }
   requireDecided(draft, decides);
+  if (at !== undefined) requireUndoOver(draft, at);
   requireClaimed(queued, draft);
   requireQuorum(draft, approvalsRequired, queued.authorisation);
   const approved = draft.status === "approved";

@@ -9,7 +9,9 @@ describe("the front page", () => {
   after(() => Promise.all(closing.map((close) => close())));
 
   async function served(readiness: readonly ReadinessCheck[], hasOutbox = false): Promise<string> {
-    const { url, close } = await serveRoutes([], { beside: [frontPage({ readiness, hasOutbox: () => hasOutbox })] });
+    const { url, close } = await serveRoutes([], {
+      beside: [frontPage({ readiness, hasOutbox: () => hasOutbox, hasSession: () => false })],
+    });
     closing.push(close);
     return url;
   }

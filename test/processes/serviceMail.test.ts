@@ -108,6 +108,7 @@ describe("mail of the service's own", function () {
     const channels = { ...channelDoubles(), slack: chat.channel };
     const post = (room: string, more: object = {}) =>
       postNotice(rules.service.deps, channels, {
+        kind: "rule",
         ...{ workspaceId: randomUUID(), attemptId: randomUUID(), lines: ["News."] },
         channel: { type: "slack", config: { webhook_url: "https://hooks.slack.com/services/T/B/X", channel: room } },
         ...more,
@@ -141,7 +142,7 @@ describe("mail of the service's own", function () {
     for (const action of actions) {
       expect(action).to.include({
         outcome: "refused",
-        reason: "sending is paused in this workspace: only requests to approvers and outcomes leave",
+        reason: "sending is paused in this workspace: only requests to approvers, outcomes and invitations leave",
       });
     }
     await draft(based);

@@ -42,10 +42,9 @@ export async function startInProcess(
   }: { log?: (line: string) => void; logger?: Logger; channels?: Partial<Channels> } = {},
 ) {
   const testDatabase = await createTestDatabase({ readModels: true });
-  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT"].map((name) => [
-    `RATE_LIMIT_${name}`,
-    "100000",
-  ]);
+  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT", "CONSOLE"].map(
+    (name) => [`RATE_LIMIT_${name}`, "100000"],
+  );
   const config = loadConfig({
     ...settingsOn(testDatabase),
     LOG_LEVEL: "error",
@@ -76,6 +75,7 @@ export async function startInProcess(
     database,
     store,
     outbox: createOutbox(database),
+    webhookDeliveries: composition.webhooks.deliveries,
     caughtUp,
     /** A workspace with a key of every scope, or of those given. */
     async workspace({ scopes = allScopes as readonly string[] } = {}) {

@@ -23,6 +23,18 @@ export function foldQuote(letter: string, { signature, answers }: Around): Writi
   return { text: text.filter((part) => part !== "").join("\n\n"), folded: quoted };
 }
 
+/** What its sender wrote this time, and the rest of a message: quotes and signature; the whole where its new text stands between quotes. */
+export function newAndQuoted({ text, extracted }: { text: string | null; extracted: string | null }) {
+  const whole = text ?? "";
+  const newText = extracted === null || extracted.trim() === "" ? whole : extracted;
+  return { newText, quotedText: restOf(whole, newText.trimEnd()) };
+}
+
+function restOf(whole: string, newText: string): string {
+  if (whole.startsWith(newText)) return whole.slice(newText.length).trim();
+  return whole.trim() === newText.trim() ? "" : whole.trim();
+}
+
 /**
  * The last quotation of sanitised HTML, folded where its words are those that `foldQuote` folded in its text: a reader opens it with one press,
  * and needs no script for it.

@@ -10,6 +10,7 @@ import type {
   RecordedOutcome,
 } from "#src/channels/approvalView.ts";
 import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
+import { newAndQuoted } from "#src/channels/card/quotes.ts";
 import { hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
@@ -112,34 +113,21 @@ async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageB
 }
 
 function messageOf(message: MessageRow, body: MessageBody): AnsweredMessage {
-  const { whole, newText } = writtenIn(body);
   return {
     fromName: message.from_name,
     fromEmail: message.from_email,
     receivedAt: (message.received_at ?? message.created_at).toISOString(),
     subject: message.subject,
-    newText,
-    quotedText: restOf(whole, newText.trimEnd()),
+    ...newAndQuoted(body),
     authentication: message.authentication,
     attachments: receivedFacts(message.attachments),
   };
 }
 
-function writtenIn({ text, extracted }: MessageBody): { whole: string; newText: string } {
-  const whole = text ?? "";
-  return { whole, newText: extracted.trim() === "" ? whole : extracted };
-}
-
 const hintsOf = ({ subject }: MessageRow, body: MessageBody): string[] =>
-  hintsAbout({ subject, newText: writtenIn(body).newText, text: body.text, html: body.html }).map(
+  hintsAbout({ subject, newText: newAndQuoted(body).newText, text: body.text, html: body.html }).map(
     ({ sentence }) => sentence,
   );
-
-/** What a message has beside its new text; all of it where its new text stands between quotes. */
-function restOf(whole: string, newText: string): string {
-  if (whole.startsWith(newText)) return whole.slice(newText.length).trim();
-  return whole.trim() === newText.trim() ? "" : whole.trim();
-}
 
 async function newerMessage(deps: Dependencies, message: MessageRow): Promise<NewerMessage> {
   const { fromName, fromEmail, receivedAt, subject, newText } = messageOf(message, await bodyOf(deps, message));

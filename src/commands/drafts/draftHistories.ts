@@ -13,7 +13,11 @@ import { loadContent } from "./draftContents.ts";
 
 const pageSize = 500;
 
-async function* pagesOf<E extends Event = Event>(deps: Dependencies, stream: string): AsyncIterable<Recorded<E>[]> {
+/** A stream from its start, a page at a time. */
+export async function* pagesOf<E extends Event = Event>(
+  deps: Dependencies,
+  stream: string,
+): AsyncIterable<Recorded<E>[]> {
   for (let from = 0; ; from += pageSize) {
     const events = await readEvents<E>(deps.store, stream, { from, count: pageSize });
     yield events;

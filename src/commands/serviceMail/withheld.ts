@@ -3,8 +3,11 @@ import type { Dependencies } from "../dependencies.ts";
 import { requireNotPaused } from "../installation.ts";
 import { isStopped } from "./stops.ts";
 
-/** What a mail of the service's own is for: an approval is asked for, or it is told what became of a draft; news, a test, or what a rule tells people. */
-export type NoticeKind = "approval" | "outcome" | "notice" | "test" | "rule";
+/**
+ * What a mail of the service's own is for: an approval is asked for, or it is told what became of a draft; somebody is invited to the workspace or has
+ * joined it; news, a test, or what a rule tells people.
+ */
+export type NoticeKind = "approval" | "outcome" | "members" | "notice" | "test" | "rule";
 
 /** A chat as it is counted by: whatever names it, among the chats of all providers. */
 export type Chat = { chat: string };
@@ -26,7 +29,7 @@ const isAboutApproval = (kind: NoticeKind): boolean => kind === "approval" || ki
 
 /**
  * Why it may not leave now, whatever the measures say: the mailbox's reader has stopped it, or the workspace has paused sending, which keeps
- * back all but requests to approvers and outcomes. Throws PausedByOperator.
+ * back all but requests to approvers, outcomes, and what concerns its members. Throws PausedByOperator.
  */
 export async function whyNotNow(
   deps: Dependencies,
@@ -37,8 +40,9 @@ export async function whyNotNow(
     const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or ask its reader to resume it with the link under any such mail`;
     return withheld(deps, { kind, why: "stopped", error });
   }
-  if (isAboutApproval(kind) || !(await deps.workspaces.load(workspaceId)).state.sendingPaused) return undefined;
-  const error = "sending is paused in this workspace: only requests to approvers and outcomes leave";
+  if (isAboutApproval(kind) || kind === "members") return undefined;
+  if (!(await deps.workspaces.load(workspaceId)).state.sendingPaused) return undefined;
+  const error = "sending is paused in this workspace: only requests to approvers, outcomes and invitations leave";
   return withheld(deps, { kind, why: "paused", error });
 }
 
@@ -54,13 +58,12 @@ export async function takePlace(
   const addressee = typeof to === "string" ? "this address" : "this chat";
   const whose = place.fullFor === "mailbox" ? addressee : "this workspace";
   const inMs = Math.max(place.inMs, shortestWaitMs);
-  const [what, end] =
-    measure === "approvals"
-      ? ["requests to approvers and outcomes", "it waits until there is room again"]
-      : ["mails of rules, tests and notices", "it was dropped"];
+  const what = measure === "approvals" ? "requests to approvers and outcomes" : "mails of rules, tests and notices";
+  const waits = measure === "approvals" || kind === "members";
+  const end = waits ? "it waits until there is room again" : "it was dropped";
   const error = `the hour's measure of ${what} for ${whose} is full (SERVICE_MAIL_PER_HOUR): ${end}`;
   const none = withheld(deps, { kind, why: `${place.fullFor}_full`, error });
-  return { ...none, again: measure === "approvals", inMs };
+  return { ...none, again: waits, inMs };
 }
 
 /** Takes back the place of a mail that did not leave. */

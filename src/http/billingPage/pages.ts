@@ -13,7 +13,7 @@ export type Plans = {
 };
 
 /** What each plan is called and costs; what it allows is in its limits. */
-const plans: readonly { plan: Plan; name: string; price: string; per: "life" | "month" }[] = [
+export const plans: readonly { plan: Plan; name: string; price: string; per: "life" | "month" }[] = [
   { plan: "builder_pack", name: "Builder pack", price: "free", per: "life" },
   { plan: "pro", name: "Pro", price: "29 per month", per: "month" },
   { plan: "agency", name: "Business (agency)", price: "79 per month", per: "month" },
@@ -54,25 +54,41 @@ export const unavailablePage = (): string =>
 export const brokenPage = (): string =>
   outcome({ tone: "bad", title: "Something went wrong", sentences: ["Nothing was changed. Load the page again."] });
 
-/** What a checkout came to. */
-export function outcomePage(known: Exclude<CheckoutOutcome, { kind: "unknown" }>, shown: Plans): string {
+/** The page about what a checkout came to. */
+export const outcomePage = (known: KnownOutcome, shown: Plans): string => {
+  const { offers, ...told } = outcomeOf(known);
+  return outcome({
+    ...told,
+    ...(offers === "plans" && { shown }),
+    ...(offers === "portal" && { sentences: [...told.sentences, byPortal] }),
+  });
+};
+
+const byPortal = html`Change it in the portal, which <code>POST /v1/billing/portal</code> opens.`;
+
+export type KnownOutcome = Exclude<CheckoutOutcome, { kind: "unknown" }>;
+
+/** What a checkout came to, in words. `offers`: what its reader is offered below. */
+export type Told = Omit<Outcome, "shown"> & { offers?: "plans" | "portal" };
+
+export function outcomeOf(known: KnownOutcome): Told {
   switch (known.kind) {
     case "open":
-      return outcome({
+      return {
         tone: "wait",
         title: "This checkout is not finished",
         sentences: ["Nothing was bought. Go back to the payment page to finish it, or start another checkout."],
-        shown,
-      });
+        offers: "plans",
+      };
     case "expired":
-      return outcome({
+      return {
         tone: "plain",
         title: "This checkout has ended",
         sentences: ["Nothing was bought with it. Start another checkout if you still want the plan."],
-        shown,
-      });
+        offers: "plans",
+      };
     case "being_confirmed":
-      return outcome({
+      return {
         tone: "wait",
         title: "Your checkout is being confirmed",
         sentences: [
@@ -80,19 +96,19 @@ export function outcomePage(known: Exclude<CheckoutOutcome, { kind: "unknown" }>
           html`<a class="press" href="">Look again now</a>`,
         ],
         refreshSeconds,
-      });
+      };
     case "second":
-      return outcome({
+      return {
         tone: "wait",
         title: "This was a second subscription",
         sentences: [
           "Your workspace has a subscription already, so this one was ended at once, and what was paid for it is given back.",
         ],
-      });
+      };
     case "ended":
-      return endedPage(shown);
+      return ended;
     case "subscription":
-      return isOver(known.subscription) ? endedPage(shown) : subscriptionPage(known.subscription);
+      return isOver(known.subscription) ? ended : subscriptionOutcome(known.subscription);
   }
 }
 
@@ -103,20 +119,19 @@ type Subscription = Extract<CheckoutOutcome, { kind: "subscription" }>["subscrip
 
 const isOver = ({ status }: Subscription): boolean => status === "canceled" || status === "incomplete_expired";
 
-const endedPage = (shown: Plans): string =>
-  outcome({
-    tone: "plain",
-    title: "This subscription has ended",
-    sentences: ["Start another checkout if you want a plan again."],
-    shown,
-  });
+const ended = {
+  tone: "plain",
+  title: "This subscription has ended",
+  sentences: ["Start another checkout if you want a plan again."],
+  offers: "plans",
+} as const;
 
-function subscriptionPage({ plan, interval, status, trialEnd, cancelAt, periodEnd }: Subscription): string {
+function subscriptionOutcome({ plan, interval, status, trialEnd, cancelAt, periodEnd }: Subscription): Told {
   // Somebody took the price out of the settings.
   const name = plans.find((each) => each.plan === plan)?.name ?? "not known here";
   const runs = status === "active" || status === "trialing";
   const isTried = status === "trialing" && trialEnd !== null;
-  return outcome({
+  return {
     tone: runs ? "good" : "wait",
     title: runs ? `Your plan is ${name}` : `${name}: a payment is due`,
     sentences: [
@@ -125,9 +140,9 @@ function subscriptionPage({ plan, interval, status, trialEnd, cancelAt, periodEn
       ...(runs && cancelAt !== null ? [html`It ends on ${day(cancelAt)}.`] : []),
       ...(runs && cancelAt === null && !isTried ? [html`It renews itself on ${day(periodEnd)}.`] : []),
       ...(runs ? [] : ["Check the payment method in the portal."]),
-      html`Change it in the portal, which <code>POST /v1/billing/portal</code> opens.`,
     ],
-  });
+    offers: "portal",
+  };
 }
 
 const day = (at: string): Markup => html`<time datetime="${at}">${at.slice(0, 10)}</time>`;
@@ -139,15 +154,18 @@ ${isConnected ? howTo(publicUrl) : html`<p>This service is not connected to a pa
 
 function planCard(
   limits: PlanLimits,
-  { plan, name, price, per }: { plan: Plan; name: string; price: string; per: string },
+  { plan, name, price, per }: { plan: Plan; name: string; price: string; per: "life" | "month" },
 ): Markup {
-  const mails = per === "life" ? "in all, ever" : "a month";
   return html`<section class="card"><h2>${name}: ${price}</h2><ul>
-<li>${number(limits.emailsPerPeriod)} outgoing and ${number(limits.inboundPerPeriod)} incoming mails ${mails}</li>
-<li>${count(limits.identities, "identity", "identities")}, ${count(limits.rules, "rule", "rules")}, ${count(limits.domains, "domain", "domains")}</li>
+${allowed(limits, per)}
 <li>In the API: <code>${plan}</code></li>
 </ul></section>`;
 }
+
+/** What a plan allows, as items of a list. */
+export const allowed = (limits: PlanLimits, per: "life" | "month"): Markup =>
+  html`<li>${number(limits.emailsPerPeriod)} outgoing and ${number(limits.inboundPerPeriod)} incoming mails ${per === "life" ? "in all, ever" : "a month"}</li>
+<li>${count(limits.identities, "identity", "identities")}, ${count(limits.rules, "rule", "rules")}, ${count(limits.domains, "domain", "domains")}</li>`;
 
 // Nobody but the holder of a key can start anything, so there is no button here.
 const howTo = (publicUrl: string): Markup => html`<section><h2>How to change your plan</h2>
@@ -167,7 +185,7 @@ const count = (value: number, one: string, many: string): string =>
 type Outcome = {
   tone: "good" | "bad" | "wait" | "plain";
   title: string;
-  sentences: (string | Markup)[];
+  sentences: readonly (string | Markup)[];
   /** With the plans below. */
   shown?: Plans;
   refreshSeconds?: number;

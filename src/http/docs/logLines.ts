@@ -1,3 +1,4 @@
+import { consoleLogLines } from "./consoleLogLines.ts";
 import { providerLogLines } from "./providerLogLines.ts";
 
 /** A line of the log that tells of trouble, word for word, and what an operator does about it. test/documents.test.ts holds the list against the source. */
@@ -292,5 +293,6 @@ export const logLines: readonly LogLine[] = [
     says: "a subscription has a status that is not known: its plan stays",
     todo: "The payment processor has a status that this version does not know. Look at the subscription in its dashboard; set the plan by `npm run workspace -- set-plan` if it is wrong, and report it.",
   },
+  ...consoleLogLines,
   ...providerLogLines,
 ];

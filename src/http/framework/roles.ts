@@ -1,13 +1,16 @@
 import type { Role } from "#streams/member/roles.ts";
-import { allScopes, type Scope } from "./keys/scopes.ts";
+import { allScopes, peoplesScopes, type Scope } from "./keys/scopes.ts";
 
 /** What an admin leaves to the owners. That an admin makes, changes and removes no owners is a rule of streams/member. */
 const ownersOnly: readonly Scope[] = ["write:billing", "write:keys"];
 
+/** What no key can be given. */
+const decisions = Object.keys(peoplesScopes) as Scope[];
+
 const scopesByRole: Record<Role, readonly Scope[]> = {
-  owner: allScopes,
-  admin: allScopes.filter((scope) => !ownersOnly.includes(scope)),
-  approver: ["read:threads", "write:drafts", "read:identities"],
+  owner: [...allScopes, ...decisions],
+  admin: [...allScopes.filter((scope) => !ownersOnly.includes(scope)), ...decisions],
+  approver: ["read:threads", "write:drafts", "read:identities", ...decisions],
   auditor: allScopes.filter((scope) => scope.startsWith("read:")),
 };
 

@@ -15,5 +15,7 @@ export function ownPath(next: string | null | undefined): string | undefined {
   // A second slash or a backslash would name another host; control characters are dropped by browsers, and could hide one.
   if (!next || next.length > 2_000 || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(next)) return undefined;
   const url = new URL(next, "http://own.invalid");
-  return url.origin === "http://own.invalid" ? `${url.pathname}${url.search}${url.hash}` : undefined;
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  // Dots in it are resolved by now: what was behind them may name another host.
+  return url.origin === "http://own.invalid" && !path.startsWith("//") ? path : undefined;
 }

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { Envelope, ListQuery, Nullable, Paging, Strict, Timestamp, Uuid } from "./common.ts";
+import { Envelope, ListQuery, Nullable, Strict, Timestamp, Uuid } from "./common.ts";
 
 const Verdict = Type.Enum(["pass", "fail", "none", "neutral", "softfail", "temperror", "permerror"]);
 
@@ -58,7 +58,11 @@ export const Message = Strict(
 );
 
 export const MessageList = Envelope(Message);
-export const MessageQuery = Paging;
+export const MessageQuery = ListQuery({
+  sort: Type.Optional(
+    Type.Enum(["oldest", "newest"], { description: "Which message comes first; the oldest if it is left out." }),
+  ),
+});
 
 /** A path that names an attachment of a message; the attachment's id is text. */
 export const AttachmentParams = Strict({ id: Uuid, attachment_id: Type.String({ minLength: 1, maxLength: 255 }) });

@@ -12,6 +12,8 @@ export type Refused = {
   message: string;
   field: string | undefined;
   details: Record<string, unknown>;
+  /** Seconds, where it is worth another try. */
+  retryAfter: string | undefined;
 };
 
 /** One request of a signed-in person for a page, or with a form of one. */

@@ -1,4 +1,3 @@
-import type { Accounts } from "#src/accounts/accounts.ts";
 import type { Session } from "#src/accounts/sessions.ts";
 import type { StreamServices } from "#src/commands/handle.ts";
 import { activeMember } from "#streams/member/decider.ts";
@@ -10,7 +9,9 @@ import { scopesOf } from "../../framework/roles.ts";
  * What a session may do at this moment, in the workspace it shows, judged on streams: who was removed or disabled a moment ago may do nothing.
  * Undefined if that is nothing.
  */
-export type PrincipalOf = (session: Session) => Promise<SessionPrincipal | undefined>;
+export type PrincipalOf = (
+  session: Pick<Session, "id" | "userId" | "workspaceId" | "passwordAt">,
+) => Promise<SessionPrincipal | undefined>;
 
 export const principalOf =
   ({ users, members }: Pick<StreamServices, "users" | "members">): PrincipalOf =>
@@ -28,6 +29,3 @@ export const principalOf =
       guard: { stream: memberStream(workspaceId), revision },
     };
   };
-
-/** Whose session a token is, if it lives. */
-export type FindSession = Accounts["sessions"]["find"];

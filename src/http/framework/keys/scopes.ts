@@ -28,15 +28,23 @@ export const scopes = {
   "read:audit": "read histories, earlier states, differences and exports",
 } as const;
 
-export type Scope = keyof typeof scopes;
+/** What a key may be given. */
+export type KeyScope = keyof typeof scopes;
 
-export const allScopes = Object.keys(scopes) as Scope[];
+export const allScopes = Object.keys(scopes) as KeyScope[];
+
+/** What only people have, by their role: no key can be given these, and no route that needs one is answered over HTTP. */
+export const peoplesScopes = {
+  "decide:drafts": "approve, edit and reject drafts as a person, take an approval back, write replies",
+} as const;
+
+export type Scope = KeyScope | keyof typeof peoplesScopes;
 
 /**
  * Scopes that a new key gets only if they are listed: each lets its holder widen what others may do, or tells who the people are. `first`: whether a workspace's first key has it
  * all the same.
  */
-const byNameOnly: Partial<Record<Scope, { first: boolean }>> = {
+const byNameOnly: Partial<Record<KeyScope, { first: boolean }>> = {
   "write:approvals": { first: true },
   "write:keys": { first: true },
   "read:members": { first: false },
@@ -44,11 +52,11 @@ const byNameOnly: Partial<Record<Scope, { first: boolean }>> = {
 };
 
 /** Their names, for the documentation. */
-export const namedScopes = Object.keys(byNameOnly) as Scope[];
+export const namedScopes = Object.keys(byNameOnly) as KeyScope[];
 
 /** What a new key gets if nothing is named: of its maker's scopes, those that are not given by name alone. */
-export const defaultScopes = (makers: readonly string[]): Scope[] =>
+export const defaultScopes = (makers: readonly string[]): KeyScope[] =>
   allScopes.filter((scope) => makers.includes(scope) && byNameOnly[scope] === undefined);
 
 /** What a workspace's first key gets; no other key creates that one. */
-export const firstKeyScopes: readonly Scope[] = allScopes.filter((scope) => byNameOnly[scope]?.first !== false);
+export const firstKeyScopes: readonly KeyScope[] = allScopes.filter((scope) => byNameOnly[scope]?.first !== false);

@@ -1,0 +1,46 @@
+import type { Actor } from "#streams/event.ts";
+import type { Role } from "#streams/member/roles.ts";
+import { type Order, page, type Window } from "../page.ts";
+import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
+
+export type MemberRow = {
+  id: string;
+  user_id: string | null;
+  email: string;
+  name: string | null;
+  role: Role;
+  status: "invited" | "active";
+  invited_by: Pick<Actor, "kind" | "id" | "name"> | null;
+  created_at: Date;
+  expires_at: Date | null;
+};
+
+/** A workspace of somebody's, and what they are in it. */
+export type WorkspaceOfUser = { id: string; name: string; role: Role; member_id: string };
+
+const listed = "id, user_id, email, name, role, status, invited_by, created_at, expires_at";
+const oldestFirst: Order = { columns: ["created_at", "id"], direction: "asc" };
+
+export const memberRow = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<MemberRow>(reads, workspaceId, { id, select: listed, from: "members" });
+
+/** Members and invitations, the oldest first. */
+export const listMembers = (reads: Reads, workspaceId: string, window: Window) =>
+  page<MemberRow>(reads.of(workspaceId), {
+    select: listed,
+    from: "members",
+    where: ["workspace_id = $1"],
+    values: [workspaceId],
+    order: oldestFirst,
+    window,
+  });
+
+/** Every workspace that this user is an active member of, by its name: how a session finds out which there are to choose from. */
+export async function workspacesOfUser(reads: Reads, userId: string): Promise<WorkspaceOfUser[]> {
+  const { rows } = await reads.ofNone.query<WorkspaceOfUser>(
+    "select id, name, role, member_id from work.workspaces_of_user($1) order by lower(name), id",
+    [userId],
+  );
+  return rows;
+}

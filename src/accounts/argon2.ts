@@ -1,0 +1,46 @@
+import { hash, verify } from "@node-rs/argon2";
+import { type PasswordHasher, TooManyHashes } from "./passwords.ts";
+
+/** Memory in KiB, passes, lanes: what OWASP names as the least for Argon2id. */
+const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+/** Hashes that are made at once, by the whole instance: each takes its 19 MB. */
+const mostAtOnce = 4;
+/** Hashes that wait for their turn: a second or two of work. */
+const longestLine = 40;
+
+/** Argon2id. Throws TooManyHashes. */
+export function argon2Hasher(options: Partial<typeof parameters> = {}): PasswordHasher {
+  const inTurn = boundedLine({ mostAtOnce, longestLine });
+  // The library's own choice of algorithm is Argon2id.
+  const chosen = { ...parameters, ...options };
+  return {
+    hash: (password) => inTurn(() => hash(password, chosen)),
+    verify: (hashed, password) => inTurn(() => verify(hashed, password)),
+    isWeak(hashed) {
+      const [, memory, passes] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d+\$/.exec(hashed) ?? [];
+      return !(Number(memory) >= chosen.memoryCost && Number(passes) >= chosen.timeCost);
+    },
+  };
+}
+
+/** Runs so many at once; so many more wait for their turn, and who comes on top of them is refused with TooManyHashes. */
+export function boundedLine(limits: { mostAtOnce: number; longestLine: number }) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= limits.mostAtOnce) {
+      if (waiting.length >= limits.longestLine) throw new TooManyHashes("too many passwords are being checked");
+      // Whoever is done hands over its place: nobody who comes later can take it.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}

@@ -1,0 +1,46 @@
+import type { Clock } from "#src/clock.ts";
+import type { Database } from "#src/postgres/database.ts";
+import { normalised, type PasswordHasher, type Passwords } from "./passwords.ts";
+
+/** In PostgreSQL, where only hashes stand. */
+export function postgresPasswords(deps: {
+  database: Pick<Database, "query">;
+  hasher: PasswordHasher;
+  clock: Pick<Clock, "now">;
+}): Passwords {
+  const { database, hasher, clock } = deps;
+  /** What nobody's password is compared with; made once, when it is first needed. */
+  let nobodys: Promise<string> | undefined;
+  const hashOfNobody = () => {
+    nobodys ??= hasher.hash("nobody has this password").catch((error) => {
+      nobodys = undefined;
+      throw error;
+    });
+    return nobodys;
+  };
+
+  return {
+    async set(userId, password) {
+      await database.query(put, [userId, await hasher.hash(normalised(password)), clock.now()]);
+    },
+    async matches(userId, password) {
+      // Before anything is known of the user, and asked for nobody too: what follows is the same for all.
+      const standIn = await hashOfNobody();
+      const { rows } = await database.query<{ hash: string }>(select, [userId]);
+      const kept = rows[0]?.hash;
+      const isRight = await hasher.verify(kept ?? standIn, normalised(password));
+      if (!isRight || kept === undefined) return false;
+      if (hasher.isWeak(kept)) await database.query(renew, [userId, await hasher.hash(normalised(password)), kept]);
+      return true;
+    },
+  };
+}
+
+const put = `
+  insert into work.passwords (user_id, hash, set_at) values ($1, $2, $3)
+  on conflict (user_id) do update set hash = excluded.hash, set_at = excluded.set_at`;
+
+const select = "select hash from work.passwords where user_id = $1::uuid";
+
+/** Not over a password that was set meanwhile. */
+const renew = "update work.passwords set hash = $2 where user_id = $1 and hash = $3";

@@ -1,0 +1,39 @@
+import type { DraftEvent, StoredContent } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import { type ThreadEvent, threadStream } from "#streams/thread/events.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import { loadContent } from "../draftContents.ts";
+import { pagesOf } from "../draftHistories.ts";
+import { answerOf } from "./answer.ts";
+import { type Life, lifeOf, type NewerMessage } from "./life.ts";
+import { type LifeEvent, lifeEvent } from "./lifeEvents.ts";
+import type { Phrase } from "./phrases.ts";
+
+/** Why a draft was sent, or why not, from its history as the log has it, oldest first. It may end anywhere. */
+export async function answerFromLog(deps: Dependencies, history: readonly Recorded[]): Promise<Phrase[]> {
+  const life = lifeOf(await Promise.all(history.map((event) => withContent(deps, event))));
+  const newer = life.stale && (await newerMessage(deps, history, life.stale.newer));
+  return answerOf({ ...life, stale: life.stale && newer && { ...life.stale, newer } });
+}
+
+const withContent = async (deps: Dependencies, event: Recorded): Promise<LifeEvent> =>
+  event.type === "DraftSubmitted" || event.type === "DraftEdited"
+    ? lifeEvent(event, await loadContent(deps.blobs, event.data as StoredContent))
+    : lifeEvent(event);
+
+/** Whose message stopped the draft, as its conversation tells; what is not found there stays unsaid. */
+async function newerMessage(
+  deps: Dependencies,
+  history: readonly Recorded[],
+  newer: NonNullable<Life["stale"]>["newer"],
+): Promise<NewerMessage> {
+  const submitted = history[0] as Recorded<Extract<DraftEvent, { type: "DraftSubmitted" }>>;
+  for await (const page of pagesOf<ThreadEvent>(deps, threadStream(submitted.data.threadId))) {
+    for (const { type, data } of page) {
+      if (type !== "MessageReceived" && type !== "MessageHeld") continue;
+      if (data.messageId !== newer.id) continue;
+      return { id: newer.id, from: data.from?.address ?? null, receivedAt: data.receivedAt };
+    }
+  }
+  return newer;
+}

@@ -1,0 +1,86 @@
+import { unreachable } from "#streams/unreachable.ts";
+import type { Life } from "./life.ts";
+import type { LifeEvent } from "./lifeEvents.ts";
+
+type Started = { at: string; provider: string; version: number; contentSha256: string; mimeSha256: string };
+
+/** How far an attempt to hand a mail over has come. `started` null: only its end is on record. Times are ISO strings. */
+export type Handover =
+  | { is: "none" }
+  | { is: "started"; started: Started }
+  | { is: "abandoned"; at: string; because: string }
+  | { is: "not handed over"; at: string; message: string }
+  | { is: "accepted"; at: string; started: Started | null; response: string | null; refused: readonly string[] }
+  | { is: "refused"; at: string; started: Started | null; message: string; isFinal: boolean }
+  /** Nobody knows whether the provider took it. */
+  | { is: "unknown"; at: string; started: Started | null; message: string };
+
+/** What was told of a mail after the provider had taken it. */
+export type Report = { type: ReportType; at: string; evidence: string };
+type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complained";
+
+export const notHandedOver: Handover = { is: "none" };
+
+type DeliveryLifeEvent = Extract<LifeEvent, { type: `Delivery${string}` }>;
+
+/** What an event of a delivery makes of it. An attempt begins after the one before is closed, so it is always about the newest. */
+export function applyDelivery(
+  { handover, reports }: Pick<Life, "handover" | "reports">,
+  event: DeliveryLifeEvent,
+): Partial<Pick<Life, "handover" | "reports">> {
+  const { at } = event;
+  const started = "started" in handover ? handover.started : null;
+  const reported = (type: ReportType, evidence: string) => ({ reports: [...reports, { type, at, evidence }] });
+  switch (event.type) {
+    case "DeliveryStarted": {
+      const { provider, version, contentSha256, mimeSha256 } = event.data;
+      return { handover: { is: "started", started: { at, provider, version, contentSha256, mimeSha256 } } };
+    }
+    case "DeliveryAbandoned":
+      return { handover: { is: "abandoned", at, because: event.data.because } };
+    case "DeliveryNotHandedOver":
+      return { handover: { is: "not handed over", at, message: event.data.message } };
+    case "DeliveryAccepted": {
+      const { response, rejectedRecipients: refused } = event.data;
+      return { handover: { is: "accepted", at, started, response, refused } };
+    }
+    case "DeliveryRefused": {
+      const { message, retryable } = event.data;
+      return { handover: { is: "refused", at, started, message, isFinal: !retryable } };
+    }
+    case "DeliveryUnknown":
+      return { handover: { is: "unknown", at, started, message: event.data.message } };
+    case "DeliverySettled":
+      return { handover: settled(event, started) };
+    case "DeliveryProcessed":
+      return reported("processed", event.data.evidence);
+    case "DeliveryDelivered":
+      return reported("delivered", event.data.evidence);
+    case "DeliveryDropped":
+      return reported("dropped", event.data.evidence);
+    case "DeliveryBounced":
+      return reported("bounced", event.data.evidence);
+    case "DeliveryComplained":
+      return reported("complained", event.data.evidence);
+    case "DeliveryMessageIdLearned":
+      return {};
+    default:
+      return unreachable(event);
+  }
+}
+
+function settled(
+  { at, data: { outcome, evidence } }: Extract<LifeEvent, { type: "DeliverySettled" }>,
+  started: Started | null,
+): Handover {
+  switch (outcome) {
+    case "accepted":
+      return { is: "accepted", at, started, response: evidence, refused: [] };
+    case "refused":
+      return { is: "refused", at, started, message: evidence, isFinal: true };
+    case "unconfirmed":
+      return { is: "unknown", at, started, message: evidence };
+    default:
+      return unreachable(outcome);
+  }
+}

@@ -1,0 +1,80 @@
+import { unreachable } from "#streams/unreachable.ts";
+import type { Handover, Report } from "./handover.ts";
+import type { Life } from "./life.ts";
+import { listed, type Phrase, say } from "./phrases.ts";
+
+/** Through what a mail left. Mail in the outbox has reached nobody. */
+const providers: Partial<Record<string, string>> = { smtp: "by SMTP", sendgrid: "through SendGrid" };
+
+export const isCaught = (handover: Handover): boolean =>
+  "started" in handover && handover.started?.provider === "outbox";
+
+/** How it left; nothing where that is not known. */
+export function wayInWords(handover: Handover): Phrase[] {
+  const provider = "started" in handover ? handover.started?.provider : undefined;
+  if (provider === undefined) return [];
+  return say` ${providers[provider] ?? "through another provider"}`;
+}
+
+/** How far a hand-over that is under way has come. */
+export function progressInWords(handover: Handover): Phrase[] {
+  switch (handover.is) {
+    case "none":
+      return say`its hand-over has not begun`;
+    case "started":
+      return say`its hand-over${wayInWords(handover)} began on ${{ at: handover.started.at }}; how that ended is not on record yet`;
+    case "abandoned":
+      return say`its last attempt was given up on ${{ at: handover.at }} before anything was handed over: ${{ said: handover.because }}`;
+    case "not handed over":
+      return say`nothing was handed over at its last attempt on ${{ at: handover.at }}: ${{ said: handover.message }}`;
+    case "accepted":
+      return say`the provider took it on ${{ at: handover.at }}`;
+    case "refused":
+      return say`the provider refused it${!handover.isFinal && " for now"} on ${{ at: handover.at }}: ${{ said: handover.message }}`;
+    case "unknown":
+      return say`nobody knows whether the provider took it on ${{ at: handover.started?.at ?? handover.at }}`;
+    default:
+      return unreachable(handover);
+  }
+}
+
+/** Something began to leave, and no record says that it did not. */
+export const mayHaveLeft = ({ is }: Handover): boolean => is === "started" || is === "unknown" || is === "accepted";
+
+/** What was told after the provider had taken it: each kind once, in order. Who got it is not always told, so "a recipient" is not named. */
+export const reportsInWords = (reports: readonly Report[]): Phrase[] =>
+  reports.filter(({ type }) => type !== "processed").flatMap(({ type, at }) => say`; ${reported[type]} on ${{ at }}`);
+
+const reported: Record<Report["type"], string> = {
+  processed: "the provider reported that it has the mail",
+  delivered: "a delivery was reported",
+  dropped: "the provider reported that it will not deliver it",
+  bounced: "it was reported to have come back",
+  complained: "a recipient's complaint was reported",
+};
+
+const mostNamed = 3;
+
+/** To whom it goes; a few by name. `refused`: those that the provider did not take. */
+export function recipientsInWords({ recipients, handover }: Pick<Life, "recipients" | "handover">): Phrase[] {
+  if (recipients === null) return [];
+  const refused = refusedAtHandover(handover);
+  const taken = recipients.filter((address) => !refused.includes(address.toLowerCase()));
+  if (taken.length === 0) return [];
+  return say` to ${addresses(taken)}`;
+}
+
+/** Whom the provider refused while it took the mail for others. */
+export const refusedInWords = ({ handover }: Pick<Life, "handover">): Phrase[] => {
+  const refused = handover.is === "accepted" ? handover.refused : [];
+  return refused.length > 0 ? say`; the provider refused ${addresses(refused)}` : [];
+};
+
+const refusedAtHandover = (handover: Handover): string[] =>
+  handover.is === "accepted" ? handover.refused.map((address) => address.toLowerCase()) : [];
+
+function addresses(all: readonly string[]): Phrase[] {
+  const named = all.slice(0, all.length > mostNamed + 1 ? mostNamed : all.length);
+  const rest = all.length - named.length;
+  return listed([...named.map((exact) => [{ exact }]), ...(rest > 0 ? [[`${rest} others`]] : [])]);
+}

@@ -1,0 +1,34 @@
+import { unreachable } from "#streams/unreachable.ts";
+import type { Question } from "./life.ts";
+import type { LifeEvent } from "./lifeEvents.ts";
+
+type QuestionEvent = Extract<
+  LifeEvent,
+  { type: "ApproversAsked" | "ApproversNotified" | "NotificationFailed" | "ApprovalLinkClosed" }
+>;
+
+/** What was asked, and whether it arrived. */
+export function applyQuestion(questions: readonly Question[], event: QuestionEvent): readonly Question[] {
+  const { at } = event;
+  const changed = (id: string, change: Partial<Question>) =>
+    questions.map((question) => (question.id === id ? { ...question, ...change } : question));
+  switch (event.type) {
+    case "ApproversAsked": {
+      const { notificationId: id, version, channel } = event.data;
+      const { slot, type, address = null } = channel;
+      const open = { reachedAt: null, failure: null, closed: null };
+      return [...questions, { id, version, channel: { slot, type, address }, askedAt: at, ...open }];
+    }
+    case "ApproversNotified":
+      return changed(event.data.notificationId, { reachedAt: at, failure: null });
+    case "NotificationFailed": {
+      const { notificationId, error, final } = event.data;
+      // What was taken and came back has reached nobody.
+      return changed(notificationId, { failure: { at, error, final }, reachedAt: null });
+    }
+    case "ApprovalLinkClosed":
+      return changed(event.data.notificationId, { closed: { at, because: event.data.because } });
+    default:
+      return unreachable(event);
+  }
+}

@@ -1,0 +1,65 @@
+import type { Actor } from "#streams/event.ts";
+import { unreachable } from "#streams/unreachable.ts";
+import type { Life, Vote } from "./life.ts";
+import type { LifeEvent } from "./lifeEvents.ts";
+
+/**
+ * Whose word authorised a version. `person`: one, by a mail link, a chat or signed in, as the actor tells. `people`: several, or the keys among
+ * them. `key`: a program; `how`: it approved, it sent what nobody had approved, or it wrote and sent it by one call; null where that is not known.
+ * `rule` and `setting`: nobody decided. `service`: none of these is on record.
+ */
+export type Word = { at: string; version: number; contentSha256: string } & (
+  | { by: "person" | "rule" | "service"; who: Actor }
+  | { by: "people"; required: number; given: readonly Pick<Vote, "who" | "at">[] }
+  | { by: "key"; who: Actor; how: "approved" | "sent" | "wrote" | null }
+  | { by: "setting" }
+);
+
+type Event<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
+
+/** Whose word an approval is, given the life before it. */
+export function wordOf({ data, at, actor }: Event<"DraftApproved">, { votes, approvedAtOnce }: Life): Word {
+  const { version, contentSha256, quorum } = data;
+  const about = { at, version, contentSha256 };
+  if (quorum === undefined) return { ...about, ...alone(actor, approvedAtOnce ? "wrote" : "approved") };
+  const given = votes.filter(({ voter }) => quorum.voters.includes(voter));
+  return { ...about, by: "people", required: quorum.required, given };
+}
+
+/** A single decision. `how`: what it was if a key made it. */
+export function alone(actor: Actor, how: Extract<Word, { by: "key" }>["how"]) {
+  switch (actor.kind) {
+    case "email_link":
+    case "telegram":
+    case "slack":
+    case "session":
+      return { by: "person", who: actor } as const;
+    case "api_key":
+      return { by: "key", who: actor, how } as const;
+    case "rule":
+      return { by: "rule", who: actor } as const;
+    case "auto":
+      return { by: "setting" } as const;
+    case "system":
+    case "operator":
+    case "sender":
+      return { by: "service", who: actor } as const;
+    default:
+      return unreachable(actor.kind);
+  }
+}
+
+/** Whose word a queued draft leaves on: the approval before it, or the key's that sent it. */
+export function queuedWord({ data, at, actor }: Event<"DraftQueued">, { word, approvedAtOnce }: Life): Word | null {
+  const { version, contentSha256, authorisation } = data;
+  switch (authorisation.kind) {
+    case "approval":
+    case "auto":
+      return word;
+    case "api_key":
+      if (word?.by === "key") return word;
+      return { at, version, contentSha256, by: "key", who: actor, how: approvedAtOnce ? "wrote" : "sent" };
+    default:
+      return unreachable(authorisation.kind);
+  }
+}

@@ -1,0 +1,98 @@
+import { Rejected } from "#streams/decider.ts";
+import { memberById } from "#streams/member/decider.ts";
+import type { Role } from "#streams/member/roles.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { derivedId } from "../ids.ts";
+
+const invitationDays = 7;
+const dayMs = 86_400_000;
+
+/** When an invitation that is given out now ends; ISO 8601. Its link ends no earlier. */
+export const invitationEnd = ({ clock }: Pick<Dependencies, "clock">): string =>
+  new Date(clock.now().getTime() + invitationDays * dayMs).toISOString();
+
+/** What the link of an invitation leads to. `first`: to be the first owner, under an address that its holder names. */
+type About = { workspaceId: string; memberId: string; first?: true };
+
+/** What an invitation offers, for the page that asks whether to accept it. `email` is null where its holder names their address. */
+export type Invitation = { workspaceId: string; workspaceName: string; email: string | null; role: Role };
+
+/** Who accepts. */
+export type Accepting = { userId: string; email: string };
+
+/** The page that accepts it. */
+const urlOf = ({ settings }: Dependencies, token: string): string => `${settings.publicUrl}/invitation/${token}`;
+
+/** A new link for an open invitation: those before it are good no more. Throws Rejected not_found where nobody of that id is invited. */
+export async function invitationLink(
+  deps: Dependencies,
+  { workspaceId, memberId }: { workspaceId: string; memberId: string },
+): Promise<string> {
+  const member = memberById((await deps.members.load(workspaceId)).state, memberId);
+  if (member?.status !== "invited") throw new Rejected("not_found", "no such invitation");
+  const about: About = { workspaceId, memberId };
+  const link = { kind: "invitation", subject: memberId, about, address: member.email } as const;
+  return urlOf(deps, await deps.accounts.links.issue(link));
+}
+
+/**
+ * A link by which its holder becomes the first owner of a workspace, under an address that they name: for the operator, who gets at everything
+ * anyhow. Undefined if the workspace has an active member, which also makes every such link useless.
+ */
+export async function firstOwnerLink(deps: Dependencies, workspaceId: string): Promise<string | undefined> {
+  const { state } = await deps.members.load(workspaceId);
+  if (state.members.some(({ status }) => status === "active")) return undefined;
+  const memberId = derivedId("first owner", workspaceId);
+  const about: About = { workspaceId, memberId, first: true };
+  return urlOf(deps, await deps.accounts.links.issue({ kind: "invitation", subject: memberId, about, address: "" }));
+}
+
+/** What the link offers; it is not used up. Throws BadLink, and Rejected where the invitation itself is over. */
+export async function findInvitation(deps: Dependencies, token: string): Promise<Invitation> {
+  const { about, address } = await deps.accounts.links.find<About>("invitation", token);
+  return offered(deps, about, address);
+}
+
+/**
+ * Accepts an invitation: `as` says who does, a person who is signed in or an account made for it; it is told the address that was invited, which
+ * the link proves (null: they named their own), and may come a second time for the same link, after a crash. Throws BadLink, what `as` throws, and
+ * Rejected invalid_request for another address than the invited one, an invitation that is over, or a person who is a member already.
+ */
+export async function acceptInvitation(
+  deps: Dependencies,
+  { token, as }: { token: string; as: (invited: { email: string | null }) => Promise<Accepting> },
+  cause: Cause,
+): Promise<Accepting & Invitation & { memberId: string; position: number }> {
+  return deps.accounts.links.use<About, Accepting & Invitation & { memberId: string; position: number }>(
+    "invitation",
+    token,
+    async ({ about, address }) => {
+      const { workspaceId, memberId, first } = about;
+      const invitation = await offered(deps, about, address);
+      const { userId, email } = await as({ email: invitation.email });
+      const command = first
+        ? ({ type: "JoinMember", memberId, userId, email, role: "owner", first } as const)
+        : ({ type: "AcceptInvitation", memberId, userId, email, at: deps.clock.now().toISOString() } as const);
+      const { position } = await deps.members.handle(workspaceId, command, { ...cause, workspaceId });
+      return { ...invitation, userId, email, memberId, position };
+    },
+  );
+}
+
+async function offered(deps: Dependencies, about: About, address: string): Promise<Invitation> {
+  const { workspaceId, memberId, first } = about;
+  const { state } = await deps.members.load(workspaceId);
+  const workspaceName = (await deps.workspaces.load(workspaceId)).state.name;
+  if (first) {
+    if (!state.members.some(({ status }) => status === "active")) {
+      return { workspaceId, workspaceName, email: null, role: "owner" };
+    }
+    throw over("this workspace has an owner by now: ask them for an invitation");
+  }
+  const member = memberById(state, memberId);
+  if (member === undefined) throw over("this invitation was withdrawn: ask for a new one");
+  return { workspaceId, workspaceName, email: address, role: member.role };
+}
+
+const over = (sentence: string): Rejected => new Rejected("invalid_request", `token: ${sentence}`, { field: "token" });

@@ -1,0 +1,104 @@
+import { type Member, type Members, memberById, memberOfAddress } from "#streams/member/decider.ts";
+import type { Role } from "#streams/member/roles.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { newId } from "../ids.ts";
+import { askerOf, asMembersMayChange } from "./asker.ts";
+import { invitationEnd } from "./invitations.ts";
+
+/** Of a person who lost a right or got another one: the sessions that nothing may be answered under any more. */
+export type Changed = { position: number; endedSessions: readonly string[] };
+
+/**
+ * Invites an address; one that is invited already, to the same role, is invited anew, and a member of that role stays what they are. The process
+ * mailInvitations writes the mail. Throws Rejected: the rules of streams/member, human_approval_required for a key.
+ */
+export async function invite(
+  deps: Dependencies,
+  { workspaceId, email, role }: { workspaceId: string; email: string; role: Role },
+  cause: Cause,
+): Promise<{ memberId: string; position: number }> {
+  const memberId = newId(deps, cause, "member");
+  const by = askerOf(cause);
+  const expiresAt = invitationEnd(deps);
+  return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
+    const command = { type: "InviteMember" as const, memberId, email, role, expiresAt, by };
+    const { state, position } = await deps.members.handle(workspaceId, command, within);
+    return { memberId: memberOfAddress(state, email)?.memberId ?? memberId, position };
+  });
+}
+
+/** Sends an invitation again: with a new link, and seven days from now. */
+export async function resendInvitation(
+  deps: Dependencies,
+  { workspaceId, memberId }: { workspaceId: string; memberId: string },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const command = { type: "RenewInvitation" as const, memberId, expiresAt: invitationEnd(deps), by: askerOf(cause) };
+  return asMembersMayChange(deps, { workspaceId, cause }, (within) =>
+    deps.members.handle(workspaceId, command, within),
+  );
+}
+
+export async function changeRole(
+  deps: Dependencies,
+  { workspaceId, memberId, role }: { workspaceId: string; memberId: string; role: Role },
+  cause: Cause,
+): Promise<Changed> {
+  const command = { type: "ChangeRole" as const, memberId, role, by: askerOf(cause) };
+  return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
+    const { state, position, changed } = await deps.members.handle(workspaceId, command, within);
+    const userId = changed ? memberById(state, memberId)?.userId : undefined;
+    return { position, endedSessions: await endRights(deps, workspaceId, userId) };
+  });
+}
+
+/** Removes a member, or withdraws an invitation. Everybody may remove themselves, but for the only owner. */
+export async function removeMember(
+  deps: Dependencies,
+  { workspaceId, memberId }: { workspaceId: string; memberId: string },
+  cause: Cause,
+): Promise<Changed> {
+  const by = askerOf(cause);
+  return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
+    // Of the state that is decided on, which may be newer than any that could be looked at before.
+    let removed: Member | undefined;
+    const command = (state: Members) => {
+      removed = memberById(state, memberId) ?? removed;
+      return { type: "RemoveMember" as const, memberId, by };
+    };
+    const { position } = await deps.members.handle(workspaceId, command, within);
+    await deps.accounts.links.withdraw("invitation", memberId);
+    return { position, endedSessions: await endRights(deps, workspaceId, removed?.userId) };
+  });
+}
+
+/** The member as the stream has it; undefined if this workspace has none of that id. */
+export async function memberState(
+  deps: Pick<Dependencies, "members">,
+  { workspaceId, memberId }: { workspaceId: string; memberId: string },
+): Promise<Member | undefined> {
+  return memberById((await deps.members.load(workspaceId)).state, memberId);
+}
+
+/** The owners of a workspace under the addresses they have now; without those whom the operator disabled. */
+export async function activeOwners(
+  deps: Pick<Dependencies, "members" | "users">,
+  workspaceId: string,
+): Promise<{ userId: string; email: string }[]> {
+  const { members } = (await deps.members.load(workspaceId)).state;
+  const owners: { userId: string; email: string }[] = [];
+  for (const { userId, role } of members) {
+    if (userId === null || role !== "owner") continue;
+    const { email, disabled } = (await deps.users.load(userId)).state;
+    if (email !== null && !disabled) owners.push({ userId, email });
+  }
+  return owners;
+}
+
+/** The person's sessions of this workspace go on under new ids. Answers the old ones. */
+const endRights = async (
+  { accounts }: Dependencies,
+  workspaceId: string,
+  userId: string | null | undefined,
+): Promise<readonly string[]> => (userId ? accounts.sessions.renew(userId, workspaceId) : []);

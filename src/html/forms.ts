@@ -1,0 +1,132 @@
+import { html, type Markup, type Value } from "./html.ts";
+
+/** What a form of a page carries beside its fields. */
+export type FormToken = { formToken: string };
+
+/** Sent to `action`; works without script. `once`: a random word, where sending it twice is to have its effect once. `quiet`: no frame of its own. */
+export type FormOptions = { action: string; id?: string; className?: string; once?: string; label?: string };
+
+export const form = ({ formToken }: FormToken, options: FormOptions, ...content: Value[]): Markup =>
+  html`<form method="post" action="${options.action}"${attribute("id", options.id)}${attribute("class", options.className)}${attribute("aria-label", options.label)}>
+<input type="hidden" name="form_token" value="${formToken}">${options.once !== undefined && html`<input type="hidden" name="once" value="${options.once}">`}
+${content}
+</form>
+`;
+
+export type FieldOptions = {
+  name: string;
+  label: Value;
+  value?: string | null | undefined;
+  /** Said below the label, and read out with the field. */
+  hint?: Value;
+  /** Why it was refused. */
+  error?: string | undefined;
+  required?: boolean;
+  /** Where the name stands more than once on a page. */
+  id?: string;
+};
+
+type InputOptions = FieldOptions & {
+  type?: "text" | "email" | "password" | "number" | "search" | "date" | "url";
+  autocomplete?: string;
+  minlength?: number;
+  maxlength?: number;
+  min?: number;
+  max?: number;
+  placeholder?: string;
+  inputmode?: "numeric";
+  /** Offered while typing: the id of a datalist. */
+  list?: string;
+  readonly?: boolean;
+};
+
+/** One line to type into. */
+export const field = (options: InputOptions): Markup => {
+  const { type = "text", value } = options;
+  const rest = ["autocomplete", "minlength", "maxlength", "min", "max", "placeholder", "inputmode", "list"] as const;
+  return labelled(
+    options,
+    html`<input type="${type}"${common(options)}${attribute("value", value ?? undefined)}${rest.map((name) => attribute(name, options[name]))}${options.readonly && " readonly"}>`,
+  );
+};
+
+/** Several lines. `rows`: how many are seen at first. */
+export const area = (options: FieldOptions & { rows?: number; maxlength?: number; className?: string }): Markup =>
+  labelled(
+    options,
+    // The first line break after the tag is none of the text's.
+    html`<textarea${common(options)} rows="${options.rows ?? 4}"${attribute("maxlength", options.maxlength)}${attribute("class", options.className)}>
+${options.value ?? ""}</textarea>`,
+  );
+
+export type Choice = { value: string; label: string };
+
+/** One of several, as a list that opens. */
+export const choice = (options: FieldOptions & { choices: readonly Choice[] }): Markup =>
+  labelled(
+    options,
+    html`<select${common(options)}>${options.choices.map(
+      ({ value, label }) =>
+        html`<option value="${value}"${value === (options.value ?? "") && trueAttribute("selected")}>${label}</option>`,
+    )}</select>`,
+  );
+
+/** On or off. A browser sends nothing for what is off: a hidden field before it says "false". */
+export const switchField = (options: Omit<FieldOptions, "value" | "required"> & { on: boolean }): Markup => {
+  const id = options.id ?? options.name;
+  return html`<div class="field switch"><input type="hidden" name="${options.name}" value="false"><input type="checkbox" id="${id}" name="${options.name}" value="true"${options.on && trueAttribute("checked")}${described(options, id)}>
+<label for="${id}">${options.label}</label>${below(options, id)}</div>
+`;
+};
+
+export type ButtonKind = "approve" | "reject" | "plain" | "danger" | "quiet";
+
+export const button = (
+  label: Value,
+  { kind = "plain", name, value, id }: { kind?: ButtonKind; name?: string; value?: string; id?: string } = {},
+): Markup =>
+  html`<button class="button ${kind}"${attribute("name", name)}${attribute("value", value)}${attribute("id", id)}>${label}</button>
+`;
+
+/** What was refused, at the top of the form: the first thing that is read out. */
+export const errorSummary = (
+  refused: { message: string; field?: string | undefined } | undefined,
+): Markup | undefined =>
+  refused &&
+  html`<div class="card alert" role="alert" id="error"><p><strong>This was not done.</strong> ${refused.message}</p>${
+    refused.field !== undefined && html`<p><a href="#${refused.field}">Go to the field</a></p>`
+  }</div>
+`;
+
+/** The refusal's sentence, if it is about this field. */
+export const errorAt = (
+  refused: { message: string; field?: string | undefined } | undefined,
+  name: string,
+): string | undefined => (refused?.field === name ? refused.message : undefined);
+
+const labelled = (options: FieldOptions, input: Markup): Markup => {
+  const id = options.id ?? options.name;
+  return html`<div class="field"><label for="${id}">${options.label}${options.required !== true && html` <span>(optional)</span>`}</label>${below(options, id)}
+${input}</div>
+`;
+};
+
+const below = ({ hint, error }: { hint?: Value; error?: string | undefined }, id: string): Markup =>
+  html`${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}${
+    error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`
+  }`;
+
+const common = (options: FieldOptions): Markup => {
+  const id = options.id ?? options.name;
+  return html` id="${id}" name="${options.name}"${described(options, id)}${options.required === true && trueAttribute("required")}`;
+};
+
+const described = ({ hint, error }: { hint?: Value; error?: string | undefined }, id: string): Markup => {
+  const ids = [...(hint === undefined ? [] : [`${id}-hint`]), ...(error === undefined ? [] : [`${id}-error`])];
+  return html`${ids.length > 0 && attribute("aria-describedby", ids.join(" "))}${error !== undefined && attribute("aria-invalid", "true")}`;
+};
+
+const attribute = (name: string, value: string | number | undefined): Markup | undefined =>
+  value === undefined ? undefined : html` ${name}="${value}"`;
+
+const trueAttribute = (name: string): Markup => html` ${name}`;

@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { Router } from "express";
+import { pageStyle } from "#src/html/style.ts";
+
+const { resolve } = createRequire(import.meta.url);
+const folder = fileURLToPath(new URL("../assets/", import.meta.url));
+
+/** What the console's pages load: one stylesheet, and scripts in this order. All of it comes from this process. */
+export type Assets = {
+  /** The addresses that stand in a page. */
+  style: string;
+  scripts: readonly string[];
+  router: Router;
+};
+
+const own = (ending: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(ending))
+    .sort();
+
+const read = (name: string): string => readFileSync(`${folder}${name}`, "utf8");
+
+/** An address names its content, so that a browser may keep it for ever. */
+export function consoleAssets(): Assets {
+  // The frame's own rules first: those of a noun's pages come on top of them.
+  const sheets = ["console.css", ...own(".css").filter((name) => name !== "console.css")];
+  const style = asset("console.css", [pageStyle, ...sheets.map(read)].join("\n"));
+  const scripts = [
+    asset("htmx.js", readFileSync(resolve("htmx.org/dist/htmx.min.js"), "utf8")),
+    ...own(".js").map((name) => asset(name, read(name))),
+  ];
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const { path, text, type } of [style, ...scripts]) {
+    router.get(path, (_, response) => {
+      response.set({ "Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff" });
+      response.type(type).send(text);
+    });
+  }
+  return { style: style.path, scripts: scripts.map(({ path }) => path), router };
+}
+
+function asset(name: string, text: string): { path: string; text: string; type: string } {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return {
+    path: `/console/assets/${hash}/${name}`,
+    text,
+    type: name.endsWith(".css") ? "text/css" : "text/javascript",
+  };
+}

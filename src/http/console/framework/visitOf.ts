@@ -1,0 +1,100 @@
+import type { Request } from "express";
+import type { Clock } from "#src/clock.ts";
+import { isZone } from "#src/html/times.ts";
+import { Rejected } from "#streams/decider.ts";
+import { errorReply } from "../../framework/errors.ts";
+import type { AskRoute, Behalf } from "../../framework/inProcess.ts";
+import type { Flight } from "../../framework/keys/inFlight.ts";
+import type { SessionPrincipal } from "../../framework/principal.ts";
+import { cookieOf } from "./cookie.ts";
+import type { FormTokens } from "./formToken.ts";
+import type { ConsoleRoute } from "./page.ts";
+import { PasswordNeeded, type Refused, type Visit } from "./visit.ts";
+import type { PrincipalOf } from "./visitors.ts";
+
+/** How long a password that was typed counts for what is sensitive. */
+const passwordMs = 10 * 60_000;
+/** Tells in which zone the reader is; the script sets it. */
+export const zoneCookie = "countersign_zone";
+
+export type VisitOptions = {
+  askRoute: AskRoute;
+  principalOf: PrincipalOf;
+  tokens: FormTokens;
+  clock: Pick<Clock, "now">;
+};
+
+/** What a page is given of a request. */
+export function visitOf(
+  request: Request,
+  {
+    route,
+    options,
+    principal,
+    flight,
+  }: { route: ConsoleRoute; options: VisitOptions; principal: SessionPrincipal; flight: Flight },
+): Visit {
+  const { askRoute, principalOf, tokens, clock } = options;
+  const form = new URLSearchParams(typeof request.body === "string" ? request.body : "");
+  const zone = decoded(cookieOf(request, zoneCookie));
+  const once = route.options.once && form.get("once");
+  const behalf: Behalf = {
+    ...{ principal, request, signal: flight.signal },
+    ...(once ? { once } : {}),
+    again: () => principalOf({ ...principal, userId: principal.user.id }),
+  };
+  const askRaw: Visit["askRaw"] = (line, call = {}) => askRoute(line, call, behalf);
+  return {
+    ...{ principal, form, askRaw, request, signal: flight.signal },
+    params: request.params as Record<string, string>,
+    query: new URLSearchParams(request.originalUrl.split("?")[1] ?? ""),
+    path: request.originalUrl,
+    zone: zone !== undefined && isZone(zone) ? zone : "UTC",
+    isPartial: request.headers["hx-request"] === "true",
+    formToken: tokens.of(principal.id),
+    may: (scope) => principal.scopes.includes(scope),
+    async ask(line, call) {
+      const { content } = await askRaw(line, call);
+      if (!("json" in content)) throw new Error(`${line} does not answer JSON: use askRaw`);
+      // As it goes out: times are text there.
+      return JSON.parse(JSON.stringify(content.json));
+    },
+    async attempt(work) {
+      try {
+        await work();
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof Rejected) || error.code === "unauthorized") throw error;
+        return refusedBy(error, request);
+      }
+    },
+    requirePassword() {
+      if (clock.now().getTime() - principal.passwordAt.getTime() > passwordMs) throw new PasswordNeeded();
+    },
+  };
+}
+
+/** A refusal, or a fault, as a page says it. */
+export function refusedBy(error: unknown, request: Request): Refused {
+  const reply = errorReply(error, { requestId: String(request.id) });
+  const { error: code, message, field, ...details } = (reply.content as { json: Record<string, unknown> }).json;
+  // On a page the person is known: what their role does not allow is forbidden, not unauthorized.
+  const status = code === "insufficient_scope" ? 403 : (reply.status ?? 500);
+  const retryAfter = reply.headers["Retry-After"];
+  return {
+    status,
+    code: String(code),
+    message: String(message),
+    field: field as string | undefined,
+    details,
+    retryAfter,
+  };
+}
+
+const decoded = (text: string | undefined): string | undefined => {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+};

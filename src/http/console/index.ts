@@ -1,0 +1,32 @@
+import type { Clock } from "#src/clock.ts";
+import type { HttpDependencies } from "../framework/dependencies.ts";
+import { consoleAssets } from "./framework/assets.ts";
+import { sessionCookie } from "./framework/cookie.ts";
+import { formTokens } from "./framework/formToken.ts";
+import type { ConsoleRoute } from "./framework/page.ts";
+import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
+import { principalOf } from "./framework/visitors.ts";
+
+/** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
+export type ConsoleDependencies = HttpDependencies;
+
+/** Every page and form of the console, one list a noun. */
+export const consolePages = (_: ConsoleDependencies): ConsoleRoute[] => [];
+
+export type ConsoleParts = Pick<
+  ConsoleOptions,
+  "askRoute" | "inFlight" | "upToDate" | "counter" | "rate" | "logger" | "publicUrl"
+> & {
+  deps: ConsoleDependencies;
+  clock: Clock;
+};
+
+/** The places of signed-in people: /review, /threads, … Who is not signed in is led to /sign-in. */
+export const createConsole = (parts: ConsoleParts, pages = consolePages(parts.deps)) =>
+  consoleRouter(pages, {
+    ...parts,
+    principalOf: principalOf(parts.deps),
+    cookie: sessionCookie(parts),
+    tokens: formTokens(parts.deps.keyRing.deriveKey("console-forms")),
+    assets: consoleAssets(),
+  });

@@ -1,0 +1,191 @@
+import { named } from "#src/channels/card/names.ts";
+
+/** What somebody wrote last. `because`: why it is held; null where nothing holds it. */
+export type NewestWord = {
+  messageId: string;
+  /** ISO time. */
+  at: string;
+  classification: "person" | "auto_reply" | "bounce" | "list" | null;
+  fromBlockedContact: boolean;
+  held: { because: "quota" | "identity_disabled" | "unknown" } | null;
+};
+
+/** A draft as the API shows it, as far as this needs it. */
+export type DraftFacts = {
+  id: string;
+  status: "pending" | "approved" | "rejected" | "sending" | "sent" | "stale" | "failed";
+  based_on_message_id: string | null;
+  newer_message_id: string | null;
+  reason: string | null;
+  decided_by: { kind: string; name?: string } | null;
+  decided_at: string | null;
+  approvals: { required: number; given: readonly unknown[] };
+  held_code: string | null;
+  failure_message: string | null;
+  notification_status: { state: string; error: string | null };
+  created_at: string;
+  updated_at: string;
+};
+
+export type Unanswered = {
+  identityId: string;
+  /** `disabled` and `deleted` receive no draft that could leave. */
+  identityStatus: "active" | "disabled" | "deleted";
+  /** null: nobody but ourselves ever wrote. */
+  newestWord: NewestWord | null;
+  /** ISO time at which a mail of ours left last; null if none did. */
+  answeredAt: string | null;
+  /** Newest first. */
+  drafts: readonly DraftFacts[];
+};
+
+/** Words and moments by turns; a reader sees the moments in their own zone. */
+export type Sentence = readonly (string | { at: string })[];
+export type Why = { sentence: Sentence; link: { href: string; label: string } | null };
+
+/**
+ * Why nothing has left since somebody wrote, in one sentence, and where to do something about it. Undefined if an answer has left since, or if
+ * nobody wrote.
+ */
+export function whyUnanswered(facts: Unanswered): Why | undefined {
+  const { newestWord: word, answeredAt } = facts;
+  if (word === null || (answeredAt !== null && answeredAt >= word.at)) return undefined;
+  if (word.held) return whileHeld(word.held.because, facts);
+  const draft = facts.drafts.find(
+    ({ status, created_at }) => status !== "sent" && (answeredAt === null || created_at > answeredAt),
+  );
+  return draft ? ofDraft(draft, word) : withoutDraft(word, facts);
+}
+
+function whileHeld(because: NonNullable<NewestWord["held"]>["because"], { identityId }: Unanswered): Why {
+  switch (because) {
+    case "quota":
+      return {
+        sentence: [
+          "The newest message is held because the plan's limit of incoming mail is reached. Nothing is sent before it can be read.",
+        ],
+        link: { href: "/billing", label: "See the plan" },
+      };
+    case "identity_disabled":
+      return {
+        sentence: [
+          "The newest message is held because the identity is disabled. Nothing is sent before it can be read.",
+        ],
+        link: identityLink(identityId),
+      };
+    case "unknown":
+      return { sentence: ["The newest message is held. Nothing is sent before it can be read."], link: null };
+  }
+}
+
+function withoutDraft(word: NewestWord, { identityId, identityStatus }: Unanswered): Why {
+  const link = messageLink(word.messageId);
+  if (word.fromBlockedContact) {
+    return {
+      sentence: ["The sender is blocked: agents are not told of this message, and no draft was written."],
+      link,
+    };
+  }
+  if (word.classification === "auto_reply") {
+    return { sentence: ["The newest message is an automatic reply: agents are not told of these."], link };
+  }
+  if (word.classification === "bounce") {
+    return {
+      sentence: [
+        "The newest message is a bounce: a mail of ours could not be delivered. Agents are not told of these.",
+      ],
+      link,
+    };
+  }
+  if (identityStatus === "deleted") {
+    return { sentence: ["The identity of this conversation was deleted: nothing can be sent from it."], link: null };
+  }
+  if (identityStatus === "disabled") {
+    return {
+      sentence: ["No draft has been written, and the identity is disabled: nothing can be sent from it."],
+      link: identityLink(identityId),
+    };
+  }
+  return {
+    sentence: ["No draft has been written since this message."],
+    link: { href: "#reply", label: "Write a reply" },
+  };
+}
+
+function ofDraft(draft: DraftFacts, word: NewestWord): Why {
+  const isForAnOlderMessage = draft.newer_message_id !== null || draft.based_on_message_id !== word.messageId;
+  const link = { href: `/drafts/${draft.id}`, label: "Open the draft" };
+  return { sentence: sentenceOf(draft, isForAnOlderMessage), link };
+}
+
+function sentenceOf(draft: DraftFacts, isForAnOlderMessage: boolean): Sentence {
+  switch (draft.status) {
+    case "pending":
+      return isForAnOlderMessage && draft.newer_message_id !== null
+        ? ["The draft that waits answers an older message, so it cannot be sent. No other has been written."]
+        : waiting(draft);
+    case "approved":
+      return isForAnOlderMessage && draft.newer_message_id !== null
+        ? ["The approved draft answers an older message, so it cannot be sent. No other has been written."]
+        : approved(draft);
+    case "rejected":
+      return [
+        `${by(draft) ?? "An approver"} rejected the draft `,
+        { at: draft.decided_at ?? draft.updated_at },
+        draft.reason
+          ? `: ${named(draft.reason, 200)}. No other has been written.`
+          : ", without a reason. No other has been written.",
+      ];
+    case "stale":
+      return [
+        "A draft became stale ",
+        { at: draft.updated_at },
+        " because a newer message came before it was sent. No other has been written.",
+      ];
+    case "failed":
+      return [
+        "The reply could not be sent",
+        draft.failure_message ? `: ${named(draft.failure_message, 300)} (` : " (",
+        { at: draft.updated_at },
+        "). It is not tried again by itself.",
+      ];
+    case "sending":
+    case "sent":
+      return ["A reply is on its way since ", { at: draft.updated_at }, "."];
+  }
+}
+
+function waiting({ created_at, approvals, notification_status: told }: DraftFacts): Sentence {
+  const votes =
+    approvals.required > 1 ? ` ${approvals.given.length} of ${approvals.required} approvals have been given.` : "";
+  const unreached =
+    told.state === "failed"
+      ? ` The approver could not be reached${told.error ? `: ${named(told.error, 200)}` : ""}.`
+      : told.state === "retrying"
+        ? " The approver has not been reached yet; it is tried again."
+        : "";
+  return ["A draft has been waiting for a decision since ", { at: created_at }, `.${votes}${unreached}`];
+}
+
+const obstacles: Record<string, string> = {
+  sending_paused: "sending is paused; it is sent when the pause ends",
+  plan_limit_reached: "the plan's limit of sent mail is reached",
+  identity_not_active: "the identity cannot send: it is disabled, above the plan, or its domain is not verified",
+  assistant_disabled: "the assistant is disabled",
+  loop_guarded: "it would answer a machine a second time",
+};
+
+function approved(draft: DraftFacts): Sentence {
+  const who = by(draft);
+  const begin = who ? `${who} approved a draft ` : "A draft was approved ";
+  const at = { at: draft.decided_at ?? draft.updated_at };
+  if (draft.held_code === null) return [begin, at, ". It has not been sent yet."];
+  const because = obstacles[draft.held_code] ?? `sending was refused (${draft.held_code})`;
+  return [begin, at, `, but it was not sent: ${because}.`];
+}
+
+/** Names are anybody's choice: in quotes, they cannot end our sentence. */
+const by = ({ decided_by }: DraftFacts): string | null => (decided_by?.name ? named(decided_by.name, 60) : null);
+
+const messageLink = (id: string) => ({ href: `#message-${id}`, label: "See the message" });
+const identityLink = (id: string) => ({ href: `/identities/${id}`, label: "See the identity" });

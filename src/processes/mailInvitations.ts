@@ -1,0 +1,64 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { invitationLink } from "#src/commands/members/invitations.ts";
+import { memberState } from "#src/commands/members/members.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { MemberEvent } from "#streams/member/events.ts";
+import type { Role } from "#streams/member/roles.ts";
+import { quoted, sendMemberMail, tryAgain } from "./memberMail.ts";
+import { isOldNews } from "./oldNews.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+/** What is kept for another try: never the link, which is made anew. */
+type Invited = { workspaceId: string; memberId: string; eventId: string; at: string; by: string | null };
+
+/**
+ * Who is invited gets a mail with a link; sent again, with a new one. Not where the operator invites, who hands the link over. A second mail, where
+ * one is sent twice, has the link that is good.
+ */
+export function mailInvitations(deps: Dependencies, provider: MailProvider): Process {
+  async function mail(invited: Invited, tries: number, context: ProcessContext): Promise<void> {
+    const { workspaceId, memberId, eventId, at, by } = invited;
+    const member = await memberState(deps, { workspaceId, memberId });
+    // Withdrawn or accepted meanwhile, or nobody needs it any more.
+    if (member?.status !== "invited" || isOldNews(deps, at)) return;
+    const link = await invitationLink(deps, { workspaceId, memberId });
+    const { name } = (await deps.workspaces.load(workspaceId)).state;
+    const words = letter({ workspace: name, role: member.role, by });
+    const outcome = await sendMemberMail(deps, provider, { workspaceId, eventId, to: member.email, link, ...words });
+    await tryAgain(outcome, { key: workspaceId, name: memberId, tries, payload: { invited } }, context);
+  }
+
+  async function onInvited(event: Recorded, context: ProcessContext): Promise<void> {
+    const { actor, at } = event.metadata;
+    if (actor.kind === "operator") return;
+    const { memberId } = (event as Recorded<MemberEvent>).data;
+    const by = actor.kind === "session" ? (actor.email ?? null) : null;
+    await mail({ workspaceId: idOf(event.stream), memberId, eventId: event.id, at, by }, 0, context);
+  }
+
+  return {
+    name: "mailInvitations",
+    begins: "now",
+    onlyNews: true,
+    categories: ["member"],
+    keyOf: (event) => idOf(event.stream),
+    on: { MemberInvited: onInvited, InvitationRenewed: onInvited },
+    onTimer: ({ payload }, context) => mail(payload.invited as Invited, payload.tries as number, context),
+  };
+}
+
+const articles: Record<Role, string> = {
+  owner: "an owner",
+  admin: "an admin",
+  approver: "an approver",
+  auditor: "an auditor",
+};
+
+function letter({ workspace, role, by }: { workspace: string; role: Role; by: string | null }) {
+  const who = by === null ? "You are invited" : `${quoted(by)} invites you`;
+  return {
+    subject: "You are invited to a workspace",
+    text: `${who} to the workspace ${quoted(workspace)} on Countersign, as ${articles[role]}. Countersign holds back the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and ends in seven days. If you did not expect it, do nothing.\n\nTo accept, open this page:`,
+  };
+}

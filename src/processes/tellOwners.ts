@@ -1,0 +1,52 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { activeOwners, memberState } from "#src/commands/members/members.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { MemberEvent } from "#streams/member/events.ts";
+import { type MemberMail, quoted, sendMemberMail, tryAgain } from "./memberMail.ts";
+import { isOldNews } from "./oldNews.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+type News = { mail: MemberMail; happenedAt: string };
+type Joining = Extract<MemberEvent, { type: "InvitationAccepted" | "MemberJoined" }>;
+
+/** Every owner is told of each new member, by mail. */
+export function tellOwners(deps: Dependencies, provider: MailProvider): Process {
+  async function tell(news: News, tries: number, context: ProcessContext): Promise<void> {
+    const { mail, happenedAt } = news;
+    if (isOldNews(deps, happenedAt)) return;
+    const outcome = await sendMemberMail(deps, provider, mail);
+    const name = `${mail.eventId} ${mail.to}`;
+    await tryAgain(outcome, { key: mail.workspaceId, name, tries, payload: { news } }, context);
+  }
+
+  async function onJoined(event: Recorded, context: ProcessContext): Promise<void> {
+    const workspaceId = idOf(event.stream);
+    const { memberId, userId } = (event as Recorded<Joining>).data;
+    const member = await memberState(deps, { workspaceId, memberId });
+    if (!member) return;
+    const { email } = (await deps.users.load(userId)).state;
+    const { name } = (await deps.workspaces.load(workspaceId)).state;
+    const words = letter({ address: email ?? member.email, role: member.role, workspace: name });
+    for (const owner of await activeOwners(deps, workspaceId)) {
+      if (owner.userId === userId) continue;
+      const mail = { workspaceId, eventId: event.id, to: owner.email, ...words };
+      await tell({ mail, happenedAt: event.metadata.at }, 0, context);
+    }
+  }
+
+  return {
+    name: "tellOwners",
+    begins: "now",
+    onlyNews: true,
+    categories: ["member"],
+    keyOf: (event) => idOf(event.stream),
+    on: { InvitationAccepted: onJoined, MemberJoined: onJoined },
+    onTimer: ({ payload }, context) => tell(payload.news as News, payload.tries as number, context),
+  };
+}
+
+const letter = ({ address, role, workspace }: { address: string; role: string; workspace: string }) => ({
+  subject: "Somebody joined your workspace",
+  text: `${quoted(address)} joined the workspace ${quoted(workspace)} on Countersign, as ${role}.\n\nIf that is not right, remove them in the console, under Settings, Members.`,
+});

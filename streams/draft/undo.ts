@@ -1,0 +1,50 @@
+import { Rejected } from "../decider.ts";
+import { type Draft, requireStatus } from "./draft.ts";
+import type { DraftEvent } from "./events.ts";
+import { isSamePerson } from "./quorum.ts";
+
+/** A signed-in person takes back their own approval: one of too few, or the draft's before it is on its way. `because`: in words, who. */
+export type UndoApproval = { type: "UndoApproval"; voter: string; also?: readonly string[]; because: string };
+
+/**
+ * The draft waits for a decision again. The others' approvals stand. Whether it was in time, the stream decides: once the draft is queued, it is not.
+ * Nothing to take back is already so. Throws Rejected invalid_status.
+ */
+export function undoApproval(command: UndoApproval, draft: Draft): DraftEvent[] {
+  if (draft.status === "pending") {
+    const own = draft.votes.filter((vote) => isSamePerson(vote, command));
+    return own.map(({ voter }) => ({ type: "ApprovalWithdrawn", data: { version: draft.version, voter } }));
+  }
+  if (draft.status === "sending" || draft.status === "sent") {
+    throw refused(draft, `it has left already: this draft is ${draft.status}`);
+  }
+  requireStatus(draft, "taken back", "pending", "approved");
+  const withdrawn = ownVoter(command, draft);
+  if (withdrawn === undefined) {
+    throw refused(draft, "somebody else approved this draft: reject it to keep it from being sent");
+  }
+  if (!draft.approver?.sendAfter || !draft.sendRequested || draft.held !== null) {
+    throw refused(draft, "the time to undo this approval is over: reject the draft to keep it from being sent");
+  }
+  return [{ type: "DraftReturnedToPending", data: { because: command.because, withdrawn } }];
+}
+
+const refused = ({ status }: Draft, sentence: string): Rejected => new Rejected("invalid_status", sentence, { status });
+
+/** As which voter this person is among those whose approval the draft has. */
+function ownVoter(person: Pick<UndoApproval, "voter" | "also">, { approver, votes }: Draft): string | undefined {
+  if (approver?.voter === person.voter) return approver.voter;
+  return votes.find((vote) => isSamePerson(vote, person))?.voter;
+}
+
+/** Until when (ISO 8601) the draft's approval can be taken back, and nothing may leave; null if it can leave. `at`: now. */
+export const undoableUntil = ({ approver }: Pick<Draft, "approver">, at: string): string | null =>
+  approver?.sendAfter && Date.parse(at) < Date.parse(approver.sendAfter) ? approver.sendAfter : null;
+
+/** Refuses a send while the approval can be taken back. Throws Rejected invalid_status. */
+export function requireUndoOver(draft: Pick<Draft, "approver" | "status">, at: string): void {
+  const until = undoableUntil(draft, at);
+  if (until === null) return;
+  const sentence = `this draft was approved a moment ago, and the approval can be taken back until ${until}: it is sent by itself then`;
+  throw new Rejected("invalid_status", sentence, { status: draft.status });
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
+import { httpDependencies } from "#src/http/framework/dependencies.ts";
+import { errorReply } from "#src/http/framework/errors.ts";
+import { createInProcess, type RouteCall } from "#src/http/framework/inProcess.ts";
+import type { SessionPrincipal } from "#src/http/framework/principal.ts";
+import type { Reply } from "#src/http/framework/reply.ts";
+import { scopesOf } from "#src/http/framework/roles.ts";
+import type { Line, Route } from "#src/http/framework/route.ts";
+import { allRoutes } from "#src/http/index.ts";
+import type { Role } from "#streams/member/roles.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
+
+export const roles: readonly Role[] = ["owner", "admin", "approver", "auditor"];
+
+/** What a route answered a person: as over HTTP, but for the bytes. */
+export type Told = { status: number; json: any };
+
+export type AskAs = (principal: SessionPrincipal, line: Line, call?: RouteCall) => Promise<Told>;
+
+/** The routes of a service asked as its pages ask them, by people that need not be members: their role alone is looked at. */
+export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; close(): Promise<void> } {
+  const closing = new AbortController();
+  const deps = httpDependencies(service.deps, {
+    database: service.database,
+    revocation: { drain: async () => true, upToDate: async () => {} },
+    webhookDeliveries: service.webhookDeliveries,
+    closing: closing.signal,
+  });
+  const bodies = createBodyParser();
+  const routes = allRoutes(deps);
+  const ask = createInProcess({ routes, bodies, requireReadable: () => {}, checkResponses: true });
+  const askAs: AskAs = async (principal, line, call = {}) => {
+    const behalf = { principal, request: asked(), signal: new AbortController().signal, again: async () => undefined };
+    const reply = await ask(line, call, behalf).catch((error) => errorReply(error, { requestId: "" }));
+    return told(reply);
+  };
+  return {
+    routes,
+    askAs,
+    async close() {
+      closing.abort();
+      await bodies.close();
+    },
+  };
+}
+
+/** The request that brought the person here; nothing of it matters. */
+const asked = () => ({ id: "test", ip: "127.0.0.1", headers: {} }) as never;
+
+function told({ status = 200, content }: Reply): Told {
+  if ("json" in content) return { status, json: JSON.parse(JSON.stringify(content.json)) };
+  if ("stream" in content) (content.stream as { destroy?(): void }).destroy?.();
+  return { status, json: undefined };
+}
+
+/** Somebody of this role in this workspace, who gave their password just now. */
+export const personOf = (workspaceId: string, role: Role): SessionPrincipal => ({
+  kind: "session",
+  id: randomUUID(),
+  workspaceId,
+  name: `The ${role}`,
+  scopes: scopesOf(role),
+  user: { id: randomUUID(), email: `${role}@people.example`, name: `The ${role}` },
+  memberId: randomUUID(),
+  role,
+  passwordAt: new Date(),
+});

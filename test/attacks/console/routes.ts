@@ -1,0 +1,124 @@
+import type { Document } from "#src/http/framework/openapi/openapi.ts";
+import type { SessionPrincipal } from "#src/http/framework/principal.ts";
+import type { Line, Route } from "#src/http/framework/route.ts";
+import { bodyOf, fieldAt, idPlaces, nounOfField, paramsOf, put, type Tenant } from "#test/support/examples/world.ts";
+import { type AskAs, personOf, roles, type Told } from "./askAs.ts";
+
+type Json = Record<string, any>;
+
+/** The id of nothing. */
+export const nothing = "00000000-0000-7000-8000-000000000001";
+
+export type RoutesWorld = {
+  routes: readonly Route[];
+  askAs: AskAs;
+  document: Document;
+  /** Whose ids are foreign to `stranger`, which has one of everything too. */
+  tenant: Tenant;
+  stranger: Tenant;
+};
+
+/** One request of the matrix, and what it has to be answered with. */
+export type Cell = {
+  said: string;
+  /** Of `route`, by somebody of the stranger's workspace with this role. */
+  person: SessionPrincipal;
+  route: Route;
+  kind: "closed" | "own" | "nothing" | "foreign path" | "foreign body" | "foreign filter";
+  ask(): Promise<Told>;
+  /** The same about what is nowhere; only where a foreign id is asked for. */
+  askMissing?: () => Promise<Told>;
+};
+
+/**
+ * Roles × routes × own and foreign ids, made from what `routes` declares. A route that the role's scopes do not open is asked about the workspace's
+ * own things, with a body that it takes; one that they open, about what is not there and about what is another workspace's, in every place that
+ * takes an id. So nothing that is asked changes anything. Of each role's cells one in `every` is returned, others for each role.
+ */
+export function cellsOf(world: RoutesWorld, { every }: { every: number }): Cell[] {
+  return roles.flatMap((role) => {
+    const person = personOf(world.stranger.workspaceId, role);
+    const cells = world.routes
+      .filter(({ scope }) => scope !== null)
+      .flatMap((route) => cellsOfRoute(world, route, person));
+    return cells.filter((_, turn) => turn % every === roles.indexOf(role) % every);
+  });
+}
+
+function cellsOfRoute(world: RoutesWorld, route: Route, person: SessionPrincipal): Cell[] {
+  const { askAs, stranger, tenant } = world;
+  const line = `${route.method} ${route.path}` as Line;
+  const documented = `${route.method} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`;
+  const ids = paramsOf(documented.slice(documented.indexOf("/")));
+  const own = Object.fromEntries(ids.map(({ name, noun }) => [name, stranger.ids[noun] as string]));
+  const schema = bodySchemaOf(world, route);
+  const body = () => schema && bodyOf(schema, world.document.components.schemas as Json, stranger);
+  const cell = (kind: Cell["kind"], what: string, call: () => object): Cell => ({
+    said: `${person.role}: ${documented} ${what}`,
+    ...{ person, route, kind },
+    ask: () => askAs(person, line, call()),
+  });
+  const foreign = (
+    kind: Cell["kind"],
+    { what, noun }: { what: string; noun: string },
+    withId: (id: string) => object,
+  ): Cell => ({
+    ...cell(kind, what, () => withId(tenant.ids[noun] as string)),
+    askMissing: () => askAs(person, line, withId(nothing)),
+  });
+
+  const isOpen = route.scope === "any" || person.scopes.includes(route.scope as string);
+  if (!isOpen) return [cell("closed", "", () => ({ params: own, body: body() }))];
+  const nowhere = Object.fromEntries(ids.map(({ name }) => [name, nothing]));
+  return [
+    ...(route.method === "GET" ? [cell("own", "", () => ({ params: own }))] : []),
+    // With a field that nothing knows: what has no id in its path does nothing either.
+    cell("nothing", "of nothing", () => ({ params: nowhere, ...(route.method !== "GET" && { body: { nothing: 1 } }) })),
+    ...ids.map(({ name, noun }) =>
+      foreign("foreign path", { what: name, noun }, (id) => ({ params: { ...own, [name]: id }, body: body() })),
+    ),
+    ...(schema ? idPlaces(schema, world.document.components.schemas as Json) : []).map((place) =>
+      foreign("foreign body", { what: place.join("."), noun: nounOfField(fieldAt(place)) }, (id) => ({
+        params: own,
+        body: put(body() as Json, place, id),
+      })),
+    ),
+    ...filtersOf(world, route).map((name) =>
+      foreign("foreign filter", { what: name, noun: nounOfField(name) }, (id) => ({
+        params: own,
+        query: { [name]: id },
+      })),
+    ),
+  ];
+}
+
+const operationOf = ({ document }: RoutesWorld, { method, path }: Route): Json =>
+  (document.paths as Json)[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()] ?? {};
+
+const bodySchemaOf = (world: RoutesWorld, route: Route): Json | undefined =>
+  operationOf(world, route).requestBody?.content["application/json"].schema;
+
+const filtersOf = (world: RoutesWorld, route: Route): string[] =>
+  (operationOf(world, route).parameters ?? [])
+    .filter((each: Json) => route.method === "GET" && each.in === "query" && each.schema.format === "uuid")
+    .map(({ name }: Json) => name);
+
+/** What is wrong with how a cell was answered; undefined if nothing is. */
+export async function holeIn({ said, kind, route, ask, askMissing }: Cell): Promise<string | undefined> {
+  const told = await ask();
+  const found = `${said}: ${told.status} ${JSON.stringify(told.json)?.slice(0, 200)}`;
+  if (told.status >= 500) return found;
+  if (kind === "closed") {
+    const isRefused = told.status === 401 && told.json.error === "insufficient_scope";
+    return isRefused && told.json.message.includes(route.scope) ? undefined : found;
+  }
+  if (told.json?.error === "insufficient_scope" || told.json?.error === "unauthorized") return found;
+  if (kind === "own") return told.status === 404 ? found : undefined;
+  if (!askMissing) return undefined;
+  const missing = await askMissing();
+  if (shapeOf(told) !== shapeOf(missing)) return `${found}, but of a missing one ${shapeOf(missing)}`;
+  if (kind === "foreign filter") return told.json?.total === undefined || told.json.total === 0 ? undefined : found;
+  return told.status === 404 ? undefined : found;
+}
+
+const shapeOf = ({ status, json }: Told): string => JSON.stringify([status, json && { ...json, request_id: "" }]);

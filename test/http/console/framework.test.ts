@@ -1,0 +1,238 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import express from "express";
+import { pino } from "pino";
+import { button, form } from "#src/html/forms.ts";
+import { html } from "#src/html/html.ts";
+import { consoleForm, consolePage, seeOther, shown } from "#src/http/console/framework/page.ts";
+import { createConsole } from "#src/http/console/index.ts";
+import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
+import { httpDependencies } from "#src/http/framework/dependencies.ts";
+import { createInProcess } from "#src/http/framework/inProcess.ts";
+import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { ownPath } from "#src/http/framework/sameOrigin.ts";
+import { listen } from "#src/http/framework/server.ts";
+import { allRoutes } from "#src/http/index.ts";
+import { operator } from "#test/support/cause.ts";
+import { browserAt, deskOf } from "#test/support/desk.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+
+/** The frame that every page stands in, tried on pages of the test's own. */
+describe("console: the frame", () => {
+  let service: InProcess;
+  let workspace: Workspace;
+  let url: string;
+  let close: () => Promise<void>;
+  const logger = pino({ level: "silent" });
+  const inFlight = createInFlight();
+  let entered: () => void = () => {};
+  let gate: Promise<void> = Promise.resolve();
+
+  const pages = [
+    consolePage("GET /review", async (visit) =>
+      shown({
+        title: "Try",
+        main: html`<h1>${visit.principal.name}</h1>${form(visit, { action: "/review/rename" }, button("Do"))}`,
+      }),
+    ),
+    consoleForm("POST /review/rename", async (visit) => {
+      const refused = await visit.attempt(() =>
+        visit.ask("PATCH /v1/workspaces/me", { body: { name: visit.form.get("name") } }),
+      );
+      if (refused) return shown({ title: "No", main: html`<h1>${refused.message}</h1>`, status: refused.status });
+      return seeOther("/review", "saved");
+    }),
+    consolePage("GET /review/slow", async (visit) => {
+      entered();
+      await gate;
+      return shown({ title: "Slow", main: html`<h1>${(await visit.ask("GET /v1/workspaces/me")).name}</h1>` });
+    }),
+    consolePage("GET /review/secret", async () => shown({ title: "Secret", main: html`<h1>Secret</h1>` }), {
+      sensitive: true,
+    }),
+  ];
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    const { deps, database, clock } = service;
+    const http = httpDependencies(deps, {
+      database,
+      revocation: { drain: async () => true, upToDate: () => {} },
+      webhookDeliveries: {} as never,
+      closing: new AbortController().signal,
+    });
+    const bodies = createBodyParser();
+    const app = express();
+    app.disable("x-powered-by");
+    app.use(
+      createConsole(
+        {
+          ...{ deps: http, inFlight, clock, logger, rate: 300 },
+          publicUrl: "http://desk.example",
+          upToDate: () => {},
+          counter: { hit: async () => ({ hits: 1, resetsAt: new Date() }) },
+          askRoute: createInProcess({ ...http, routes: allRoutes(http), bodies, checkResponses: true }),
+        },
+        pages,
+      ),
+    );
+    app.use((_, response) => void response.status(404).json({ error: "not_found" }));
+    const server = await listen(app, { host: "127.0.0.1", port: 0 } as never);
+    url = server.url;
+    close = async () => {
+      await server.close();
+      await bodies.close();
+    };
+  });
+  after(async () => {
+    await close?.();
+    await service?.stop();
+  });
+
+  const desk = (options: Parameters<typeof deskOf>[2] = {}) => deskOf({ ...service, url }, workspace.id, options);
+  const nameNow = async () => (await workspace.ask("GET /v1/workspaces/me")).json.name;
+
+  it("shows a page to who is signed in, leads others to sign in, and leaves what is no page to the API", async () => {
+    const ann = await desk({ name: "Ann <b>" });
+    const seen = await ann.get("/review");
+    expect(seen.status).to.equal(200);
+    expect(seen.text).to.contain("Ann &lt;b&gt;").and.not.contain("<b>");
+    expect((await browserAt(url).get("/review?draft=1")).location).to.equal("/sign-in?next=%2Freview%3Fdraft%3D1");
+    expect((await browserAt(url, "x".repeat(43)).get("/review")).location).to.equal("/sign-in?next=%2Freview");
+    for (const headers of [{ Accept: "application/json" }, { Authorization: `Bearer ${workspace.key}` }]) {
+      const { status, text } = await ann.get("/review", headers as never);
+      expect([status, text]).to.deep.equal([404, '{"error":"not_found"}']);
+    }
+    expect((await ann.get("/review/nothing")).page).to.contain("There is no such page");
+  });
+
+  it("does what a form says, under the route's own rules, and says so once", async () => {
+    const ann = await desk();
+    await ann.get("/review");
+    const done = await ann.post("/review/rename", { name: "Desk" });
+    expect([done.status, done.location]).to.deep.equal([303, "/review?done=saved"]);
+    expect((await ann.get(done.location!)).page).to.contain("Saved.");
+    expect(await nameNow()).to.equal("Desk");
+    const refused = await ann.post("/review/rename", { name: "x".repeat(5_000) });
+    expect([refused.status, await nameNow()]).to.deep.equal([422, "Desk"]);
+  });
+
+  it("does not do what the role does not allow", async () => {
+    const auditor = await desk({ role: "auditor" });
+    await auditor.get("/review");
+    const { status, page } = await auditor.post("/review/rename", { name: "Auditor's" });
+    expect(status).to.equal(403);
+    expect(page).to.contain("your role in this workspace (auditor) does not allow this");
+    expect(await nameNow()).to.equal("Desk");
+  });
+
+  it("takes no form that is another site's, another session's or nobody's", async () => {
+    const ann = await desk();
+    const ben = await desk();
+    await ben.get("/review");
+    const bens = (await ben.get("/review")).text.match(/form_token" value="([^"]+)"/)![1]!;
+    await ann.get("/review");
+    const forged: [Record<string, string>, Record<string, string>][] = [
+      [{ form_token: "" }, {}],
+      [{ form_token: bens }, {}],
+      [{}, { "Sec-Fetch-Site": "cross-site" }],
+      [{}, { "Sec-Fetch-Site": "same-site" }],
+      [{}, { "Sec-Fetch-Site": "none" }],
+    ];
+    const before = await service.store.head();
+    for (const [fields, headers] of forged) {
+      expect((await ann.post("/review/rename", { name: "Forged", ...fields }, headers)).status).to.equal(403);
+    }
+    expect(await service.store.head()).to.equal(before);
+  });
+
+  it("ends with the right: a member who was removed is told so, also by the page that was under way", async () => {
+    const ann = await desk();
+    const ben = await desk({ role: "admin" });
+    let release = () => {};
+    gate = new Promise((resolve) => (release = resolve));
+    const reached = new Promise<void>((resolve) => (entered = resolve));
+    const slow = ben.get("/review/slow");
+    await reached;
+    const cause = { ...operator(workspace.id) };
+    await service.deps.members.handle(
+      workspace.id,
+      { type: "RemoveMember", memberId: ben.user.memberId, by: { userId: ann.user.id } },
+      cause,
+    );
+    for (const id of await service.deps.accounts.sessions.renew(ben.user.id, workspace.id)) inFlight.revoke(id);
+    release();
+    expect((await slow).status).to.equal(401);
+    const after = await ben.get("/review");
+    expect([after.status, after.page.includes("You are in no workspace")]).to.deep.equal([403, true]);
+  });
+
+  it("gives a session whose rights changed a new cookie, and knows the old one for a moment only", async () => {
+    const ann = await desk({ role: "admin" });
+    const old = ann.cookies.get("countersign")!;
+    await service.deps.accounts.sessions.renew(ann.user.id, workspace.id);
+    expect((await ann.get("/review")).status).to.equal(200);
+    expect(ann.cookies.get("countersign")).to.not.equal(old);
+    expect((await browserAt(url, old).get("/review")).status).to.equal(200);
+    service.clock.advance(31_000);
+    expect((await browserAt(url, old).get("/review")).status).to.equal(303);
+    expect((await ann.get("/review")).status).to.equal(200);
+  });
+
+  it("asks for the password again before what is sensitive", async () => {
+    const ann = await desk();
+    expect((await ann.get("/review/secret")).page).to.contain("Secret");
+    service.clock.advance(11 * 60_000);
+    expect((await ann.get("/review/secret")).location).to.equal("/settings/confirm?next=%2Freview%2Fsecret");
+  });
+
+  it("ends after 12 hours without a request, and after 14 days in any case", async () => {
+    const ann = await desk();
+    for (let hour = 0; hour < 14 * 24; hour += 11) {
+      expect((await ann.get("/review")).status, `${hour} h`).to.equal(200);
+      service.clock.advance(11 * 3_600_000);
+    }
+    expect((await ann.get("/review")).status).to.equal(303);
+    const ben = await desk();
+    service.clock.advance(12 * 3_600_000 + 61_000);
+    expect((await ben.get("/review")).status).to.equal(303);
+  });
+
+  it("serves its style and scripts by their content, and nothing else", async () => {
+    const { text, headers } = await (await desk()).get("/review");
+    expect(headers.get("content-security-policy")).to.contain("script-src 'self';").and.not.contain("unsafe");
+    const files = [...text.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map((match) => match[1]!);
+    expect(files.length).to.be.greaterThan(1);
+    for (const file of files) {
+      const response = await fetch(new URL(file, url));
+      expect([file, response.status]).to.deep.equal([file, 200]);
+      expect(response.headers.get("cache-control")).to.contain("immutable");
+      await response.text();
+    }
+  });
+
+  it("leads on within this service alone", () => {
+    for (const own of ["/review", "/threads?q=a%20b", "/drafts/1#step-2"]) expect(ownPath(own)).to.equal(own);
+    const others = [
+      "",
+      "review",
+      "//evil.example",
+      "/\\evil.example",
+      "https://evil.example",
+      "/ review",
+      "/a\tb",
+      "/a\n",
+      "/é",
+    ];
+    for (const other of [
+      ...others,
+      "/..//evil.example",
+      "/a/../..//evil.example",
+      null,
+      `/${randomUUID().repeat(100)}`,
+    ]) {
+      expect(ownPath(other), String(other)).to.equal(undefined);
+    }
+  });
+});
