@@ -6,6 +6,9 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  // Conversations.
+  replySent: "Your reply is on its way.",
+  replyKept: "Your reply is saved as a draft. It is sent once it is approved.",
 } as const;
 
 export type Notice = keyof typeof notices;
