@@ -7,12 +7,16 @@ import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
 import { memberPages } from "./members/router.ts";
+import { threadPages } from "./threads/router.ts";
 
 /** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
 export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
-export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [...memberPages(deps)];
+export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...memberPages(deps),
+  ...threadPages(deps),
+];
 
 export type ConsoleParts = Pick<
   ConsoleOptions,

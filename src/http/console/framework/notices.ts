@@ -9,6 +9,9 @@ export const notices = {
   invited: "The invitation is on its way. Its link is good for 7 days.",
   memberChanged: "The role was changed. It counts from now on.",
   memberRemoved: "Removed. They can do nothing here any more.",
+  // Conversations.
+  replySent: "Your reply is on its way.",
+  replyKept: "Your reply is saved as a draft. It is sent once it is approved.",
 } as const;
 
 export type Notice = keyof typeof notices;
