@@ -7,7 +7,11 @@ import type { Step } from "./steps.ts";
 import type { Reader } from "./telling.ts";
 
 /** Whether what left is what was approved, by the hashes on record, and by the content itself. */
-export function hashView(reader: Reader, steps: readonly Step[], draftId: string): Markup {
+export function hashView(
+  reader: Reader,
+  steps: readonly Step[],
+  { draftId, opened = false }: { draftId: string; opened?: boolean },
+): Markup {
   const { life, version } = steps.at(-1) as Step;
   const stages = hashStages(life);
   const made =
@@ -21,7 +25,7 @@ ${verdict(stages, isAsApproved)}
     ({ stage, version, sha256, at }) =>
       html`<dt>As ${stage}</dt><dd>version ${version}, ${when(reader, at)}<br><bdi class="code">${sha256}</bdi></dd>`,
   )}<dt>Computed now</dt><dd>from the content of version ${made.version} in the log<br><bdi class="code">${anew}</bdi></dd></dl>
-<details><summary>Check it yourself</summary>
+<details${opened && html` open`}><summary>Check it yourself</summary>
 <p>The hash is the SHA-256 of the content as RFC 8785 JSON: <code>GET /v1/drafts/${draftId}/content?version=${made.version}</code> answers that very object.</p>
 ${handedOverNote(life)}
 <p>The operator can export the log with a chain of hashes, which shows that no line was changed: <code>npm run -s audit -- export --workspace ID</code>, then <code>npm run audit -- verify FILE</code>. <a href="/docs/contract#from-the-approval-to-the-bytes-that-left">How the approval leads to the bytes that left</a></p>
