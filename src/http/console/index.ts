@@ -1,5 +1,6 @@
 import type { Clock } from "#src/clock.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
+import { draftPages } from "./drafts/router.ts";
 import { consoleAssets } from "./framework/assets.ts";
 import { sessionCookie } from "./framework/cookie.ts";
 import { formTokens } from "./framework/formToken.ts";
@@ -11,7 +12,7 @@ import { principalOf } from "./framework/visitors.ts";
 export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
-export const consolePages = (_: ConsoleDependencies): ConsoleRoute[] => [];
+export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [...draftPages(deps)];
 
 export type ConsoleParts = Pick<
   ConsoleOptions,
