@@ -6,6 +6,8 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  identityEnabled: "Enabled: mail comes in, and drafts can leave.",
+  identityDisabled: "Disabled: mail is held back, and nothing leaves.",
 } as const;
 
 export type Notice = keyof typeof notices;
