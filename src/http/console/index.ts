@@ -7,6 +7,7 @@ import { formTokens } from "./framework/formToken.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
+import { identityPages } from "./identities/router.ts";
 import { memberPages } from "./members/router.ts";
 import { threadPages } from "./threads/router.ts";
 
@@ -16,6 +17,7 @@ export type ConsoleDependencies = HttpDependencies;
 /** Every page and form of the console, one list a noun. */
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...draftPages(deps),
+  ...identityPages(deps),
   ...memberPages(deps),
   ...threadPages(deps),
 ];

@@ -12,6 +12,8 @@ export const notices = {
   // Conversations.
   replySent: "Your reply is on its way.",
   replyKept: "Your reply is saved as a draft. It is sent once it is approved.",
+  identityEnabled: "Enabled: mail comes in, and drafts can leave.",
+  identityDisabled: "Disabled: mail is held back, and nothing leaves.",
 } as const;
 
 export type Notice = keyof typeof notices;
