@@ -231,17 +231,18 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
         countUnknown: (request) => strangers.count("bad_link", request),
       }),
+      // Before the page about plans, which stands at the same address for who is not signed in.
+      createConsole({
+        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+        upToDate: () => revocation.upToDate(),
+        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
+      }),
       ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
       sendGridEvents({
         record: sendGridReports(deps),
         publicKey: options.sendGridEventsKey,
         countUnknown: (request) => strangers.count("bad_link", request),
         ...{ clock, logger },
-      }),
-      createConsole({
-        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
-        upToDate: () => revocation.upToDate(),
-        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
       }),
       telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({

@@ -6,6 +6,13 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  // Settings
+  key_revoked: "The key is revoked: nothing is answered under it any more.",
+  session_ended: "That sign-in has ended.",
+  sessions_ended: "All your other sign-ins have ended.",
+  approval_required: "From now on a person has to approve every reply.",
+  approval_waived: "Each identity decides again whether a person has to approve.",
+  password_confirmed: "Thank you. For 10 minutes you are not asked again.",
 } as const;
 
 export type Notice = keyof typeof notices;
