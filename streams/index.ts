@@ -2,6 +2,7 @@ import { apiKeys } from "./apiKey/decider.ts";
 import { approvalReplies } from "./approvalReply/decider.ts";
 import { assistants } from "./assistant/decider.ts";
 import { billings } from "./billing/decider.ts";
+import { channelTests } from "./channelTest/decider.ts";
 import { contacts } from "./contact/decider.ts";
 import { deliveries } from "./delivery/decider.ts";
 import { domains } from "./domain/decider.ts";
@@ -32,6 +33,7 @@ export const streams = {
   approvalReplies,
   assistants,
   billings,
+  channelTests,
   contacts,
   deliveries,
   domains,

@@ -97,7 +97,8 @@ function applyToMember(batch: Batch, event: Recorded<MemberEvent>): void {
       batch.members.set(memberId, newRow(event, batch));
       return;
     case "InvitationRenewed":
-      return change({ expires_at: event.data.expiresAt });
+      change({ expires_at: event.data.expiresAt });
+      return;
     case "InvitationAccepted": {
       const { userId } = event.data;
       change({ user_id: userId, status: "active", expires_at: null });
@@ -106,7 +107,8 @@ function applyToMember(batch: Batch, event: Recorded<MemberEvent>): void {
       return;
     }
     case "MemberRoleChanged":
-      return change({ role: event.data.role });
+      change({ role: event.data.role });
+      return;
     case "MemberRemoved":
       batch.members.delete(memberId);
       batch.removed.add(memberId);

@@ -190,6 +190,7 @@ export function createStreamServices(deps: {
     approvalReplies: serviceOf(streams.approvalReplies),
     assistants: serviceOf(streams.assistants),
     billings: serviceOf(streams.billings),
+    channelTests: serviceOf(streams.channelTests),
     contacts: serviceOf(streams.contacts),
     deliveries: serviceOf(streams.deliveries),
     domains: serviceOf(streams.domains),

@@ -1,14 +1,16 @@
 import type { Static } from "typebox";
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { identityById } from "#projections/identities/queries.ts";
+import { requestChannelTest } from "#src/commands/approvals/channelTests.ts";
 import { sendTestEmail } from "#src/commands/emails/testEmails.ts";
+import type { ChannelTest } from "#streams/channelTest/decider.ts";
 import { refusals } from "./emails.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { type Route, route } from "./framework/route.ts";
 import { timestamp } from "./present/times.ts";
-import { Task, TaskAccepted, TestEmail } from "./schemas/emails.ts";
+import { Task, TaskAccepted, TestEmail, TestNotification } from "./schemas/emails.ts";
 
-/** Test mails, and what became of them. A task is its mail's draft, read as a task. */
+/** Test mails and test notifications, and what became of them. The task of a test mail is its draft, that of a notification its own stream. */
 export const taskRoutes = (deps: HttpDependencies): Route[] => [
   route(
     "POST /v1/identities/:id/test-email",
@@ -32,6 +34,25 @@ export const taskRoutes = (deps: HttpDependencies): Route[] => [
     },
   ),
   route(
+    "POST /v1/identities/:id/test-notification",
+    {
+      scope: "write:identities",
+      limit: "test_email",
+      summary: "Send a test notification to an identity's approvers",
+      description:
+        "A short text that asks nothing goes through the approval channel as it is set. It counts as a notice of the service's own, not as a mail of the plan. Read the task for what became of it.",
+      body: TestNotification,
+      answers: TaskAccepted,
+      status: 202,
+      load: ({ workspaceId, params }) => identityById(deps.reads, workspaceId, params.id),
+    },
+    async ({ workspaceId, params, body, cause }) => {
+      const test = { workspaceId, identityId: params.id, slot: body.channel };
+      const { testId } = await requestChannelTest(deps, test, cause);
+      return { task_id: testId };
+    },
+  ),
+  route(
     "GET /v1/tasks/:task_id",
     {
       scope: "read:identities",
@@ -40,12 +61,25 @@ export const taskRoutes = (deps: HttpDependencies): Route[] => [
       answers: Task,
       load: async ({ workspaceId, params }) => {
         const draft = await draftById(deps.reads, workspaceId, params.task_id);
-        return draft?.kind === "test_email" && draft;
+        if (draft) return draft.kind === "test_email" && presentTask(draft);
+        const { state: test } = await deps.channelTests.load(params.task_id);
+        return test.exists && test.workspaceId === workspaceId && presentTest(params.task_id, test);
       },
     },
-    async ({ loaded }) => presentTask(loaded),
+    async ({ loaded }) => loaded,
   ),
 ];
+
+const statusOfTest = { running: "running", retrying: "running", delivered: "succeeded", failed: "failed" } as const;
+
+const presentTest = (id: string, { status, requestedAt, endedAt, error }: ChannelTest): Static<typeof Task> => ({
+  id,
+  kind: "test_notification",
+  status: statusOfTest[status],
+  created_at: requestedAt,
+  finished_at: endedAt,
+  error,
+});
 
 const statusOf: Record<string, Static<typeof Task>["status"]> = {
   pending: "pending",

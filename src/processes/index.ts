@@ -33,6 +33,7 @@ import { tellApprovers } from "./tellApprovers.ts";
 import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
 import { tellOwners } from "./tellOwners.ts";
+import { testChannels } from "./testChannels.ts";
 
 export type ProcessSettings = {
   telegram: Attended;
@@ -91,6 +92,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOfStops(deps, settings.provider),
   mailInvitations(deps, settings.provider),
   tellOwners(deps, settings.provider),
+  testChannels(deps, settings),
   queueWebhooks(deps, settings.webhooks),
   ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];

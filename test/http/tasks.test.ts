@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { chatDouble } from "#test/support/chatDouble.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("test mails and their tasks [d6 test-email]", function () {
@@ -7,9 +8,11 @@ describe("test mails and their tasks [d6 test-email]", function () {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
+  const chat = chatDouble("slack");
+  const { tell } = chat.channel;
 
   before(async () => {
-    service = await startInProcess();
+    service = await startInProcess({}, { channels: { slack: chat.channel } });
     workspace = await service.workspace();
     identity = await service.identity(workspace.id);
   });
@@ -130,5 +133,64 @@ describe("test mails and their tasks [d6 test-email]", function () {
     const path = `GET /v1/tasks/${json.task_id}`;
     expect((await workspace.ask(path, { key: writer })).json.error).to.equal("insufficient_scope");
     expect((await workspace.ask(path, { key: reader })).status).to.equal(200);
+  });
+
+  describe("of notifications to approvers", () => {
+    const email = (to: string) => ({ type: "email", config: { to } }) as const;
+    const slack = { type: "slack", config: { webhook_url: "https://hooks.slack.com/services/T/B/X" } } as const;
+    const notify = (id: string, json: unknown = {}, of = workspace) =>
+      of.ask(`POST /v1/identities/${id}/test-notification`, { json });
+    const mailsTo = async (to: string) =>
+      (await service.outbox.newest(50)).filter(({ envelope }) => envelope.to.includes(to));
+
+    it("come to the approver's mailbox, decide nothing, and count as no mail of the plan", async () => {
+      const before = await usage();
+      const to = `${randomUUID()}@office.example`;
+      const identity = await service.identity(workspace.id, { approvalChannel: email(to) });
+      const { status, json } = await notify(identity.id);
+      expect(status, JSON.stringify(json)).to.equal(202);
+      expect(await finished(json.task_id)).to.include({ kind: "test_notification", status: "succeeded", error: null });
+      const [caught, ...more] = await mailsTo(to);
+      expect(more).to.deep.equal([]);
+      expect(caught?.subject).to.equal("Test notification");
+      expect(caught?.text).to.include("/stop/").and.not.to.include("/a/");
+      expect(await usage()).to.equal(before);
+    });
+
+    it("go through the channel that is named, and are tried again with the provider's words", async () => {
+      const approvers = { approvalChannel: email("ann@office.example"), secondaryApprovalChannel: slack };
+      const identity = await service.identity(workspace.id, approvers);
+      const asked = chat.told.length;
+      chat.channel.tell = async () => ({ reached: false, error: "Slack: <b>rate_limited</b>", again: true });
+      const { json } = await notify(identity.id, { channel: "secondary" });
+      await until(async () => (await taskOf(json.task_id)).error !== null);
+      expect(await taskOf(json.task_id)).to.include({ status: "running", error: "Slack: <b>rate_limited</b>" });
+      chat.channel.tell = tell!;
+      service.clock.advance(6_000);
+      expect(await finished(json.task_id)).to.include({ status: "succeeded", error: null });
+      expect(chat.told.slice(asked)).to.have.length(1);
+      expect(chat.told.at(-1)?.lines.join(" ")).to.include(identity.address);
+    });
+
+    it("fail at once where a later try cannot help", async () => {
+      const identity = await service.identity(workspace.id, { approvalChannel: slack });
+      chat.channel.tell = async () => ({ reached: false, error: "channel_is_archived", again: false });
+      const { json } = await notify(identity.id);
+      expect(await finished(json.task_id)).to.include({ status: "failed", error: "channel_is_archived" });
+      chat.channel.tell = tell!;
+    });
+
+    it("need a channel, and an identity of this workspace; their tasks are nobody else's", async () => {
+      const none = await service.identity(workspace.id);
+      const { status, json } = await notify(none.id);
+      expect([status, json.error, json.field]).to.deep.equal([422, "invalid_request", "channel"]);
+      expect((await notify(none.id, { channel: "third" })).status).to.equal(422);
+      const stranger = await service.workspace();
+      expect((await notify(none.id, {}, stranger)).status).to.equal(404);
+      const identity = await service.identity(workspace.id, { approvalChannel: slack });
+      const task = (await notify(identity.id)).json.task_id;
+      expect((await stranger.ask(`GET /v1/tasks/${task}`)).status).to.equal(404);
+      expect((await finished(task)).status).to.equal("succeeded");
+    });
   });
 });

@@ -108,6 +108,7 @@ describe("mail of the service's own", function () {
     const channels = { ...channelDoubles(), slack: chat.channel };
     const post = (room: string, more: object = {}) =>
       postNotice(rules.service.deps, channels, {
+        kind: "rule",
         ...{ workspaceId: randomUUID(), attemptId: randomUUID(), lines: ["News."] },
         channel: { type: "slack", config: { webhook_url: "https://hooks.slack.com/services/T/B/X", channel: room } },
         ...more,

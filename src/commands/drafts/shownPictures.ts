@@ -12,7 +12,7 @@ export const maxPicturesBytes = 4 * 1024 * 1024;
  */
 export async function shownPictures(
   { blobs }: Pick<Dependencies, "blobs">,
-  content: DraftContent,
+  content: Pick<DraftContent, "attachments" | "body_html" | "signature_html">,
   isReduced: boolean,
 ): Promise<Map<string, string>> {
   const own = new Set(content.attachments.map(({ sha256 }) => sha256));

@@ -63,7 +63,13 @@ async function posted(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
   const { workspaceId } = evaluated;
   const lines = await linesAbout(deps, { rule, evaluated, quoted: marked });
   const channel = openedNotify(deps, workspaceId, action);
-  return postNotice(deps, outlets.channels, { workspaceId, attemptId: attemptOf(notice), channel, lines });
+  return postNotice(deps, outlets.channels, {
+    kind: "rule",
+    workspaceId,
+    attemptId: attemptOf(notice),
+    channel,
+    lines,
+  });
 }
 
 type ToTell = Pick<RuleNotice, "rule" | "evaluated"> & { quoted(words: string, max: number): string };

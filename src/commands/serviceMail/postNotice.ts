@@ -3,22 +3,28 @@ import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { addressOf } from "../approvals/channelAddresses.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { NoticeOutcome } from "./sendNotice.ts";
-import { giveBack, takePlace, whyNotNow } from "./withheld.ts";
+import { giveBack, type NoticeKind, takePlace, whyNotNow } from "./withheld.ts";
 
-/** A short text for a chat. `channel`: its secrets opened. `lines`: visible, not escaped. */
-export type Post = { workspaceId: string; attemptId: string; channel: ApprovalChannel; lines: readonly string[] };
+/** A short text for a chat. `kind`: what it is for. `channel`: its secrets opened. `lines`: visible, not escaped. */
+export type Post = {
+  kind: Extract<NoticeKind, "rule" | "test">;
+  workspaceId: string;
+  attemptId: string;
+  channel: ApprovalChannel;
+  lines: readonly string[];
+};
 
 /**
- * Posts what a rule tells people in a chat, by the limits and the pauses of a rule's mail: a chat counts as an address does. Throws
+ * Posts what a rule tells people in a chat, or a test, by the limits and the pauses of such mail: a chat counts as an address does. Throws
  * PausedByOperator while nothing may leave at all.
  */
 export async function postNotice(
   deps: Dependencies,
   channels: Channels,
-  { workspaceId, attemptId, channel, lines }: Post,
+  { kind, workspaceId, attemptId, channel, lines }: Post,
 ): Promise<NoticeOutcome> {
   // The address names the bot or the webhook too: nobody uses up the places of a chat by naming it with a bot of their own.
-  const leaving = { kind: "rule", workspaceId, to: { chat: `${channel.type} ${addressOf(channel)}` } } as const;
+  const leaving = { kind, workspaceId, to: { chat: `${channel.type} ${addressOf(channel)}` } };
   const notNow = await whyNotNow(deps, leaving);
   if (notNow) return notNow;
   const place = await takePlace(deps, { ...leaving, attemptId }).catch((error: Error) => failed(error.message));

@@ -59,18 +59,33 @@ export const EmailAccepted = Strict(
 
 export const TestEmail = Strict({ recipient_email: EmailAddress }, { title: "TestEmail" });
 
+export const TestNotification = Strict(
+  {
+    channel: Type.Enum(["primary", "secondary"], {
+      default: "primary",
+      description: "Through which of the identity's approval channels.",
+    }),
+  },
+  { title: "TestNotification" },
+);
+
 export const TaskAccepted = Strict({ task_id: Uuid }, { title: "TaskAccepted" });
 
 export const Task = Strict(
   {
     id: Uuid,
-    kind: Type.Enum(["test_email"]),
+    kind: Type.Enum(["test_email", "test_notification"]),
     status: Type.Enum(["pending", "running", "succeeded", "failed"], {
-      description: "pending: it waits for a person's approval. running: it is being handed to the delivery provider.",
+      description:
+        "pending: it waits for a person's approval. running: it is being handed to the provider, or tried again.",
     }),
     created_at: Timestamp,
     finished_at: Nullable(Timestamp),
-    error: Nullable(Type.String({ description: "Why it failed, in words." })),
+    error: Nullable(
+      Type.String({
+        description: "Why it failed, in words; of a test_notification that is running, why the last try did.",
+      }),
+    ),
   },
   { title: "Task" },
 );

@@ -119,6 +119,8 @@ function after(life: Life, event: LifeEvent): Life {
       const { voter, place = null, required } = event.data;
       return { ...life, required, votes: withVote(life.votes, { voter, place, who, at }) };
     }
+    case "ApprovalWithdrawn":
+      return { ...life, votes: life.votes.filter(({ voter }) => voter !== event.data.voter) };
     case "DraftApproved": {
       const { sendRequested } = event.data;
       return { ...life, status: "approved", word: wordOf(event, life), sendRequested, held: null, takenBack: null };

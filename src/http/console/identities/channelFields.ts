@@ -1,0 +1,107 @@
+import { shortLine } from "#src/html/visible.ts";
+
+export type ChannelType = "email" | "telegram" | "slack";
+
+/** A channel as the API shows it: its secrets masked. */
+export type ShownChannel = { type: ChannelType; config: Record<string, string> };
+
+export type ChannelField = { name: string; label: string; hint: string; required?: true; secret?: true };
+
+const masked = "Shown as **** and its last 4 characters. Leave it as it is to keep it.";
+
+/** Every way to reach an approver that the API knows, and the fields of its `config`. */
+export const channelTypes: Record<ChannelType, { label: string; hint: string; fields: readonly ChannelField[] }> = {
+  email: {
+    label: "Mail",
+    hint: "The approver gets a mail with the draft and two links. Use a person's own mailbox: an address of this service is refused.",
+    fields: [
+      { name: "to", label: "Approver's address", hint: "One mailbox. Whoever reads it can decide.", required: true },
+    ],
+  },
+  telegram: {
+    label: "Telegram",
+    hint: "A bot of yours asks in a chat. Make one with @BotFather, and add it to the chat.",
+    fields: [
+      {
+        name: "bot_token",
+        label: "Bot token",
+        hint: `@BotFather gave it to you. ${masked}`,
+        required: true,
+        secret: true,
+      },
+      { name: "chat_id", label: "Chat id", hint: "The chat's number; a group's begins with a minus.", required: true },
+      {
+        name: "allowed_users",
+        label: "Who may decide",
+        hint: "Ids of Telegram users, with commas between them. Empty: everybody in the chat.",
+      },
+    ],
+  },
+  slack: {
+    label: "Slack",
+    hint: "An app of yours posts in a channel. A webhook alone can ask; the fields below add buttons that decide.",
+    fields: [
+      {
+        name: "webhook_url",
+        label: "Webhook URL",
+        hint: `Of an incoming webhook of your app. ${masked}`,
+        required: true,
+        secret: true,
+      },
+      {
+        name: "signing_secret",
+        label: "Signing secret",
+        hint: `Of the same app: it proves who pressed a button. ${masked}`,
+        secret: true,
+      },
+      {
+        name: "bot_token",
+        label: "Bot token",
+        hint: `Of the same app: cards then change after a decision, and Reject asks for a reason. ${masked}`,
+        secret: true,
+      },
+      { name: "channel", label: "Channel", hint: "Where the bot posts: a channel's id, or a public one's name." },
+    ],
+  },
+};
+
+export const isChannelType = (text: string | null): text is ChannelType =>
+  text !== null && Object.hasOwn(channelTypes, text);
+
+/** The name of an input: each type's fields have names of their own, because types share some. */
+export const inputName = (channel: string, type: ChannelType, field: string): string => `${channel}.${type}.${field}`;
+
+export const typeInput = (channel: string): string => `${channel}.type`;
+
+/** What a form says about a channel, as the API takes it; null: none; undefined: the form says nothing about it. */
+export function readChannel(form: URLSearchParams, channel: string): ShownChannel | null | undefined {
+  const type = form.get(typeInput(channel));
+  if (type === null) return undefined;
+  if (!isChannelType(type)) return null;
+  const config: Record<string, string> = {};
+  for (const { name } of channelTypes[type].fields) {
+    const value = form.get(inputName(channel, type, name))?.trim() ?? "";
+    if (value !== "") config[name] = value;
+  }
+  return { type, config };
+}
+
+/** The inputs of a channel as they are filled in for it. */
+export function writeChannel(form: URLSearchParams, name: string, channel: ShownChannel | null): void {
+  form.set(typeInput(name), channel?.type ?? "none");
+  for (const [field, value] of Object.entries(channel?.config ?? {})) {
+    form.set(inputName(name, channel!.type, field), value);
+  }
+}
+
+/** Whom a channel reaches, in a few words: "ann@example.com (mail)". Never a secret. */
+export function channelInWords({ type, config }: ShownChannel): string {
+  switch (type) {
+    case "email":
+      return `${shortLine(config.to ?? "", 100)} (mail)`;
+    case "telegram":
+      return `chat ${shortLine(config.chat_id ?? "", 40)} (Telegram)`;
+    case "slack":
+      return config.channel ? `${shortLine(config.channel, 60)} (Slack)` : "a Slack channel, by its webhook";
+  }
+}

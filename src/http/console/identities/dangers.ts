@@ -1,0 +1,53 @@
+import type { ShownChannel } from "./channelFields.ts";
+import { type Around, leavesAlone, needsPerson, type Settings } from "./story.ts";
+
+export type Danger = { text: string; severe?: true };
+
+type Judged = Settings & { can_send_cold: boolean; confirm_code: boolean; covered_recipients: readonly string[] };
+
+/** What settings of an identity come to together, where a person may not expect it. The worst first. */
+export function dangersOf(identity: Judged, around: Around): Danger[] {
+  const person = needsPerson(identity, around);
+  const alone = leavesAlone(identity, around);
+  const channels = [identity.approval_channel, identity.secondary_approval_channel].filter((each) => each !== null);
+  const found: (Danger | false)[] = [
+    alone && {
+      severe: true,
+      text: "Replies leave without a person: whatever the agent writes is sent at once.",
+    },
+    !alone &&
+      !person && {
+        severe: true,
+        text: "An API key with the right to write drafts can approve them, the agent's own key too. Turn on “A person has to approve” so that only people decide.",
+      },
+    person &&
+      channels.length === 0 && {
+        text: "A person has to approve, but nobody is asked: drafts wait until a member decides here.",
+      },
+    identity.auto_approve_replies &&
+      !alone && {
+        text: `“Approve replies automatically” has no effect: ${person ? "a person has to approve" : "several approvals are required"}.`,
+      },
+    identity.can_send_cold &&
+      !person && { text: "It may start conversations with anybody, and an API key is enough to send them." },
+    identity.covered_recipients.length > 0 &&
+      !person && {
+        text: "Somebody who forges the address of a covered recipient may be answered automatically.",
+      },
+    identity.confirm_code &&
+      channels.length > 0 &&
+      !channels.some(({ type }) => type === "email") && {
+        text: "The code has no effect: only approval mails have a link, and no channel is a mailbox.",
+      },
+    sameChannel(identity.approval_channel, identity.secondary_approval_channel) && {
+      text: "Both channels reach the same approver: nobody else is asked if that one does not answer.",
+    },
+  ];
+  return found.filter((danger): danger is Danger => danger !== false);
+}
+
+const sameChannel = (one: ShownChannel | null, other: ShownChannel | null): boolean =>
+  one !== null &&
+  other !== null &&
+  one.type === other.type &&
+  JSON.stringify(one.config) === JSON.stringify(other.config);

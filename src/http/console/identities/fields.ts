@@ -1,0 +1,191 @@
+/** Which form a field is on: what mail looks like, or who approves it, which asks for the password. */
+export type Part = "mail" | "approval";
+
+export type FieldKind =
+  | "line"
+  | "address"
+  | "number"
+  | "switch"
+  | "text"
+  | "lines"
+  | "domain"
+  | "assistant"
+  | "channel";
+
+/** A field of the API's Identity as a form has it. Inputs have the API's names; `hint` says what it means for the person. */
+export type FormField = {
+  name: string;
+  kind: FieldKind;
+  part: Part;
+  label: string;
+  hint: string;
+  /** Set when the identity is created, and never again. */
+  onlyAtCreation?: true;
+  required?: true;
+  /** Blank means this; null by default. "left out": the API's own default counts. */
+  blank?: "left out" | "as typed";
+  min?: number;
+  max?: number;
+  /** Of a new identity. */
+  initial?: boolean | number;
+};
+
+/** Every field that the API takes for an identity; `status` has buttons of its own. In the order of the forms. */
+export const fields: readonly FormField[] = [
+  {
+    name: "domain_id",
+    kind: "domain",
+    part: "mail",
+    label: "Domain",
+    hint: "What stands behind the @. A domain has to be verified first. It cannot be changed later.",
+    onlyAtCreation: true,
+    required: true,
+    blank: "as typed",
+  },
+  {
+    name: "local_part",
+    kind: "line",
+    part: "mail",
+    label: "Name before the @",
+    hint: "For example support. Lowercase letters, digits and . _ + -. It cannot be changed later.",
+    onlyAtCreation: true,
+    required: true,
+    blank: "as typed",
+  },
+  {
+    name: "display_name",
+    kind: "line",
+    part: "mail",
+    label: "Display name",
+    hint: "Customers see it beside the address in every mail.",
+    required: true,
+    blank: "as typed",
+  },
+  {
+    name: "reply_to_email",
+    kind: "address",
+    part: "mail",
+    label: "Reply-To address",
+    hint: "Answers go there instead of to this identity: the agent then does not see them. Leave it empty to have answers come here.",
+  },
+  {
+    name: "assistant_id",
+    kind: "assistant",
+    part: "mail",
+    label: "Assistant",
+    hint: "Who writes for this address. While an assistant is disabled, its identities take no new drafts.",
+  },
+  {
+    name: "signature_text",
+    kind: "text",
+    part: "mail",
+    label: "Signature as plain text",
+    hint: "Stands below every mail, for readers whose program shows no HTML.",
+  },
+  {
+    name: "signature_html",
+    kind: "text",
+    part: "mail",
+    label: "Signature as HTML",
+    hint: "Reduced to what every mail program shows. Pictures from the web are fetched once, when you save.",
+  },
+  {
+    name: "thread_history_depth",
+    kind: "number",
+    part: "mail",
+    label: "Messages of history",
+    hint: "How many earlier messages of a conversation the agent is given: 1 to 20.",
+    blank: "left out",
+    min: 1,
+    max: 20,
+    initial: 10,
+  },
+  {
+    name: "can_send_cold",
+    kind: "switch",
+    part: "mail",
+    label: "May start new conversations",
+    hint: "Without it the agent can only answer people who wrote first. It cannot be changed later.",
+    onlyAtCreation: true,
+    initial: false,
+  },
+  {
+    name: "require_human_approval",
+    kind: "switch",
+    part: "approval",
+    label: "A person has to approve",
+    hint: "Only people decide: by the approval channel, or signed in here. No API key, rule or setting can approve.",
+    initial: false,
+  },
+  {
+    name: "auto_approve_replies",
+    kind: "switch",
+    part: "approval",
+    label: "Approve replies automatically",
+    hint: "Replies leave without a person: nobody sees them before the customer does.",
+    initial: false,
+  },
+  {
+    name: "send_on_channel_approval",
+    kind: "switch",
+    part: "approval",
+    label: "Send as soon as it is approved in the channel",
+    hint: "The approver's button then approves and sends. Without it an approved reply waits until it is sent here or by an API key.",
+    initial: true,
+  },
+  {
+    name: "approvals_required",
+    kind: "number",
+    part: "approval",
+    label: "Approvals required",
+    hint: "How many different people have to approve a draft: 1 to 5. One rejection ends it.",
+    blank: "left out",
+    min: 1,
+    max: 5,
+    initial: 1,
+  },
+  {
+    name: "confirm_code",
+    kind: "switch",
+    part: "approval",
+    label: "Ask for a code",
+    hint: "The page behind the link of an approval mail asks for the four digits in that mail, so that a forwarded link alone decides nothing.",
+    initial: false,
+  },
+  {
+    name: "approval_channel",
+    kind: "channel",
+    part: "approval",
+    label: "Approval channel",
+    hint: "Where the approver is asked about each draft.",
+  },
+  {
+    name: "secondary_approval_channel",
+    kind: "channel",
+    part: "approval",
+    label: "Second approval channel",
+    hint: "Asked if the first one does not decide in time or cannot be reached; at once if several have to approve.",
+  },
+  {
+    name: "escalation_delay_minutes",
+    kind: "number",
+    part: "approval",
+    label: "Minutes until the second channel is asked",
+    hint: "1 to 10080 (a week). Empty: 60 minutes, if there is a second channel.",
+    min: 1,
+    max: 10_080,
+  },
+  {
+    name: "covered_recipients",
+    kind: "lines",
+    part: "approval",
+    label: "Recipients who may be answered automatically",
+    hint: "One address a line, at most 20. Rules may answer these without a person even if it is not proven that the mail came from them. Leave it empty if you are not sure.",
+  },
+];
+
+/** The fields of a form. A new identity has all of them on one page. */
+export const fieldsOf = (form: Part | "new"): readonly FormField[] =>
+  fields.filter(({ part, onlyAtCreation }) => form === "new" || (part === form && onlyAtCreation !== true));
+
+export const fieldNamed = (name: string): FormField | undefined => fields.find((field) => field.name === name);

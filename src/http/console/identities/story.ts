@@ -1,0 +1,129 @@
+import { shortLine } from "#src/html/visible.ts";
+import { channelInWords, type ShownChannel } from "./channelFields.ts";
+
+/** The settings of an identity that decide what becomes of mail to it. */
+export type Settings = {
+  email_address: string;
+  status: "active" | "disabled";
+  approval_channel: ShownChannel | null;
+  secondary_approval_channel: ShownChannel | null;
+  escalation_delay_minutes: number | null;
+  auto_approve_replies: boolean;
+  require_human_approval: boolean;
+  send_on_channel_approval: boolean;
+  approvals_required: number;
+};
+
+/** What stands around an identity. What the reader may not know is undefined. */
+export type Around = {
+  domain?: { id: string; name: string; status: "pending" | "verified" | "failed" } | undefined;
+  assistant?: { name: string; status: "active" | "disabled" } | undefined;
+  workspace?: { sending_paused: boolean; require_human_approval: boolean } | undefined;
+  /** How approvers were reached the last time that they were asked. */
+  notified?:
+    | { state: "none" | "sent" | "retrying" | "failed"; channel: string | null; error: string | null }
+    | undefined;
+};
+
+/** Why mail stops at a step, in a sentence, and where that is mended. */
+export type Fault = { text: string; path?: string; remedy?: string };
+
+export type Step = { name: "mail" | "draft" | "approval" | "sending"; text: string; fault?: Fault };
+
+/** The way of a mail through an identity, made from its settings: each step in words, and what stands in its way there. */
+export function storyOf(identity: Settings & { id: string }, around: Around): Step[] {
+  const step = (name: Step["name"], text: string, fault: Fault | undefined): Step =>
+    fault ? { name, text, fault } : { name, text };
+  return [
+    step("mail", `Mail to ${shortLine(identity.email_address, 200)}`, receivingFault(identity, around)),
+    step("draft", draftWords(around), draftFault(around)),
+    step("approval", approvalWords(identity, around), approvalFault(identity, around)),
+    step("sending", sendingWords(identity, around), sendingFault(around)),
+  ];
+}
+
+/** The steps as one sentence: "Mail to support@example.com → the agent drafts → ann@example.com (mail) approves → it leaves". */
+export const storySentence = (steps: readonly Step[]): string => steps.map(({ text }) => text).join(" → ");
+
+/** The first thing that stands in the way. */
+export const firstFault = (steps: readonly Step[]): Fault | undefined => steps.find(({ fault }) => fault)?.fault;
+
+/** Whether only people approve: by the identity's own switch, or by its workspace's. */
+export const needsPerson = (identity: Pick<Settings, "require_human_approval">, { workspace }: Around): boolean =>
+  identity.require_human_approval || workspace?.require_human_approval === true;
+
+/** Whether replies leave with nobody looking at them. */
+export const leavesAlone = (
+  identity: Pick<Settings, "auto_approve_replies" | "approvals_required" | "require_human_approval">,
+  around: Around,
+): boolean => identity.auto_approve_replies && identity.approvals_required === 1 && !needsPerson(identity, around);
+
+function receivingFault({ id, status }: { id: string; status: string }, { domain }: Around): Fault | undefined {
+  if (status === "disabled") {
+    const text = "It is disabled: mail that comes in is held back, and nothing leaves until it is enabled.";
+    return { text, path: `/identities/${id}`, remedy: "Enable it" };
+  }
+  if (domain && domain.status !== "verified") {
+    const text = `Its domain ${shortLine(domain.name, 100)} is not verified: mail may not come in, and nothing leaves.`;
+    return { text, path: `/domains/${domain.id}`, remedy: "See its DNS records" };
+  }
+  return undefined;
+}
+
+const draftWords = ({ assistant }: Around): string =>
+  assistant ? `${shortLine(assistant.name, 60)} drafts` : "the agent drafts";
+
+const draftFault = ({ assistant }: Around): Fault | undefined =>
+  assistant?.status === "disabled" ? { text: "Its assistant is disabled: it takes no new drafts." } : undefined;
+
+const channelsOf = ({ approval_channel, secondary_approval_channel }: Settings): ShownChannel[] =>
+  [approval_channel, secondary_approval_channel].filter((channel) => channel !== null);
+
+function approvalWords(identity: Settings, around: Around): string {
+  if (leavesAlone(identity, around)) return "nobody approves";
+  const { approvals_required: required, escalation_delay_minutes: minutes } = identity;
+  const [first, second] = channelsOf(identity).map(channelInWords);
+  const key = needsPerson(identity, around) ? "" : " or an API key";
+  if (first === undefined)
+    return required > 1 ? `${required} members${key} approve here` : `a member${key} approves here`;
+  if (required > 1) return `${required} of ${[first, ...(second ? [second] : []), "members"].join(", ")}${key} approve`;
+  const later =
+    second === undefined || !identity.approval_channel
+      ? ""
+      : `, after ${minutesInWords(minutes ?? 60)} also ${second},`;
+  return `${first}${later}${key} approves`;
+}
+
+function approvalFault(identity: Settings & { id: string }, around: Around): Fault | undefined {
+  if (leavesAlone(identity, around)) return undefined;
+  const path = `/identities/${identity.id}/approval`;
+  if (channelsOf(identity).length === 0) {
+    const text = "It has no approval channel: nobody is told when a draft waits.";
+    return { text, path, remedy: "Set a channel" };
+  }
+  const { notified } = around;
+  if (notified?.state !== "failed" && notified?.state !== "retrying") return undefined;
+  const said = notified.error === null ? "" : ` (${shortLine(notified.error, 300)})`;
+  const text =
+    notified.state === "failed"
+      ? `The approver was not reached last time${said}.`
+      : `The approver was not reached yet, and is tried again${said}.`;
+  return { text, path, remedy: "Check the channel" };
+}
+
+function sendingWords(identity: Settings, around: Around): string {
+  if (leavesAlone(identity, around) || identity.send_on_channel_approval) return "it leaves";
+  return needsPerson(identity, around) ? "a member sends it" : "a member or an API key sends it";
+}
+
+const sendingFault = ({ workspace }: Around): Fault | undefined =>
+  workspace?.sending_paused
+    ? { text: "Sending is paused in this workspace: nothing leaves.", path: "/review", remedy: "See the switch" }
+    : undefined;
+
+/** 90: "90 minutes"; 120: "2 hours"; 1440: "1 day". */
+export function minutesInWords(minutes: number): string {
+  const of = (count: number, one: string) => `${count} ${one}${count === 1 ? "" : "s"}`;
+  if (minutes % 1440 === 0) return of(minutes / 1440, "day");
+  return minutes % 60 === 0 ? of(minutes / 60, "hour") : of(minutes, "minute");
+}
