@@ -9,6 +9,7 @@ import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
 import { memberPages } from "./members/router.ts";
+import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
 
 /** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
@@ -19,6 +20,7 @@ export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...draftPages(deps),
   ...identityPages(deps),
   ...memberPages(deps),
+  ...settingsPages(deps),
   ...threadPages(deps),
 ];
 
