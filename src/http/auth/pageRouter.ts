@@ -7,7 +7,7 @@ import type { SessionCookie } from "../console/framework/cookie.ts";
 import type { FormTokens } from "../console/framework/formToken.ts";
 import { ownPath } from "../framework/sameOrigin.ts";
 import type { FormPage, FormState } from "./action.ts";
-import { invitationPage, linkPage } from "./actions.ts";
+import { invitationPage, linkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 import { type AuthOptions, failedPage, goOn, showPage } from "./serve.ts";
 
