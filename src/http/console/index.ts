@@ -9,6 +9,7 @@ import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
 import { memberPages } from "./members/router.ts";
+import { profilePages } from "./profile/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
 
@@ -20,6 +21,7 @@ export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...draftPages(deps),
   ...identityPages(deps),
   ...memberPages(deps),
+  ...profilePages(),
   ...settingsPages(deps),
   ...threadPages(deps),
 ];

@@ -6,6 +6,10 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  // Profile.
+  mailed: "Look into the mail of the new address: your address changes when you press the link there.",
+  name_saved: "Your name is saved.",
+  password_set: "Your new password is set, and every other sign-in of yours has ended.",
   invited: "The invitation is on its way. Its link is good for 7 days.",
   memberChanged: "The role was changed. It counts from now on.",
   memberRemoved: "Removed. They can do nothing here any more.",
