@@ -6,12 +6,14 @@ import { formTokens } from "./framework/formToken.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
+import { livePages } from "./live/router.ts";
+import { reviewPages } from "./review/router.ts";
 
 /** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
 export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
-export const consolePages = (_: ConsoleDependencies): ConsoleRoute[] => [];
+export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [...reviewPages(deps), ...livePages(deps)];
 
 export type ConsoleParts = Pick<
   ConsoleOptions,

@@ -6,6 +6,11 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  // Review.
+  taken_back: "Your approval is taken back. The draft waits for a decision again.",
+  asked_again: "The approvers are asked again.",
+  paused: "Sending is paused. Nothing leaves until it is resumed.",
+  resumed: "Sending is resumed. What waited leaves now.",
 } as const;
 
 export type Notice = keyof typeof notices;
