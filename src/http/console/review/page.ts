@@ -1,9 +1,11 @@
 import { draftById, reviewQueue, waitingByIdentity } from "#projections/drafts/queries.ts";
+import { threadById } from "#projections/threads/queries.ts";
 import { workspaceById } from "#projections/workspaces/queries.ts";
 import { personsView } from "#src/commands/approvals/personsView.ts";
 import { sendObstacle } from "#src/commands/approvals/sendObstacle.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import { html, type Markup } from "#src/html/html.ts";
+import type { StoredContent } from "#streams/draft/events.ts";
 import { requireScope } from "../../framework/principal.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
@@ -107,10 +109,11 @@ async function decidedDraft(deps: ConsoleDependencies, visit: Visit, draftId: st
   const row = await draftById(deps.reads, workspaceId, draftId);
   if (!row) return undefined;
   const now = deps.clock.now();
-  const { to, subject } = await loadContent(deps.blobs, {
+  const { to } = await loadContent(deps.blobs, {
     content: row.content,
     contentBlob: row.content_blob,
-  } as never);
+  } as StoredContent);
+  const subject = (await threadById(deps.reads, workspaceId, row.thread_id))?.subject ?? "";
   const isMine = row.decided_by?.kind === "session" && row.decided_by.id === user.id;
   const until = row.status === "approved" && isMine && row.undo_until !== null ? new Date(row.undo_until) : null;
   const undoUntil = until !== null && until > now && visit.may("decide:drafts") ? until.toISOString() : null;
