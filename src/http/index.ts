@@ -232,6 +232,12 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
         countUnknown: (request) => strangers.count("bad_link", request),
       }),
+      // Before the page about plans, which stands at the same address for who is not signed in.
+      createConsole({
+        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+        upToDate: () => revocation.upToDate(),
+        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
+      }),
       ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
       sendGridEvents({
         record: sendGridReports(deps),

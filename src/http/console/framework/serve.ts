@@ -66,10 +66,10 @@ const isPage = ({ headers }: Request): boolean =>
   (/\btext\/html\b/.test(headers.accept ?? "") || headers["hx-request"] === "true");
 
 function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
-  return async (request, response) => {
+  return async (request, response, next) => {
     const session = await signedIn(request, response, options);
     if (!session && route.options.events) return void response.status(401).set(consoleHeaders).send("");
-    if (!session) return toSignIn(request, response, route);
+    if (!session) return route.options.alsoSignedOut ? next("router") : toSignIn(request, response, route);
     const { principal, flight } = session;
     try {
       await requireRate(options, principal);
