@@ -55,7 +55,7 @@ ${form(
   content.signature_text !== null &&
     content.signature_text !== "" &&
     html`<p class="meta">The signature is added below it.</p>`,
-  html`<div class="buttons">${button(`Save, ${approveLabel(view).toLowerCase()}`, { kind: "approve", name: "then", value: "approve" })}${button("Save only", { name: "then", value: "save" })}</div>`,
+  html`<div class="buttons">${button(`Save, ${approveLabel(view).toLowerCase()}`, { kind: "approve", name: "act", value: "approve" })}${button("Save only", { name: "act", value: "save" })}</div>`,
 )}
 <p class="meta">It becomes version ${version + 1}, under your name.${view.approvals && " Approvals that were given count no more: everybody is asked anew."}</p></section>
 <div>${answersSection(card)}</div></div>`;

@@ -113,7 +113,7 @@ async function edit(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAns
   const written = { text: form.get("text") ?? "", html: form.get("html") ?? "" };
   const content = version === undefined ? undefined : await visit.attempt(() => requireShown(deps, visit, version));
   if (version === undefined) return editPage(deps, visit);
-  const approves = form.get("then") === "approve";
+  const approves = form.get("act") === "approve";
   const refused =
     content ??
     (await visit.attempt(async () => {
