@@ -8,7 +8,9 @@ import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
+import { livePages } from "./live/router.ts";
 import { memberPages } from "./members/router.ts";
+import { reviewPages } from "./review/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
 
@@ -19,7 +21,9 @@ export type ConsoleDependencies = HttpDependencies;
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...draftPages(deps),
   ...identityPages(deps),
+  ...livePages(deps),
   ...memberPages(deps),
+  ...reviewPages(deps),
   ...settingsPages(deps),
   ...threadPages(deps),
 ];

@@ -6,6 +6,11 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  // Review.
+  taken_back: "Your approval is taken back. The draft waits for a decision again.",
+  asked_again: "The approvers are asked again.",
+  paused: "Sending is paused. Nothing leaves until it is resumed.",
+  resumed: "Sending is resumed. What waited leaves now.",
   invited: "The invitation is on its way. Its link is good for 7 days.",
   memberChanged: "The role was changed. It counts from now on.",
   memberRemoved: "Removed. They can do nothing here any more.",
