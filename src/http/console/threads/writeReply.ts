@@ -48,9 +48,12 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   return threadAgain(deps, visit, {
     status: refused.status,
     written,
-    ...(isOvertaken ? { isOvertaken } : { replyRefused: refused }),
+    ...(isOvertaken ? { isOvertaken } : { replyRefused: { ...refused, field: fieldOf(refused.field) } }),
   });
 }
+
+/** The form's field: the API names the very address in a list. */
+const fieldOf = (field: string | undefined): string | undefined => field?.match(/^\w+/)?.[0];
 
 type Reply = { written: WrittenReply; basedOn: string | null };
 
