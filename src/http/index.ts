@@ -236,7 +236,10 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       createConsole({
         ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
         upToDate: () => revocation.upToDate(),
-        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
+        askRoute: createInProcess({
+          ...{ ...httpDeps, bodies, checkResponses: options.checkResponses },
+          routes: [...routes, ...peoplesRoutes(httpDeps)],
+        }),
       }),
       ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
       sendGridEvents({
@@ -244,14 +247,6 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         publicKey: options.sendGridEventsKey,
         countUnknown: (request) => strangers.count("bad_link", request),
         ...{ clock, logger },
-      }),
-      createConsole({
-        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
-        upToDate: () => revocation.upToDate(),
-        askRoute: createInProcess({
-          ...{ ...httpDeps, bodies, checkResponses: options.checkResponses },
-          routes: [...routes, ...peoplesRoutes(httpDeps)],
-        }),
       }),
       telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({

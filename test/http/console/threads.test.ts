@@ -206,7 +206,9 @@ describe("console: conversations", function () {
       const { messageId } = await conversation(mail({ id: `${randomUUID()}@x.example`, text: decoys }));
       for (const path of [`/messages/${messageId}/source`, `/messages/${messageId}/raw`]) {
         expect((await owner.get(path)).status, path).to.equal(200);
-        expect((await approver.get(path)).status, path).to.equal(403);
+        const refused = await approver.get(path);
+        expect(refused.status, path).to.equal(403);
+        expect(refused.page).to.contain("ask an owner or an admin");
       }
     });
 
@@ -293,6 +295,9 @@ describe("console: conversations", function () {
       expect(json.data[0].to).to.deep.equal(["ann@customer.example"]);
       expect(json.data[0].cc).to.include.members(["cat@customer.example", "bob@customer.example"]);
       expect(json.data[0].decided_by).to.include({ kind: "session", id: owner.user.id, name: "Olga Owner" });
+      const undone = await owner.post(`/threads/${id}/undo`, { draft_id: json.data[0].id });
+      expect(undone.location).to.equal(`/threads/${id}?done=replyTakenBack`);
+      expect((await workspace.ask(`GET /v1/drafts/${json.data[0].id}`)).json.status).to.equal("pending");
     });
 
     it("keeps what was written where a newer message has come, and sends nothing", async () => {
@@ -328,17 +333,16 @@ describe("console: conversations", function () {
         .and.to.contain('value="nobody"');
     });
 
-    it("is a draft to be decided for who may write and not send", async () => {
+    it("is kept as a draft to be decided where that was pressed", async () => {
       const { id, messageId } = await conversation();
-      const page = await approver.get(`/threads/${id}`);
-      expect(page.text).to.not.contain('value="send"');
-      const typed = { based_on_message_id: messageId, body_text: "An approver's words." };
-      expect((await approver.post(`/threads/${id}/reply`, { ...typed, how: "send" })).status).to.equal(403);
-      const kept = await approver.post(`/threads/${id}/reply`, { ...typed, how: "draft" });
+      const typed = { based_on_message_id: messageId, body_text: "An approver's words.", how: "draft" };
+      await approver.get(`/threads/${id}`);
+      const kept = await approver.post(`/threads/${id}/reply`, typed);
       expect(kept.location).to.match(/^\/drafts\/[0-9a-f-]{36}\?done=replyKept$/);
       const { json } = await workspace.ask(`GET /v1/drafts?thread_id=${id}`);
       expect(json.data[0]).to.include({ status: "pending", body_text: "An approver's words." });
-      expect((await auditor.post(`/threads/${id}/reply`, { ...typed, how: "draft" })).status).to.equal(403);
+      for (const how of ["send", "draft"])
+        expect((await auditor.post(`/threads/${id}/reply`, { ...typed, how })).status).to.equal(403);
     });
   });
 });
