@@ -15,7 +15,8 @@ export const notices = {
   memberChanged: "The role was changed. It counts from now on.",
   memberRemoved: "Removed. They can do nothing here any more.",
   // Conversations.
-  replySent: "Your reply is on its way.",
+  replySent: "Your reply leaves in 10 seconds. Until then you can undo it below.",
+  replyTakenBack: "Undone: nothing was sent. Your reply is a draft now, and waits for a decision.",
   replyKept: "Your reply is saved as a draft. It is sent once it is approved.",
   identityEnabled: "Enabled: mail comes in, and drafts can leave.",
   identityDisabled: "Disabled: mail is held back, and nothing leaves.",
