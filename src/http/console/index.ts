@@ -7,12 +7,22 @@ import { formTokens } from "./framework/formToken.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
+import { identityPages } from "./identities/router.ts";
+import { memberPages } from "./members/router.ts";
+import { settingsPages } from "./settings/router.ts";
+import { threadPages } from "./threads/router.ts";
 
 /** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
 export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
-export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [...draftPages(deps)];
+export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...draftPages(deps),
+  ...identityPages(deps),
+  ...memberPages(deps),
+  ...settingsPages(deps),
+  ...threadPages(deps),
+];
 
 export type ConsoleParts = Pick<
   ConsoleOptions,
