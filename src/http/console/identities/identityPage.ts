@@ -69,8 +69,10 @@ ${partForm(visit, { identity, part: "approval", action, again }, surroundings)}`
 const statusOf = (again: Again | undefined): number =>
   (again?.conflicts?.length ?? 0) > 0 ? 409 : (again?.refused?.status ?? 200);
 
+/** `mayMend`: whether the reader is led to where a fault is mended. */
 const story = (
   steps: readonly Step[],
+  mayMend: boolean,
 ): Markup => html`<section class="story" aria-labelledby="way"><h2 id="way">The way of a mail</h2>
 <ol>${steps.map(
   ({ text, fault }) =>
