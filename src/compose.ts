@@ -251,6 +251,7 @@ const settingsOf = (config: Config): Settings => ({
   publicUrl: config.publicUrl,
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,
+  domainCheckSeconds: config.domainCheckSeconds,
   barrierTimeoutMs: 5_000,
   slackAllowedHosts: config.slackAllowedHosts,
   slackPressesProven: config.slackSigningSecret !== undefined,

@@ -1,5 +1,6 @@
 import type { Clock } from "#src/clock.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
+import { domainPages } from "./domains/router.ts";
 import { consoleAssets } from "./framework/assets.ts";
 import { sessionCookie } from "./framework/cookie.ts";
 import { formTokens } from "./framework/formToken.ts";
@@ -12,7 +13,10 @@ import { identityPages } from "./identities/router.ts";
 export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
-export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [...identityPages(deps)];
+export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...identityPages(deps),
+  ...domainPages(deps),
+];
 
 export type ConsoleParts = Pick<
   ConsoleOptions,

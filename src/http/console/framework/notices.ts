@@ -6,6 +6,8 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  domainAdded: "Added. Now add its records at your DNS provider: they are looked for by themselves.",
+  checkAsked: "Its records are being looked up now.",
   identityEnabled: "Enabled: mail comes in, and drafts can leave.",
   identityDisabled: "Disabled: mail is held back, and nothing leaves.",
 } as const;
