@@ -34,6 +34,7 @@ import type { DescribedSetting } from "./docs/tables.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
 import { draftRoutes } from "./drafts/drafts.ts";
+import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
 import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events/events.ts";
 import { createApp } from "./framework/app.ts";
@@ -231,6 +232,12 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
         countUnknown: (request) => strangers.count("bad_link", request),
       }),
+      // Before the page about plans, which stands at the same address for who is not signed in.
+      createConsole({
+        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+        upToDate: () => revocation.upToDate(),
+        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
+      }),
       ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
       sendGridEvents({
         record: sendGridReports(deps),
@@ -241,7 +248,10 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       createConsole({
         ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
         upToDate: () => revocation.upToDate(),
-        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
+        askRoute: createInProcess({
+          ...{ ...httpDeps, bodies, checkResponses: options.checkResponses },
+          routes: [...routes, ...peoplesRoutes(httpDeps)],
+        }),
       }),
       telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({

@@ -59,9 +59,9 @@ const isPage = ({ headers }: Request): boolean =>
   (/\btext\/html\b/.test(headers.accept ?? "") || headers["hx-request"] === "true");
 
 function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
-  return async (request, response) => {
+  return async (request, response, next) => {
     const session = await signedIn(request, response, options);
-    if (!session) return toSignIn(request, response, route);
+    if (!session) return route.options.alsoSignedOut ? next("router") : toSignIn(request, response, route);
     const { principal, flight } = session;
     try {
       await requireRate(options, principal);
