@@ -1,6 +1,17 @@
 import { expect } from "chai";
+import type { Browser } from "playwright-core";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { scopesOf } from "#src/http/framework/roles.ts";
+import {
+  axeFindings,
+  complaintsOf,
+  type Look,
+  needsBrowser,
+  openWindow,
+  sidewaysScroll,
+  sizes,
+  startBrowser,
+} from "#test/support/browser.ts";
 import { operator } from "#test/support/cause.ts";
 import { browserAt, deskOf } from "#test/support/desk.ts";
 import { makeTenant, type Tenant, webhookHost } from "#test/support/examples/world.ts";
@@ -13,7 +24,14 @@ import { type HostileTenant, makeHostileTenant } from "./hostileTenant.ts";
 import { headerFaults, pageFaults } from "./pageFaults.ts";
 import { mayCause, pathOfPage } from "./pages.ts";
 import { cellsOf, holeIn, nothing, type RoutesWorld } from "./routes.ts";
-import { fieldsOf, fileFaults, foreignPaths, forms, formsOffered, isHtml, pages, shapeOf } from "./visits.ts";
+import { fieldsOf, fileFaults, foreignPaths, forms, formsOffered, isFile, isHtml, pages, shapeOf } from "./visits.ts";
+
+const allLooks: readonly Look[] = [
+  { size: "phone", colours: "light" },
+  { size: "desktop", colours: "dark" },
+  { size: "phone", colours: "dark" },
+  { size: "desktop", colours: "light" },
+];
 
 /** What people may do, by their role: in the API's routes, which the console asks, and in its pages. */
 describe("people × routes × foreign ids", function () {
@@ -217,5 +235,45 @@ describe("people × routes × foreign ids", function () {
     console.log(`      ${sent} forms sent; ${holes.length} holes`);
     expect(holes, holes.join("\n")).to.deep.equal([]);
     expect(theirs.rows).to.deep.equal([]);
+  });
+
+  describe("in a real browser", () => {
+    let browser: Browser;
+    before(async function () {
+      needsBrowser(this);
+      browser = await startBrowser();
+    });
+    after(() => browser?.close());
+
+    it("every page, light and dark, on a phone and on a desk: axe finds nothing, nothing is refused by the policy, nothing scrolls sideways", async () => {
+      const looks = sized(1, 4);
+      const owner = await deskOf(service, tenant.workspaceId, {
+        role: "owner",
+        name: tenant.told.write("people name"),
+      });
+      const shown = pages.filter(({ path }) => !isFile(path));
+      const faults: string[] = [];
+      let looked = 0;
+      for (const [turn, look] of allLooks.slice(0, looks).entries()) {
+        const window = await openWindow(browser, look);
+        await window.addCookies([...owner.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+        const page = await window.newPage();
+        const complaints = complaintsOf(page);
+        for (const { path } of rotated(shown, turn, 2)) {
+          await page.goto(service.url + pathOfPage(path, tenant));
+          const found = [...complaints.splice(0), ...(await axeFindings(page))];
+          await page.setViewportSize(sizes.narrow);
+          found.push(
+            ...(await sidewaysScroll(page)).map((element) => `wider than ${sizes.narrow.width} px: ${element}`),
+          );
+          await page.setViewportSize(sizes[look.size]);
+          faults.push(...found.map((fault) => `${path} (${look.size}, ${look.colours}): ${fault}`));
+          looked += 1;
+        }
+        await window.close();
+      }
+      console.log(`      ${looked} looks; ${faults.length} faults`);
+      expect(faults, faults.join("\n")).to.deep.equal([]);
+    });
   });
 });

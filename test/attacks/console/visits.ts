@@ -9,6 +9,9 @@ type Browser = ReturnType<typeof browserAt>;
 export const pages: readonly ConsoleRoute[] = realPages().filter(({ method }) => method === "GET");
 export const forms: readonly ConsoleRoute[] = realPages().filter(({ method }) => method === "POST");
 
+/** Whether a page's path names a file to be kept, not to be looked at. */
+export const isFile = (path: string): boolean => /\/(raw|attachments\/:\w+)$/.test(path);
+
 export const isHtml = ({ headers }: Seen): boolean => (headers.get("content-type") ?? "").startsWith("text/html");
 
 /** What is wrong with a file that a page offers: strangers made it, so a browser is to keep it and open nothing. */
