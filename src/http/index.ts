@@ -34,6 +34,7 @@ import type { DescribedSetting } from "./docs/tables.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
 import { draftRoutes } from "./drafts/drafts.ts";
+import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
 import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events/events.ts";
 import { createApp } from "./framework/app.ts";
@@ -243,6 +244,14 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         publicKey: options.sendGridEventsKey,
         countUnknown: (request) => strangers.count("bad_link", request),
         ...{ clock, logger },
+      }),
+      createConsole({
+        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+        upToDate: () => revocation.upToDate(),
+        askRoute: createInProcess({
+          ...{ ...httpDeps, bodies, checkResponses: options.checkResponses },
+          routes: [...routes, ...peoplesRoutes(httpDeps)],
+        }),
       }),
       telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({

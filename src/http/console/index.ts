@@ -1,18 +1,28 @@
 import type { Clock } from "#src/clock.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
+import { draftPages } from "./drafts/router.ts";
 import { consoleAssets } from "./framework/assets.ts";
 import { sessionCookie } from "./framework/cookie.ts";
 import { formTokens } from "./framework/formToken.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
+import { identityPages } from "./identities/router.ts";
+import { memberPages } from "./members/router.ts";
 import { settingsPages } from "./settings/router.ts";
+import { threadPages } from "./threads/router.ts";
 
 /** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
 export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
-export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [...settingsPages(deps)];
+export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...draftPages(deps),
+  ...identityPages(deps),
+  ...memberPages(deps),
+  ...settingsPages(deps),
+  ...threadPages(deps),
+];
 
 export type ConsoleParts = Pick<
   ConsoleOptions,

@@ -6,6 +6,14 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  invited: "The invitation is on its way. Its link is good for 7 days.",
+  memberChanged: "The role was changed. It counts from now on.",
+  memberRemoved: "Removed. They can do nothing here any more.",
+  // Conversations.
+  replySent: "Your reply is on its way.",
+  replyKept: "Your reply is saved as a draft. It is sent once it is approved.",
+  identityEnabled: "Enabled: mail comes in, and drafts can leave.",
+  identityDisabled: "Disabled: mail is held back, and nothing leaves.",
   // Settings
   key_revoked: "The key is revoked: nothing is answered under it any more.",
   session_ended: "That sign-in has ended.",
