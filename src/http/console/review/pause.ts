@@ -13,7 +13,11 @@ export type Pause = { paused: boolean; by: string | null; at: string | null; rea
 export const pauseSwitch = (visit: Visit, pause: Pause, back: "/review" | "/settings"): Markup =>
   pause.paused ? paused(visit, pause, back) : sending(visit, back);
 
-const paused = (visit: Visit, { by, at, reason }: Pause, back: string): Markup => html`<section id="pause" class="pause warnings" aria-labelledby="pause-title">
+const paused = (
+  visit: Visit,
+  { by, at, reason }: Pause,
+  back: string,
+): Markup => html`<section id="pause" class="pause warnings" aria-labelledby="pause-title">
 <h2 id="pause-title">Sending is paused</h2>
 <p>${by !== null ? html`<bdi>${shortLine(by, 100)}</bdi> paused it` : "It was paused"}${at !== null && html`, ${when(visit, at)}`}.${
   reason !== null && reason !== "" && html` Why: <span dir="auto" lang="">${reason}</span>`

@@ -23,7 +23,9 @@ type Shown = {
 };
 
 /** The list beside the draft. It is asked for again by itself when a draft changes. */
-export const queueSection = (shown: Shown): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
+export const queueSection = (
+  shown: Shown,
+): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
  hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#standing,#decided">
 <h2 id="queue-title" data-announce>${titleOf(shown.queue.total)}</h2>
 ${filter(shown)}
