@@ -14,7 +14,7 @@ export function letterView(
   return html`<dl>${head.map(({ label, values }) => html`<dt>${label}</dt><dd>${values.map((value) => html`<div><bdi lang="">${visibleLine(value)}</bdi></div>`)}</dd>`)}
 ${content.attachments.length > 0 && html`<dt>Attached</dt><dd>${content.attachments.map(({ filename, content_type, sha256 }) => html`<div><bdi lang="">${visibleLine(filename)}</bdi> (<bdi>${visibleLine(content_type)}</bdi>, SHA-256 <bdi class="code">${sha256}</bdi>)</div>`)}</dd>`}</dl>
 ${bodies(content, frames)}
-${rationale ? html`<h4>Why it was written, in its author's words</h4>${writing(rationale)}` : ""}`;
+${rationale ? html`<h3>Why it was written, in its author's words</h3>${writing(rationale)}` : ""}`;
 }
 
 function bodies(content: Version["content"], frames: boolean): Markup {
@@ -24,7 +24,7 @@ function bodies(content: Version["content"], frames: boolean): Markup {
     return html`<p class="meta">Its HTML is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
   }
   if (!frames) {
-    return html`<h4>Words of its HTML</h4>${writing(formatted.asText)}${formatted.asText.trim() !== text.trim() && html`<h4>Its plain text</h4>${writing(text)}`}`;
+    return html`<h3>Words of its HTML</h3>${writing(formatted.asText)}${formatted.asText.trim() !== text.trim() && html`<h3>Its plain text</h3>${writing(text)}`}`;
   }
   return html`${frame(formatted.sanitised, "The letter as most mail programs show it")}
 <details><summary>As programs without HTML show it</summary>${writing(text)}</details>`;
@@ -51,13 +51,13 @@ const labels: Partial<Record<string, string>> = {
   attachments: "Attachments",
 };
 
-/** What a version changed, field by field; texts line by line. */
-export const changesView = (changes: Changes, before: number): Markup =>
+/** What a version changed, field by field, under headings of this rank; texts line by line. */
+export const changesView = (changes: Changes, { before, rank }: { before: number; rank: 3 | 4 }): Markup =>
   changes.length === 0
     ? html`<p class="meta">It says the same as version ${before}.</p>`
     : html`<div class="changes"><p class="meta">Compared with version ${before}: <ins>underlined</ins> is new, <del>struck through</del> is gone.</p>
 ${changes.map(
-  ({ field, from, to, lines }) => html`<h4>${labels[field] ?? field}</h4>
+  ({ field, from, to, lines }) => html`<h${rank}>${labels[field] ?? field}</h${rank}>
 <div class="letter" dir="auto" lang="">${
     lines === null ? html`${gone(inWords(from))}${come(inWords(to))}` : nearby(lines).map(lineView)
   }</div>`,

@@ -17,17 +17,17 @@ export const stepItem = (
   html`<li id="step-${step.n}" class="step">
 <p class="meta"><a href="${stepPath(draftId, step.n)}">Step ${step.n}</a> · ${when(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
 <h3>${inMarkup(reader, step.what)}</h3>
-${stepBody(reader, step, { opened })}
+${stepBody(reader, step, { opened, rank: 4 })}
 </li>`;
 
-/** What a step says, beside its head. */
+/** What a step says, beside its head. `rank`: of the headings in it. */
 export const stepBody = (
   reader: Reader,
   step: Step,
-  { opened }: { opened: boolean },
+  { opened, rank }: { opened: boolean; rank: 3 | 4 },
 ): Markup => html`${factsView(reader, step.facts)}
-${step.texts.map(({ label, text }) => html`<h4>${label}</h4>${writing(text)}`)}
-${step.changes !== null && changesView(step.changes, step.version.version - 1)}
+${step.texts.map(({ label, text }) => html`<h${rank}>${label}</h${rank}>${writing(text)}`)}
+${step.changes !== null && changesView(step.changes, { before: step.version.version - 1, rank })}
 ${folded("Who exactly, and where it is in the log", factsView(reader, recordOf(step)), opened)}`;
 
 export const folded = (summary: string, content: Value, opened: boolean): Markup =>
