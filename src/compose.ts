@@ -255,6 +255,7 @@ const settingsOf = (config: Config): Settings => ({
   signUp: config.signUp,
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,
+  domainCheckSeconds: config.domainCheckSeconds,
   barrierTimeoutMs: 5_000,
   slackAllowedHosts: config.slackAllowedHosts,
   slackPressesProven: config.slackSigningSecret !== undefined,

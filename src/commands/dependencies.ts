@@ -79,6 +79,8 @@ export type Settings = {
   publicUrl: string;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
+  /** How often a domain's records are looked up: in its first hour, while it stays pending, once it is verified. */
+  domainCheckSeconds?: readonly [eager: number, patient: number, verified: number];
   /** How many open requests a mailbox gets in mails of their own (commands/approvals/bundles.ts); 30 by default. */
   mostMailedAlone?: number;
   /** Other limits than the contract's (streams/workspace/planLimits.ts). */
