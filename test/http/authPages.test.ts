@@ -56,9 +56,9 @@ describe("the pages at the door [4 /auth/*]", function () {
       "/sign-in",
       "/sign-up",
       "/forgot",
-      "/confirm?token=x",
-      "/reset?token=x",
-      "/invitation?token=x",
+      "/confirm/x",
+      "/reset/x",
+      "/invitation/x",
     ]) {
       const { status, headers, text } = await door().get(path);
       expect(status, path).to.equal(200);
@@ -157,7 +157,7 @@ describe("the pages at the door [4 /auth/*]", function () {
     expect(status).to.equal(202);
     await mailedToken(service, { address: email, page: "confirm" });
     const [mail] = await mailsTo(service, email);
-    expect(mail!.text).to.include(`${service.deps.settings.publicUrl}/confirm?token=`);
+    expect(mail!.text).to.include(`${service.deps.settings.publicUrl}/confirm/`);
     expect(`${mail!.text} ${mail!.html}`).not.to.include("evil.example");
     // Under a name that is not the service's, nothing is answered at all.
     const other = await new Promise((resolve) => {

@@ -28,7 +28,7 @@ describe("an invitation at the door [4 /auth/*]", function () {
   it("makes an account, and a member of the invited role, signed in where they were invited to", async () => {
     const email = freshAddress();
     const token = await invited(email);
-    const page = await door().get(`/invitation?token=${token}`);
+    const page = await door().get(`/invitation/${token}`);
     expect(page.text).to.include(email).and.to.include("approver").and.to.include("Make my account and accept");
     const visitor = door();
     const weak = await visitor.form("/auth/invitations/accept", { token, password: "password1234" });
@@ -52,7 +52,7 @@ describe("an invitation at the door [4 /auth/*]", function () {
     await deskOf(service, elsewhere.id, { role: "owner" });
     await elsewhere.ask("POST /v1/members", { json: { email, role: "auditor" } });
     const token = await mailedToken(service, { address: email, page: "invitation", mails: 2 });
-    expect((await door().get(`/invitation?token=${token}`)).text).to.include("Sign in to accept");
+    expect((await door().get(`/invitation/${token}`)).text).to.include("Sign in to accept");
     const taken = await door().json("/auth/invitations/accept", { token, password: "another long phrase of mine" });
     expect([taken.status, taken.body.field]).to.deep.equal([409, "email"]);
     expect((await door().json("/auth/invitations/accept", { token })).status).to.equal(401);
@@ -86,7 +86,7 @@ describe("an invitation at the door [4 /auth/*]", function () {
     });
     await service.caughtUp();
     const token = await invited(freshAddress());
-    const { text } = await door().get(`/invitation?token=${token}`);
+    const { text } = await door().get(`/invitation/${token}`);
     expect(text).to.include("&lt;img").and.not.to.include("<img");
     expect(text.match(/”/g)).to.have.length(1);
     await workspace.ask("PATCH /v1/workspaces/me", { json: { name: "Test" } });
