@@ -11,6 +11,7 @@ import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
 import { livePages } from "./live/router.ts";
 import { memberPages } from "./members/router.ts";
+import { profilePages } from "./profile/router.ts";
 import { reviewPages } from "./review/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
@@ -25,6 +26,7 @@ export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...identityPages(deps),
   ...livePages(deps),
   ...memberPages(deps),
+  ...profilePages(),
   ...reviewPages(deps),
   ...settingsPages(deps),
   ...threadPages(deps),
