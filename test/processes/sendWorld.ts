@@ -177,6 +177,7 @@ export function openSendWorld(
       // Keys lie in this log as they are.
       payments: null,
       accounts: {} as never,
+      accountMail: {} as never,
       keyRing: { open: (sealed: string) => sealed, deriveKeys: () => [Buffer.alloc(32, 9)] } as never,
       messageIds: createMessageIds(Buffer.alloc(32, 7)),
       settings: {
