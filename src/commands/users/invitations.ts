@@ -9,10 +9,7 @@ import { foundWorkspace, makeUser } from "./signUp.ts";
 import { type By, causeOfLink, causeOfPerson, type Person, personOf, type UserDeps, withLink } from "./users.ts";
 
 /** What an invitation offers, and whether its address has an account, which its holder is told: they read the mail of that address. */
-export async function findInvited(
-  deps: UserDeps,
-  token: string,
-): Promise<Invitation & { hasAccount: boolean }> {
+export async function findInvited(deps: UserDeps, token: string): Promise<Invitation & { hasAccount: boolean }> {
   const invitation = await withLink(() => findInvitation(deps, token));
   const person = invitation.email === null ? undefined : await personOf(deps, invitation.email);
   return { ...invitation, hasAccount: person !== undefined };

@@ -3,7 +3,16 @@ import { Rejected } from "#streams/decider.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type By, causeOfLink, causeOfPerson, type Person, personById, personOf, type UserDeps, withLink } from "./users.ts";
+import {
+  type By,
+  causeOfLink,
+  causeOfPerson,
+  type Person,
+  personById,
+  personOf,
+  type UserDeps,
+  withLink,
+} from "./users.ts";
 
 type Reset = { userId: string };
 

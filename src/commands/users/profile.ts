@@ -1,7 +1,16 @@
 import { letters, linkUrl } from "./letters.ts";
 import { requirePassword } from "./passwords.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type By, causeOfLink, causeOfPerson, personById, personOf, type UserDeps, userEmailHash, withLink } from "./users.ts";
+import {
+  type By,
+  causeOfLink,
+  causeOfPerson,
+  personById,
+  personOf,
+  type UserDeps,
+  userEmailHash,
+  withLink,
+} from "./users.ts";
 
 /** What the link in the mail to a new address leads to. */
 type NewEmail = { userId: string; email: string; from: string };

@@ -69,7 +69,10 @@ export async function endSessions(
 }
 
 /** The workspaces that somebody may choose from. Of each the member's stream has the last word. */
-export async function workspacesOf(deps: UserDeps, userId: string): Promise<Pick<WorkspaceOfUser, "id" | "name" | "role">[]> {
+export async function workspacesOf(
+  deps: UserDeps,
+  userId: string,
+): Promise<Pick<WorkspaceOfUser, "id" | "name" | "role">[]> {
   const listed = await workspacesOfUser(deps.reads, userId);
   const judged = await Promise.all(
     listed.map(async ({ id, name }) => {

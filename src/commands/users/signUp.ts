@@ -4,13 +4,25 @@ import { derivedId } from "../ids.ts";
 import { createWorkspace } from "../workspaces.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
-import { type By, causeOfLink, type Person, personById, personOf, type UserDeps, userEmailHash, withLink } from "./users.ts";
+import {
+  type By,
+  causeOfLink,
+  type Person,
+  personById,
+  personOf,
+  type UserDeps,
+  userEmailHash,
+  withLink,
+} from "./users.ts";
 
 /** What a confirmation link leads to. The id is drawn once, so that the link comes to the same user however often it has to begin anew. */
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
 
 const closed = () =>
-  new Rejected("invalid_request", "nobody signs up here by themselves: ask an owner of your workspace for an invitation");
+  new Rejected(
+    "invalid_request",
+    "nobody signs up here by themselves: ask an owner of your workspace for an invitation",
+  );
 
 /**
  * Mails a link to the address, or that it has an account already: the answer is the same for every address. Throws Rejected where sign-up is not
@@ -26,7 +38,12 @@ export async function askToSignUp(
     const person = await personOf(deps, email);
     if (person) return letters.haveAccount(person.email, deps.settings.publicUrl);
     const about: Confirmation = { userId: deps.ids.uuid(), name, workspaceName };
-    const token = await deps.accounts.links.issue({ kind: "confirm", subject: email.toLowerCase(), about, address: email });
+    const token = await deps.accounts.links.issue({
+      kind: "confirm",
+      subject: email.toLowerCase(),
+      about,
+      address: email,
+    });
     return letters.confirm(email, linkUrl(deps.settings, "confirm", token));
   });
 }

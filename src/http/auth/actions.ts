@@ -1,13 +1,27 @@
-import { acceptAsNew, acceptSignedIn, anotherWorkspace, findInvited, requireMember } from "#src/commands/users/invitations.ts";
+import type { Session } from "#src/accounts/sessions.ts";
+import {
+  acceptAsNew,
+  acceptSignedIn,
+  anotherWorkspace,
+  findInvited,
+  requireMember,
+} from "#src/commands/users/invitations.ts";
 import { changePassword, findReset, forgotPassword, resetPassword } from "#src/commands/users/passwords.ts";
 import { askForNewEmail, findNewEmail, rename, useNewEmail } from "#src/commands/users/profile.ts";
-import { endSessions, type SignedIn, signedInBy, signIn, signOut, startSession, workspacesOf } from "#src/commands/users/signIn.ts";
+import {
+  endSessions,
+  type SignedIn,
+  signedInBy,
+  signIn,
+  signOut,
+  startSession,
+  workspacesOf,
+} from "#src/commands/users/signIn.ts";
 import { askToSignUp, confirmSignUp, findConfirmation } from "#src/commands/users/signUp.ts";
 import type { By, Person, UserDeps } from "#src/commands/users/users.ts";
-import type { Session } from "#src/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
-import { Strict } from "../schemas/common.ts";
 import * as schemas from "../schemas/auth.ts";
+import { Strict } from "../schemas/common.ts";
 import { type AuthAction, authAction, type Done, type FormPage, type FormState, signedInAction } from "./action.ts";
 import * as pages from "./pages.ts";
 
@@ -47,7 +61,8 @@ const signingUp = (deps: UserDeps): AuthAction[] => [
     {
       ...{ limit: "sign_in", body: schemas.ConfirmBody, answers: schemas.SessionAnswer, status: 201 },
       summary: "Use the link of a sign-up",
-      description: "Makes the user and a workspace that they own, and signs them in. If it fails on the way, the same link goes on with it.",
+      description:
+        "Makes the user and a workspace that they own, and signs them in. If it fails on the way, the same link goes on with it.",
       form: linkForm("confirm", (token) => findConfirmation(deps, token), pages.confirm),
     },
     async ({ body, by, session }) => started(deps, { ...(await confirmSignUp(deps, body, by)), by, session }),
@@ -60,7 +75,8 @@ const signingIn = (deps: UserDeps): AuthAction[] => [
     {
       ...{ limit: "sign_in", body: schemas.SignInBody, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
       summary: "Sign in",
-      description: "One answer for an unknown address, a wrong password and a disabled user. The session is in a cookie.",
+      description:
+        "One answer for an unknown address, a wrong password and a disabled user. The session is in a cookie.",
       form: (state) => pages.signIn(state, { mayRegister: deps.signUp === "open" }),
     },
     async ({ body: { email, password }, by, session, next, guarding }) => {
@@ -73,7 +89,14 @@ const signingIn = (deps: UserDeps): AuthAction[] => [
   ),
   signedInAction(
     "POST /auth/sign-out",
-    { limit: "session", body: nothing, answers: schemas.DoneAnswer, errors: ["unauthorized"], summary: "Sign out", form: undefined },
+    {
+      limit: "session",
+      body: nothing,
+      answers: schemas.DoneAnswer,
+      errors: ["unauthorized"],
+      summary: "Sign out",
+      form: undefined,
+    },
     async (_, who) => {
       await signOut(deps, who);
       return { json: done, token: null, ended: [who.session.id], next: "/sign-in?done=out" };
@@ -165,7 +188,8 @@ const aboutOneself = (deps: UserDeps): AuthAction[] => [
     {
       ...{ limit: "password_reset", body: schemas.NewEmailBody, answers: schemas.MailedAnswer, status: 202 },
       ...{ errors: ["unauthorized"], summary: "Ask to sign in with another address" },
-      description: "It changes when the link in the mail to the new address is used. The address before is told at once.",
+      description:
+        "It changes when the link in the mail to the new address is used. The address before is told at once.",
       form: undefined,
     },
     async ({ body: { new_email: newEmail, password }, guarding }, who) => {
@@ -192,7 +216,12 @@ const aboutWorkspaces = (deps: UserDeps): AuthAction[] => [
   signedInAction(
     "POST /auth/workspace",
     {
-      ...{ limit: "session", body: schemas.ChooseBody, answers: schemas.SessionAnswer, errors: ["unauthorized", "not_found"] },
+      ...{
+        limit: "session",
+        body: schemas.ChooseBody,
+        answers: schemas.SessionAnswer,
+        errors: ["unauthorized", "not_found"],
+      },
       summary: "Choose the workspace that the session shows",
       form: undefined,
     },
@@ -229,7 +258,8 @@ const aboutWorkspaces = (deps: UserDeps): AuthAction[] => [
         return started(deps, { ...accepted, by, session });
       }
       const who = session && (await signedInBy(deps, session));
-      if (!who) throw new Rejected("unauthorized", "sign in with the invited address, or choose a password for a new account");
+      if (!who)
+        throw new Rejected("unauthorized", "sign in with the invited address, or choose a password for a new account");
       const { workspaceId, position } = await acceptSignedIn(deps, { token, who }, by);
       await known(deps, position);
       return shown(deps, who, workspaceId);
@@ -309,4 +339,3 @@ function faultOf(error: unknown): string {
   if (error instanceof Rejected && error.details.field === "token") return error.message.replace(/^token: /, "");
   throw error;
 }
-

@@ -44,7 +44,11 @@ export function authPages(options: AuthOptions): Router {
     one(request, "done") === "mailed" ? pages.mailed("reset") : pages.forgot(pages.empty),
   );
   at("/confirm", async (request) =>
-    linkPage(tokenOf(request), { kind: "confirm", find: (token) => findConfirmation(deps, token), shownAs: pages.confirm }),
+    linkPage(tokenOf(request), {
+      kind: "confirm",
+      find: (token) => findConfirmation(deps, token),
+      shownAs: pages.confirm,
+    }),
   );
   at("/reset", async (request) =>
     linkPage(tokenOf(request), { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset }),

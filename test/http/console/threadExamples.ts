@@ -88,6 +88,7 @@ export const wireMessage = (words: Words, change: Partial<WireMessage> = {}): Wi
 
 export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDraft => ({
   id: draftId,
+  undo_until: null,
   workspace_id: idOf(3),
   thread_id: threadId,
   identity_id: identityId,

@@ -71,6 +71,7 @@ const statusOf = (again: Again | undefined): number =>
 
 const story = (
   steps: readonly Step[],
+  mayMend: boolean,
 ): Markup => html`<section class="story" aria-labelledby="way"><h2 id="way">The way of a mail</h2>
 <ol>${steps.map(
   ({ text, fault }) =>
