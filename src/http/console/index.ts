@@ -1,5 +1,6 @@
 import type { Clock } from "#src/clock.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
+import { domainPages } from "./domains/router.ts";
 import { draftPages } from "./drafts/router.ts";
 import { consoleAssets } from "./framework/assets.ts";
 import { sessionCookie } from "./framework/cookie.ts";
@@ -19,6 +20,7 @@ export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...domainPages(deps),
   ...draftPages(deps),
   ...identityPages(deps),
   ...livePages(deps),
