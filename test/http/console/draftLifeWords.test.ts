@@ -137,7 +137,13 @@ describe("console: a draft's life in words", () => {
       approvedBy({ kind: "email_link", id: "a@b.example", channel: "email", ip: "192.0.2.1", userAgent: "agent" }),
       ...leaves,
     );
-    const all = [...Object.values(lives).map(([events]) => events), mails];
+    /** Each event by each kind of actor once at least. */
+    const seen = new Set<string>();
+    const all = [mails, ...Object.values(lives).map(([events]) => events)].filter((events) => {
+      const before = seen.size;
+      for (const { type, actor } of events) seen.add(`${type} ${actor.kind} ${actor.channel}`);
+      return seen.size > before;
+    });
 
     it("keeps every page's elements and attributes as they are", async () => {
       let compared = 0;
@@ -145,11 +151,11 @@ describe("console: a draft's life in words", () => {
         const plain = await pagesOf(replaced(events, (n) => `word ${n}`));
         const pages = await pagesOf(replaced(events, (n) => `${hostile[n % hostile.length]} ${n}`));
         for (const [index, page] of pages.entries()) {
-          expect(skeleton(page)).to.deep.equal(skeleton(plain[index]!));
+          expect(skeleton(page).join("\n")).to.equal(skeleton(plain[index]!).join("\n"));
           compared += 1;
         }
       }
-      expect(compared).to.be.above(300);
+      expect(compared).to.be.above(100);
     });
 
     it("shows HTML in frames alone, whatever it is", async () => {
