@@ -12,6 +12,7 @@ import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { approvalListPages } from "./approvalPages/listRouter.ts";
 import { approvalPages } from "./approvalPages/router.ts";
+import { authDoors } from "./auth/index.ts";
 import { billingPage } from "./billingPage/router.ts";
 import { sessionCookie } from "./console/framework/cookie.ts";
 import { createConsole } from "./console/index.ts";
@@ -22,7 +23,7 @@ import { createInProcess } from "./framework/inProcess.ts";
 import type { InFlight } from "./framework/keys/inFlight.ts";
 import type { Revocation } from "./framework/keys/revocation.ts";
 import type { CountUnknown } from "./framework/linkPages.ts";
-import type { HitCounter } from "./framework/rateLimits/hitCounter.ts";
+import type { ForgivingCounter } from "./framework/rateLimits/hitCounter.ts";
 import type { Strangers } from "./framework/rateLimits/strangers.ts";
 import type { Route } from "./framework/route.ts";
 import { frontPage } from "./frontPage.ts";
@@ -43,10 +44,10 @@ export type BesideParts = {
   deps: HttpDependencies;
   routes: readonly Route[];
   inFlight: InFlight;
-  counter: HitCounter;
+  counter: ForgivingCounter;
   bodies: BodyParser;
   strangers: Strangers;
-  revocation: Pick<Revocation, "upToDate">;
+  revocation: Pick<Revocation, "upToDate" | "drain">;
   readiness: readonly ReadinessCheck[];
 };
 
@@ -97,6 +98,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
       ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
       countUnknown: (request) => strangers.count("bad_link", request),
     }),
+    ...authDoors({ ...options, deps, counter, revocation, rate: options.rateLimits.auth }),
     // Before the page about plans, which stands at the same address for who is not signed in.
     createConsole({
       ...{ deps: deps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },

@@ -3,9 +3,9 @@ import type { Logger } from "pino";
 import type { TObject } from "typebox";
 import { TooManyHashes } from "#src/accounts/passwords.ts";
 import type { Session } from "#src/accounts/sessions.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
 import { WrongPassword } from "#src/commands/users/passwords.ts";
 import { type SignedIn, signedInBy } from "#src/commands/users/signIn.ts";
-import type { UserDeps } from "#src/commands/users/users.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Assets } from "../console/framework/assets.ts";
 import type { SessionCookie } from "../console/framework/cookie.ts";
@@ -25,7 +25,7 @@ import type { AuthLimits } from "./limits.ts";
 import * as pages from "./pages.ts";
 
 export type AuthOptions = {
-  deps: UserDeps;
+  deps: Dependencies;
   cookie: SessionCookie;
   tokens: FormTokens;
   limits: AuthLimits;

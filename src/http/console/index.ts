@@ -1,5 +1,6 @@
 import type { Clock } from "#src/clock.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
+import { domainPages } from "./domains/router.ts";
 import { draftPages } from "./drafts/router.ts";
 import { consoleAssets } from "./framework/assets.ts";
 import { sessionCookie } from "./framework/cookie.ts";
@@ -8,7 +9,9 @@ import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
+import { livePages } from "./live/router.ts";
 import { memberPages } from "./members/router.ts";
+import { reviewPages } from "./review/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
 
@@ -17,9 +20,12 @@ export type ConsoleDependencies = HttpDependencies;
 
 /** Every page and form of the console, one list a noun. */
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...domainPages(deps),
   ...draftPages(deps),
   ...identityPages(deps),
+  ...livePages(deps),
   ...memberPages(deps),
+  ...reviewPages(deps),
   ...settingsPages(deps),
   ...threadPages(deps),
 ];

@@ -88,7 +88,6 @@ export const wireMessage = (words: Words, change: Partial<WireMessage> = {}): Wi
 
 export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDraft => ({
   id: draftId,
-  undo_until: null,
   workspace_id: idOf(3),
   thread_id: threadId,
   identity_id: identityId,
@@ -115,6 +114,7 @@ export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDr
   reason: null,
   decided_by: null,
   decided_at: null,
+  undo_until: null,
   approvals: { required: 1, given: [] },
   sent_at: null,
   held_code: null,

@@ -69,6 +69,7 @@ ${partForm(visit, { identity, part: "approval", action, again }, surroundings)}`
 const statusOf = (again: Again | undefined): number =>
   (again?.conflicts?.length ?? 0) > 0 ? 409 : (again?.refused?.status ?? 200);
 
+/** `mayMend`: whether the reader is led to where a fault is mended. */
 const story = (
   steps: readonly Step[],
   mayMend: boolean,

@@ -1,4 +1,4 @@
-import { area, button, form } from "#src/html/forms.ts";
+import { button, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -33,7 +33,7 @@ ${form(
   visit,
   { action: "/review/pause" },
   html`<input type="hidden" name="back" value="${back}">`,
-  area({ name: "pause_reason", label: "Why", hint: "Everybody in this workspace sees it.", rows: 2, maxlength: 500 }),
+  field({ name: "pause_reason", label: "Why", hint: "Everybody in this workspace sees it.", maxlength: 200 }),
   button("Pause all sending", { kind: "danger" }),
 )}</details>`
     : html`<div id="pause" hidden></div>`;
