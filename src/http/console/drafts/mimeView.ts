@@ -29,7 +29,7 @@ ${
     ? html`<p>These are the bytes that were handed over: their SHA-256 is the recorded one, <bdi class="code">${sha256}</bdi>.</p>`
     : html`<p class="alert card" role="alert"><strong>These are not the bytes that were handed over.</strong> Recorded is the SHA-256 <bdi class="code">${recorded}</bdi>, theirs is <bdi class="code">${sha256}</bdi>.</p>`
 }
-<p><a class="press" href="/drafts/${draftId}/mail" download>Download the mail, byte for byte (${raw.length} bytes)</a></p>
+<p><a class="press" href="/drafts/${draftId}/raw" download>Download the mail, byte for byte (${raw.length} bytes)</a></p>
 <h3>Its head</h3>
 <dl class="head">${headOf(raw).map(({ name, value }) => html`<dt><bdi>${shortLine(name, 80)}</bdi></dt><dd><bdi lang="">${shortLine(value, 4_000)}</bdi></dd>`)}</dl>
 ${parsed === null ? html`<p class="meta">It is too large to be read here: download it.</p>` : bodiesOf(parsed, opened)}

@@ -38,7 +38,7 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
     const main = stepPage(visit, walk, { step, handedOver });
     return shown({ title: `Step ${step.n} of ${walk.steps.length}: ${titleOf(walk.draft)}`, main });
   }),
-  consolePage("GET /drafts/:id/mail", async (visit) => {
+  consolePage("GET /drafts/:id/raw", async (visit) => {
     requireHistories(visit);
     return download(await mailReply(visit, (await readWalk(visit)).steps));
   }),
