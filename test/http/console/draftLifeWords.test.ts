@@ -110,7 +110,12 @@ describe("console: a draft's life in words", () => {
 
   it("says so when the stored bytes are not those that were handed over", () => {
     const parsed = unreadableMail("no");
-    const page = mimeView({ raw: Buffer.from("Subject: a\r\n\r\nb"), parsed, recorded: "0".repeat(64) }, { draftId });
+    const page = mimeView({
+      messageId: draftId,
+      raw: Buffer.from("Subject: a\r\n\r\nb"),
+      parsed,
+      recorded: "0".repeat(64),
+    });
     expect(page.markup).to.include("These are not the bytes that were handed over.");
   });
 
@@ -192,7 +197,7 @@ describe("console: a draft's life in words", () => {
         bodyText: content.body_text,
         attachments: [attachment],
       };
-      const handedOver = { raw, parsed, recorded: "a" };
+      const handedOver = { messageId: draftId, raw, parsed, recorded: "a" };
       const workspace = { id: draftId, name: content.subject };
       const printed = { workspace, at: "2026-11-21T10:00:00.000Z", by: content.subject, url: "http://x", zone: "UTC" };
       const identities = [{ id: draftId, email_address: content.from.address }];

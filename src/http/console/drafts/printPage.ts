@@ -29,5 +29,5 @@ ${letterSection(last.version, { frames: false })}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
 <ol class="walk">${steps.map((step) => stepItem(printed, step, { draftId: draft.id, opened: true }))}</ol>
 ${!isWhole && html`<p>It has more steps than these ${steps.length}.</p>`}</section>
-${handedOver && mimeView(handedOver, { draftId: draft.id, opened: true })}</div>`;
+${handedOver && mimeView(handedOver, { opened: true })}</div>`;
 }
