@@ -14,6 +14,7 @@ const here = "test/attacks/console/pages.ts";
 /** The noun whose id stands behind a segment of a page's path, where its name is another than the API's. */
 const nouns: Record<string, string> = {
   keys: "api-keys",
+  tests: "tasks",
 };
 
 /** Parameters that are no ids, with a value that is there for everything. */
@@ -89,6 +90,7 @@ const rightsTo: Record<string, string[] | null> = {
   apiKey: ["write:keys"],
   identity: ["write:identities"],
   emailAddress: ["write:identities"],
+  channelTest: ["write:identities"],
   domain: ["write:domains"],
   domainName: ["write:domains"],
   rule: ["write:rules"],

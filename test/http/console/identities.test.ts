@@ -1,12 +1,26 @@
 import { expect } from "chai";
 import { sandboxDomainId } from "#src/commands/ids.ts";
+import { pageFaults } from "#test/attacks/console/pageFaults.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
-import { type Desk, deskOf } from "#test/support/desk.ts";
+import { type Desk, deskOf as plainDesk, type Seen } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { formIn } from "#test/support/pageForms.ts";
 
 const email = (to: string) => ({ type: "email", config: { to } }) as const;
 const botToken = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
+
+/** Every page that it is shown has to be in order. */
+async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
+  const desk = await plainDesk(...given);
+  const inOrder =
+    <Given extends unknown[]>(ask: (...of: Given) => Promise<Seen>) =>
+    async (...of: Given) => {
+      const seen = await ask(...of);
+      if (seen.text !== "") expect(pageFaults(seen.text), String(of[0])).to.deep.equal([]);
+      return seen;
+    };
+  return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
+}
 
 describe("the pages of identities", function () {
   this.timeout(60_000);
@@ -237,6 +251,27 @@ describe("the pages of identities", function () {
     service.clock.advance(6_000);
     await until(async () => (await owner.get(location!)).page.includes("The test was delivered"));
     expect((await owner.get(location!)).text).not.to.include("hx-trigger");
+  });
+
+  it("show hostile words as words, in values, forms and sentences", async () => {
+    const words = `"><img src=x onerror=alert(1)><script>alert(1)</script>\u202e`;
+    const { id } = await service.identity(workspace.id, {
+      displayName: words,
+      signatureText: `${words}\n</textarea>${words}`,
+      signatureHtml: "<p>Kind regards</p>",
+      approvalChannel: {
+        type: "slack",
+        config: { webhook_url: "https://hooks.slack.com/services/T/B/X", channel: words },
+      },
+    });
+    await service.caughtUp();
+    const auditor = await deskOf(service, workspace.id, { role: "auditor" });
+    const paths = ["/identities", `/identities/${id}`, `/identities/${id}/approval`, `/identities/${id}/delete`];
+    for (const path of paths) expect((await owner.get(path)).text, path).not.to.match(/<img src=x|<script>|\u202e/);
+    expect((await auditor.get(`/identities/${id}`)).text).not.to.match(/<img src=x|<script>|\u202e/);
+    // What nobody touched stays as it is, though it is shown with its unseen characters written out.
+    expect((await send(owner, `/identities/${id}`, { reply_to_email: "x@customer.example" })).status).to.equal(303);
+    expect(await stored(id)).to.include({ display_name: words, reply_to_email: "x@customer.example" });
   });
 
   it("ask for the password before who approves is changed", async () => {
