@@ -48,11 +48,11 @@ export function browserAt(url: string, token?: string) {
   async function ask(path: string, init: RequestInit): Promise<Seen> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const own = { Accept: "text/html", "Sec-Fetch-Site": "same-origin", ...(cookie ? { Cookie: cookie } : {}) };
-    const response = await fetch(new URL(path, url), {
-      redirect: "manual",
-      ...init,
-      headers: { ...own, ...(init.headers as Record<string, string>) },
-    });
+    // An empty one is left out: as a browser that does not know it.
+    const headers = Object.entries({ ...own, ...(init.headers as Record<string, string>) }).filter(
+      ([, value]) => value,
+    );
+    const response = await fetch(new URL(path, url), { redirect: "manual", ...init, headers });
     for (const line of response.headers.getSetCookie()) keep(line);
     const text = await response.text();
     formToken = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? formToken;

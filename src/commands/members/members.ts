@@ -68,7 +68,6 @@ export async function removeMember(
       return { type: "RemoveMember" as const, memberId, by };
     };
     const { position } = await deps.members.handle(workspaceId, command, within);
-    await deps.accounts.links.withdraw("invitation", memberId);
     return { position, endedSessions: await endRights(deps, workspaceId, removed?.userId) };
   });
 }

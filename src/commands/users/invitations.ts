@@ -1,18 +1,16 @@
 import { createHash } from "node:crypto";
 import { invalid, missing } from "#streams/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
 import { derivedId } from "../ids.ts";
 import { acceptInvitation, findInvitation, type Invitation } from "../members/invitations.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import type { SignedIn } from "./signIn.ts";
 import { foundWorkspace, makeUser } from "./signUp.ts";
-import { type By, causeOfLink, causeOfPerson, type Person, personOf, type UserDeps, withLink } from "./users.ts";
+import { type By, causeOfLink, causeOfPerson, type Person, personOf, withLink } from "./users.ts";
 
 /** What an invitation offers, and whether its address has an account, which its holder is told: they read the mail of that address. */
-export async function findInvited(
-  deps: UserDeps,
-  token: string,
-): Promise<Invitation & { hasAccount: boolean }> {
+export async function findInvited(deps: Dependencies, token: string): Promise<Invitation & { hasAccount: boolean }> {
   const invitation = await withLink(() => findInvitation(deps, token));
   const person = invitation.email === null ? undefined : await personOf(deps, invitation.email);
   return { ...invitation, hasAccount: person !== undefined };
@@ -20,7 +18,7 @@ export async function findInvited(
 
 /** Somebody who is signed in becomes a member. Throws Rejected invalid_request: the link, another address than the invited one. */
 export async function acceptSignedIn(
-  deps: UserDeps,
+  deps: Dependencies,
   { token, who: { person } }: { token: string; who: SignedIn },
   by: By,
 ): Promise<{ workspaceId: string; position: number }> {
@@ -35,11 +33,12 @@ export type NewMember = { token: string; password: string; name: string | null; 
  * same link goes on with it. Throws Rejected invalid_request: the link, the password, an address that has an account.
  */
 export async function acceptAsNew(
-  deps: UserDeps,
+  deps: Dependencies,
   { token, password, name, email: named }: NewMember,
   by: By,
 ): Promise<{ person: Person; workspaceId: string; position: number }> {
-  if (deps.signUp === "closed") throw invalid("password", "nobody new may join here: sign in with an account you have");
+  if (deps.settings.signUp === "closed")
+    throw invalid("password", "nobody new may join here: sign in with an account you have");
   const invitation = await withLink(() => findInvitation(deps, token));
   const email = invitation.email ?? named;
   if (email === undefined) throw invalid("email", "expected your address: this invitation names none");
@@ -58,7 +57,7 @@ export async function acceptAsNew(
 
 /** Throws Rejected not_found for a workspace that they are no member of. */
 export async function requireMember(
-  deps: UserDeps,
+  deps: Dependencies,
   { person, workspaceId }: { person: Person; workspaceId: string },
 ): Promise<void> {
   if (!activeMember((await deps.members.load(workspaceId)).state, person.userId)) {
@@ -68,7 +67,7 @@ export async function requireMember(
 
 /** Another workspace of the person's own. */
 export const anotherWorkspace = (
-  deps: UserDeps,
+  deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string },
   by: By,
 ): Promise<{ workspaceId: string; position: number }> =>

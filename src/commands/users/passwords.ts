@@ -1,9 +1,10 @@
 import type { Issued } from "#src/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type By, causeOfLink, causeOfPerson, type Person, personById, personOf, type UserDeps, withLink } from "./users.ts";
+import { type By, causeOfLink, causeOfPerson, type Person, personById, personOf, withLink } from "./users.ts";
 
 type Reset = { userId: string };
 
@@ -16,7 +17,7 @@ export class WrongPassword extends Rejected {
 }
 
 /** Mails a link for a new password, if the address has an account: nobody is told whether it has. Throws Rejected rate_limited. */
-export async function forgotPassword(deps: UserDeps, { email }: { email: string }): Promise<void> {
+export async function forgotPassword(deps: Dependencies, { email }: { email: string }): Promise<void> {
   await deps.accountMail.admit(email);
   deps.accountMail.later(async () => {
     const person = await personOf(deps, email);
@@ -28,14 +29,14 @@ export async function forgotPassword(deps: UserDeps, { email }: { email: string 
 }
 
 /** Whose password a link sets anew. Throws Rejected invalid_request for a link that is not good. */
-export async function findReset(deps: UserDeps, token: string): Promise<{ email: string }> {
+export async function findReset(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { about } = await withLink(() => deps.accounts.links.find<Reset>("reset", token));
   return { email: (await resetOf(deps, about)).email };
 }
 
 /** Sets a new password and ends all sessions. Answers their ids. Throws Rejected invalid_request: the password, the link. */
 export async function resetPassword(
-  deps: UserDeps,
+  deps: Dependencies,
   { token, password }: { token: string; password: string },
   by: By,
 ): Promise<{ ended: string[] }> {
@@ -56,7 +57,7 @@ export async function resetPassword(
   );
 }
 
-async function resetOf(deps: UserDeps, { userId }: Reset): Promise<Person> {
+async function resetOf(deps: Dependencies, { userId }: Reset): Promise<Person> {
   const person = await personById(deps, userId);
   if (!person) throw new Error("a link for a new password names no user");
   return person;
@@ -67,7 +68,7 @@ async function resetOf(deps: UserDeps, { userId }: Reset): Promise<Person> {
  * Throws WrongPassword, and Rejected invalid_request for a new one that is not good.
  */
 export async function changePassword(
-  deps: UserDeps,
+  deps: Dependencies,
   { who, currentPassword, password }: { who: SignedIn; currentPassword: string; password: string },
   by: By,
 ): Promise<{ issued: Issued | undefined; ended: string[] }> {
@@ -86,7 +87,7 @@ export async function changePassword(
 
 /** Throws WrongPassword about this field where it is not the person's password. */
 export async function requirePassword(
-  deps: UserDeps,
+  deps: Dependencies,
   { who, password, field = "password" }: { who: SignedIn; password: string; field?: string },
 ): Promise<void> {
   if (await deps.accounts.passwords.matches(who.person.userId, password)) return;

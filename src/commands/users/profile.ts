@@ -1,14 +1,15 @@
+import type { Dependencies } from "../dependencies.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requirePassword } from "./passwords.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type By, causeOfLink, causeOfPerson, personById, personOf, type UserDeps, userEmailHash, withLink } from "./users.ts";
+import { type By, causeOfLink, causeOfPerson, personById, personOf, userEmailHash, withLink } from "./users.ts";
 
 /** What the link in the mail to a new address leads to. */
 type NewEmail = { userId: string; email: string; from: string };
 
 /** Gives the person another name. */
 export async function rename(
-  deps: UserDeps,
+  deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string | null },
   by: By,
 ): Promise<{ position: number }> {
@@ -20,7 +21,7 @@ export async function rename(
  * Throws WrongPassword, and Rejected rate_limited.
  */
 export async function askForNewEmail(
-  deps: UserDeps,
+  deps: Dependencies,
   { who, newEmail, password }: { who: SignedIn; newEmail: string; password: string },
 ): Promise<void> {
   await requirePassword(deps, { who, password });
@@ -38,7 +39,7 @@ export async function askForNewEmail(
 }
 
 /** Which address a link is for. Throws Rejected invalid_request for one that is not good. */
-export async function findNewEmail(deps: UserDeps, token: string): Promise<{ email: string }> {
+export async function findNewEmail(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { address } = await withLink(() => deps.accounts.links.find("email", token));
   return { email: address };
 }
@@ -48,7 +49,7 @@ export async function findNewEmail(deps: UserDeps, token: string): Promise<{ ema
  * same link goes on with it. Throws Rejected invalid_request: the link, an address that has got an account meanwhile.
  */
 export async function useNewEmail(
-  deps: UserDeps,
+  deps: Dependencies,
   { token }: { token: string },
   by: By,
 ): Promise<{ ended: string[]; position: number }> {

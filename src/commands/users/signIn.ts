@@ -3,7 +3,8 @@ import type { Issued, Session } from "#src/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import type { SessionsEndedBecause } from "#streams/user/events.ts";
-import { type By, causeOfPerson, type Person, personById, personOf, type UserDeps, wrongPair } from "./users.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { type By, causeOfPerson, type Person, personById, personOf, wrongPair } from "./users.ts";
 
 /** Who is signed in, in which session. */
 export type SignedIn = { person: Person; session: Session };
@@ -13,7 +14,7 @@ export type SignedIn = { person: Person; session: Session };
  * Rejected unauthorized: one answer, after the same work, for an unknown address, a wrong password and a disabled user.
  */
 export async function signIn(
-  deps: UserDeps,
+  deps: Dependencies,
   { email, password, earlier }: { email: string; password: string; earlier: Session | undefined },
   by: By,
 ): Promise<{ person: Person; issued: Issued }> {
@@ -29,7 +30,7 @@ export async function signIn(
  * for who is disabled by now.
  */
 export async function startSession(
-  deps: UserDeps,
+  deps: Dependencies,
   { person, workspaceId, earlier }: { person: Person; workspaceId?: string; earlier: Session | undefined },
   by: By,
 ): Promise<Issued> {
@@ -48,17 +49,17 @@ export async function startSession(
 }
 
 /** Whose session it is: undefined for somebody who was disabled. */
-export async function signedInBy(deps: UserDeps, session: Session): Promise<SignedIn | undefined> {
+export async function signedInBy(deps: Dependencies, session: Session): Promise<SignedIn | undefined> {
   const person = await personById(deps, session.userId);
   return person && !person.disabled ? { person, session } : undefined;
 }
 
-export const signOut = (deps: UserDeps, { person, session }: SignedIn): Promise<boolean> =>
+export const signOut = (deps: Dependencies, { person, session }: SignedIn): Promise<boolean> =>
   deps.accounts.sessions.end(person.userId, session.id);
 
 /** Ends all sessions of the person, but for `except`. Answers their ids: nothing may be answered under them any more. */
 export async function endSessions(
-  deps: UserDeps,
+  deps: Dependencies,
   { person, because, except }: { person: Person; because: SessionsEndedBecause; except?: string },
   by: By,
 ): Promise<string[]> {
@@ -69,7 +70,10 @@ export async function endSessions(
 }
 
 /** The workspaces that somebody may choose from. Of each the member's stream has the last word. */
-export async function workspacesOf(deps: UserDeps, userId: string): Promise<Pick<WorkspaceOfUser, "id" | "name" | "role">[]> {
+export async function workspacesOf(
+  deps: Dependencies,
+  userId: string,
+): Promise<Pick<WorkspaceOfUser, "id" | "name" | "role">[]> {
   const listed = await workspacesOfUser(deps.reads, userId);
   const judged = await Promise.all(
     listed.map(async ({ id, name }) => {

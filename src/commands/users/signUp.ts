@@ -1,38 +1,47 @@
 import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { createWorkspace } from "../workspaces.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
-import { type By, causeOfLink, type Person, personById, personOf, type UserDeps, userEmailHash, withLink } from "./users.ts";
+import { type By, causeOfLink, type Person, personById, personOf, userEmailHash, withLink } from "./users.ts";
 
 /** What a confirmation link leads to. The id is drawn once, so that the link comes to the same user however often it has to begin anew. */
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
 
 const closed = () =>
-  new Rejected("invalid_request", "nobody signs up here by themselves: ask an owner of your workspace for an invitation");
+  new Rejected(
+    "invalid_request",
+    "nobody signs up here by themselves: ask an owner of your workspace for an invitation",
+  );
 
 /**
  * Mails a link to the address, or that it has an account already: the answer is the same for every address. Throws Rejected where sign-up is not
  * open, and rate_limited above the hour's mails to the address.
  */
 export async function askToSignUp(
-  deps: UserDeps,
+  deps: Dependencies,
   { email, name, workspaceName }: { email: string; name: string | null; workspaceName: string | null },
 ): Promise<void> {
-  if (deps.signUp !== "open") throw closed();
+  if (deps.settings.signUp !== "open") throw closed();
   await deps.accountMail.admit(email);
   deps.accountMail.later(async () => {
     const person = await personOf(deps, email);
     if (person) return letters.haveAccount(person.email, deps.settings.publicUrl);
     const about: Confirmation = { userId: deps.ids.uuid(), name, workspaceName };
-    const token = await deps.accounts.links.issue({ kind: "confirm", subject: email.toLowerCase(), about, address: email });
+    const token = await deps.accounts.links.issue({
+      kind: "confirm",
+      subject: email.toLowerCase(),
+      about,
+      address: email,
+    });
     return letters.confirm(email, linkUrl(deps.settings, "confirm", token));
   });
 }
 
 /** To whom a confirmation link was mailed. Throws Rejected invalid_request for one that is not good. */
-export async function findConfirmation(deps: UserDeps, token: string): Promise<{ email: string }> {
+export async function findConfirmation(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { address } = await withLink(() => deps.accounts.links.find("confirm", token));
   return { email: address };
 }
@@ -42,11 +51,11 @@ export async function findConfirmation(deps: UserDeps, token: string): Promise<{
  * invalid_request: the password, the link, an address that has got an account meanwhile.
  */
 export async function confirmSignUp(
-  deps: UserDeps,
+  deps: Dependencies,
   { token, password }: { token: string; password: string },
   by: By,
 ): Promise<{ person: Person; workspaceId: string; position: number }> {
-  if (deps.signUp !== "open") throw closed();
+  if (deps.settings.signUp !== "open") throw closed();
   const { email } = await findConfirmation(deps, token);
   requireGoodPassword(password, { email });
   const { links } = deps.accounts;
@@ -66,7 +75,7 @@ export async function confirmSignUp(
  * invalid_request where the address has an account that is another one.
  */
 export async function makeUser(
-  deps: UserDeps,
+  deps: Dependencies,
   { email, name, password, ...drawn }: { userId: string; email: string; name: string | null; password: string },
   cause: Cause,
 ): Promise<Person> {
@@ -83,7 +92,7 @@ export async function makeUser(
 
 /** The workspace somebody gets who was not invited to one; the same for every repetition. */
 function firstWorkspace(
-  deps: UserDeps,
+  deps: Dependencies,
   { person, name }: { person: Person; name: string | null },
   cause: Cause,
 ): Promise<{ workspaceId: string; position: number }> {
@@ -95,7 +104,7 @@ const defaultName = ({ name }: Person): string => (name === null ? "My workspace
 
 /** Makes a workspace on the free plan, owned by this person. Throws Rejected. */
 export async function foundWorkspace(
-  deps: UserDeps,
+  deps: Dependencies,
   { workspaceId, name, person }: { workspaceId: string; name: string; person: Person },
   cause: Cause,
 ): Promise<{ workspaceId: string; position: number }> {

@@ -5,13 +5,6 @@ import type { User } from "#streams/user/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { addressHash } from "../identities/addresses.ts";
-import type { AccountMail } from "./accountMail.ts";
-
-/** Who may make an account: anybody; those who were invited; nobody, so that only people who have one can be invited. */
-export type SignUp = "open" | "invited" | "closed";
-
-/** What commands about accounts work with. */
-export type UserDeps = Dependencies & { accountMail: AccountMail; signUp: SignUp };
 
 /** What HTTP knows of the person who asks. */
 export type By = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
@@ -27,14 +20,14 @@ export const userEmailHash = (email: string): string => addressHash(email);
 
 /** Whose address it is. Undefined for nobody's, and where its account was never finished. */
 export async function personOf(
-  deps: Pick<UserDeps, "users" | "userEmails">,
+  deps: Pick<Dependencies, "users" | "userEmails">,
   email: string,
 ): Promise<Person | undefined> {
   const { state } = await deps.userEmails.load(userEmailHash(email));
   return personById(deps, state.userId ?? nobody);
 }
 
-export async function personById(deps: Pick<UserDeps, "users">, userId: string): Promise<Person | undefined> {
+export async function personById(deps: Pick<Dependencies, "users">, userId: string): Promise<Person | undefined> {
   return personIn(userId, (await deps.users.load(userId)).state);
 }
 
@@ -42,14 +35,18 @@ const personIn = (userId: string, { email, name, disabled }: User): Person | und
   email === null ? undefined : { userId, email, name, disabled };
 
 /** A person acts: signed in, or by their password. */
-export const causeOfPerson = (deps: Pick<UserDeps, "ids">, { userId, email, name }: Person, by: By): Cause =>
+export const causeOfPerson = (deps: Pick<Dependencies, "ids">, { userId, email, name }: Person, by: By): Cause =>
   causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
 
 /** Whoever holds a link that was mailed to this address acts. */
-export const causeOfLink = (deps: Pick<UserDeps, "ids">, address: string, by: By): Cause =>
+export const causeOfLink = (deps: Pick<Dependencies, "ids">, address: string, by: By): Cause =>
   causeOf(deps, { kind: "email_link", id: address }, by);
 
-function causeOf(deps: Pick<UserDeps, "ids">, who: Actor, { ip, userAgent, requestId = deps.ids.uuid() }: By): Cause {
+function causeOf(
+  deps: Pick<Dependencies, "ids">,
+  who: Actor,
+  { ip, userAgent, requestId = deps.ids.uuid() }: By,
+): Cause {
   const actor = { ...who, ...(ip && { ip }), ...(userAgent && { userAgent }), requestId };
   return { actor, workspaceId: null, correlationId: requestId, causationId: requestId };
 }

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from "typebox";
-import type { By } from "#src/commands/users/users.ts";
-import type { SignedIn } from "#src/commands/users/signIn.ts";
 import type { Session } from "#src/accounts/sessions.ts";
+import type { SignedIn } from "#src/commands/users/signIn.ts";
+import type { By } from "#src/commands/users/users.ts";
 import type { Value } from "#src/html/html.ts";
 import type { ErrorCode } from "../framework/errors.ts";
 import { type Route, route } from "../framework/route.ts";
@@ -60,7 +60,10 @@ export type AuthAction = {
   handler(call: AuthCall<any>, who: SignedIn): Promise<Done>;
 };
 
-const declared = (line: `POST /auth/${string}` | `GET /auth/${string}`, { limit: _, ...options }: Options<TObject>): Route =>
+const declared = (
+  line: `POST /auth/${string}` | `GET /auth/${string}`,
+  { limit: _, ...options }: Options<TObject>,
+): Route =>
   route(line, { ...options, scope: null, limit: "auth" }, async () => {
     throw new Error(`${line} is answered by src/http/auth/serve.ts`);
   });

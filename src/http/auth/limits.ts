@@ -18,7 +18,11 @@ export type AuthLimits = {
    * Does `work`, which tells whether somebody knows a secret of this account. Only what `isWrong` says of its error counts, and only together with
    * what came from the same part of the internet: nobody is kept out of their account by what others try from elsewhere. Throws rate_limited.
    */
-  guarding<T>(account: string, request: Request, guess: { work(): Promise<T>; isWrong(error: unknown): boolean }): Promise<T>;
+  guarding<T>(
+    account: string,
+    request: Request,
+    guess: { work(): Promise<T>; isWrong(error: unknown): boolean },
+  ): Promise<T>;
 };
 
 /** `rate`: the operator's number for each class; undefined: the contract's. */

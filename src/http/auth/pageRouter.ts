@@ -7,7 +7,7 @@ import type { SessionCookie } from "../console/framework/cookie.ts";
 import type { FormTokens } from "../console/framework/formToken.ts";
 import { ownPath } from "../framework/sameOrigin.ts";
 import type { FormPage, FormState } from "./action.ts";
-import { invitationPage, linkPage } from "./actions.ts";
+import { invitationPage, linkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 import { type AuthOptions, failedPage, goOn, showPage } from "./serve.ts";
 
@@ -34,17 +34,21 @@ export function authPages(options: AuthOptions): Router {
     if (one(request, "again") === undefined && (await whoIs(request, options))) return next ?? "/review";
     const done = one(request, "done") ?? "";
     const notice = Object.hasOwn(said, done) ? said[done] : undefined;
-    return pages.signIn(pages.empty, { next, said: notice, mayRegister: deps.signUp === "open" });
+    return pages.signIn(pages.empty, { next, said: notice, mayRegister: deps.settings.signUp === "open" });
   });
   at("/sign-up", async (request) => {
     if (one(request, "done") === "mailed") return pages.mailed("sign-up");
-    return deps.signUp === "open" ? pages.signUp(pages.empty) : pages.signUpClosed();
+    return deps.settings.signUp === "open" ? pages.signUp(pages.empty) : pages.signUpClosed();
   });
   at("/forgot", async (request) =>
     one(request, "done") === "mailed" ? pages.mailed("reset") : pages.forgot(pages.empty),
   );
   at("/confirm", async (request) =>
-    linkPage(tokenOf(request), { kind: "confirm", find: (token) => findConfirmation(deps, token), shownAs: pages.confirm }),
+    linkPage(tokenOf(request), {
+      kind: "confirm",
+      find: (token) => findConfirmation(deps, token),
+      shownAs: pages.confirm,
+    }),
   );
   at("/reset", async (request) =>
     linkPage(tokenOf(request), { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset }),

@@ -47,7 +47,11 @@ const cardOf = (title: string, ...content: Value[]): FormPage => ({
   main: html`<div class="door"><h1>${title}</h1>${content}</div>`,
 });
 
-const told = (title: string, sentences: readonly Value[], links: readonly (readonly [path: string, label: string])[] = []): FormPage =>
+const told = (
+  title: string,
+  sentences: readonly Value[],
+  links: readonly (readonly [path: string, label: string])[] = [],
+): FormPage =>
   cardOf(
     title,
     sentences.map((sentence) => html`<p>${sentence}</p>`),
@@ -138,7 +142,12 @@ export const forgot = (state: FormState): FormPage =>
     "Set a new password",
     html`<p class="soft">We mail a link to your address. It works for 60 minutes.</p>`,
     errorSummary(state.refused),
-    form(state, { action: "/auth/password/forgot" }, emailField(state), button("Mail me the link", { kind: "approve" })),
+    form(
+      state,
+      { action: "/auth/password/forgot" },
+      emailField(state),
+      button("Mail me the link", { kind: "approve" }),
+    ),
     html`<p><a class="press" href="/sign-in">Back to sign in</a></p>`,
   );
 
@@ -191,9 +200,18 @@ export function invitation(state: FormState, invited: Invited): FormPage {
     return cardOf("You are invited", what, errorSummary(state.refused), form(state, action, ...accept));
   }
   if (hasAccount || signedInAs !== undefined) {
-    const other = signedInAs !== undefined && html`<p>You are signed in with another address now. Signing in with the invited one ends that.</p>`;
+    const other =
+      signedInAs !== undefined &&
+      html`<p>You are signed in with another address now. Signing in with the invited one ends that.</p>`;
     const signIn = html`<p><a class="press" href="/sign-in?again=1&amp;next=${encodeURIComponent(here)}">Sign in to accept</a></p>`;
-    return cardOf("You are invited", what, errorSummary(state.refused), other, hasAccount || email === null ? signIn : undefined, !hasAccount && register(state, { token, email }));
+    return cardOf(
+      "You are invited",
+      what,
+      errorSummary(state.refused),
+      other,
+      hasAccount || email === null ? signIn : undefined,
+      !hasAccount && register(state, { token, email }),
+    );
   }
   return cardOf("You are invited", what, errorSummary(state.refused), register(state, { token, email }));
 }
@@ -214,11 +232,15 @@ const sameAddress = (one: string, other: string): boolean => one.toLowerCase() =
 export type Listed = { id: string; name: string; role: string };
 
 /** For who is signed in: the workspaces to choose from, and another one. */
-export const workspaces = (state: FormState, { listed, shown }: { listed: readonly Listed[]; shown: string | null }): FormPage =>
+export const workspaces = (
+  state: FormState,
+  { listed, shown }: { listed: readonly Listed[]; shown: string | null },
+): FormPage =>
   cardOf(
     "Your workspaces",
     errorSummary(state.refused),
-    listed.length === 0 && html`<p>You are a member of none. Ask an owner for an invitation, or make one of your own.</p>`,
+    listed.length === 0 &&
+      html`<p>You are a member of none. Ask an owner for an invitation, or make one of your own.</p>`,
     listed.map(({ id, name, role }) =>
       form(
         state,
@@ -252,5 +274,7 @@ export const notOwnForm = (): FormPage =>
 
 export const failed = (status: number): FormPage =>
   told(status === 503 || status === 429 ? "Please try again in a moment" : "This was not done", [
-    status === 429 ? "That was too often within a minute." : "Nothing was changed, or we could not confirm it. Go back, and try again.",
+    status === 429
+      ? "That was too often within a minute."
+      : "Nothing was changed, or we could not confirm it. Go back, and try again.",
   ]);

@@ -3,9 +3,9 @@ import type { Logger } from "pino";
 import type { TObject } from "typebox";
 import { TooManyHashes } from "#src/accounts/passwords.ts";
 import type { Session } from "#src/accounts/sessions.ts";
-import { type SignedIn, signedInBy } from "#src/commands/users/signIn.ts";
-import type { UserDeps } from "#src/commands/users/users.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
 import { WrongPassword } from "#src/commands/users/passwords.ts";
+import { type SignedIn, signedInBy } from "#src/commands/users/signIn.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Assets } from "../console/framework/assets.ts";
 import type { SessionCookie } from "../console/framework/cookie.ts";
@@ -17,15 +17,15 @@ import { errorHandler } from "../framework/errorHandler.ts";
 import { errorReply, invalid } from "../framework/errors.ts";
 import type { Revocation } from "../framework/keys/revocation.ts";
 import { callerOf } from "../framework/linkPages.ts";
-import { isSameOrigin, ownPath } from "../framework/sameOrigin.ts";
 import { Reply } from "../framework/reply.ts";
+import { isSameOrigin, ownPath } from "../framework/sameOrigin.ts";
 import { send } from "../framework/send.ts";
 import type { AuthAction, AuthCall, Done, FormPage, FormState } from "./action.ts";
 import type { AuthLimits } from "./limits.ts";
 import * as pages from "./pages.ts";
 
 export type AuthOptions = {
-  deps: UserDeps;
+  deps: Dependencies;
   cookie: SessionCookie;
   tokens: FormTokens;
   limits: AuthLimits;
@@ -93,7 +93,11 @@ function asForm(action: AuthAction, options: AuthOptions): RequestHandler {
       goOn(response, done.next);
     } catch (error) {
       if (!(error instanceof Rejected) || !action.form) throw error;
-      await showRefused({ request, response, error }, await action.form(stateOf({ values, error, formToken })), options);
+      await showRefused(
+        { request, response, error },
+        await action.form(stateOf({ values, error, formToken })),
+        options,
+      );
     }
   };
 }
@@ -106,7 +110,11 @@ type Carried = {
   next: string;
 };
 
-function carryOut(action: AuthAction, { request, body, session, who, next }: Carried, options: AuthOptions): Promise<Done> {
+function carryOut(
+  action: AuthAction,
+  { request, body, session, who, next }: Carried,
+  options: AuthOptions,
+): Promise<Done> {
   const call: AuthCall<unknown> = {
     ...{ body, session, next, by: callerOf(request) },
     guarding: (account, work) =>
@@ -178,7 +186,15 @@ function fieldsOf(values: URLSearchParams, { route }: AuthAction): Record<string
   return Object.fromEntries(given);
 }
 
-const stateOf = ({ values, error, formToken }: { values: URLSearchParams; error: Rejected; formToken: string }): FormState => {
+const stateOf = ({
+  values,
+  error,
+  formToken,
+}: {
+  values: URLSearchParams;
+  error: Rejected;
+  formToken: string;
+}): FormState => {
   const { field } = error.details;
   const said = typeof field === "string" ? error.message.replace(`${field}: `, "") : error.message;
   const message = `${said.slice(0, 1).toUpperCase()}${said.slice(1)}.`;
@@ -199,7 +215,10 @@ export function showPage(
   response: Response,
   { status = 200, page, options }: { status?: number; page: FormPage; options: Pick<AuthOptions, "assets"> },
 ): void {
-  response.status(status).set(consoleHeaders).send(plainDocument(page.title, page.main, options));
+  response
+    .status(status)
+    .set(consoleHeaders)
+    .send(plainDocument(page.title, page.main, options));
 }
 
 export function goOn(response: Response, path: string): void {

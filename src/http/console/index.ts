@@ -9,7 +9,9 @@ import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
+import { livePages } from "./live/router.ts";
 import { memberPages } from "./members/router.ts";
+import { reviewPages } from "./review/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
 
@@ -21,7 +23,9 @@ export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...domainPages(deps),
   ...draftPages(deps),
   ...identityPages(deps),
+  ...livePages(deps),
   ...memberPages(deps),
+  ...reviewPages(deps),
   ...settingsPages(deps),
   ...threadPages(deps),
 ];

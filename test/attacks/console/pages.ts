@@ -20,6 +20,7 @@ const nouns: Record<string, string> = {
 /** Parameters that are no ids, with a value that is there for everything. */
 const others: Record<string, string> = {
   version: "1",
+  n: "1",
 };
 
 /** What a page's path takes, in order. */
@@ -30,7 +31,10 @@ export const paramsOfPage = (path: string): { name: string; noun: string }[] =>
 
 /** The path with a tenant's own ids, but for those that are given by the parameter's name. */
 export function pathOfPage(path: string, { ids }: Pick<Tenant, "ids">, given: Record<string, string> = {}): string {
-  const filled = Object.entries(others).reduce((line, [name, value]) => line.replace(`:${name}`, value), path);
+  const filled = Object.entries(others).reduce(
+    (line, [name, value]) => line.replace(new RegExp(`:${name}\\b`), value),
+    path,
+  );
   return paramsOfPage(path).reduce((line, { name, noun }) => {
     const id = given[name] ?? ids[noun];
     if (id === undefined) throw new Error(`${path}: say in ${here} whose id :${name} is`);

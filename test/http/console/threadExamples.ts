@@ -114,6 +114,7 @@ export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDr
   reason: null,
   decided_by: null,
   decided_at: null,
+  undo_until: null,
   approvals: { required: 1, given: [] },
   sent_at: null,
   held_code: null,

@@ -1,7 +1,8 @@
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { listed, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
-import type { StepWords } from "./steps.ts";
+import { fact } from "./stepParts.ts";
+import type { Fact, StepWords } from "./steps.ts";
 
 type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
 
@@ -36,18 +37,26 @@ export function deliveryWords(event: OfDelivery): StepWords {
     case "DeliveryAccepted": {
       const { response, providerId, rejectedRecipients } = event.data;
       const refused = rejectedRecipients.map((exact) => [{ exact }]);
-      return answered(say`The provider took it${refused.length > 0 && say`, but not for ${listed(refused)}`}`, {
-        "The provider said": response,
-        ...(providerId !== null && { "Its id there": providerId }),
-      });
+      return answered(
+        say`The provider took it${refused.length > 0 && say`, but not for ${listed(refused)}`}`,
+        {
+          "The provider said": response,
+        },
+        providerId === null ? [] : [fact("Its id there", { exact: providerId })],
+      );
     }
     case "DeliveryRefused": {
       const { retryable, code, message, retryAfterSeconds } = event.data;
-      return answered(retryable ? say`The provider refused it for now` : say`The provider refused it`, {
-        "The provider said": message,
-        Code: code,
-        ...(retryAfterSeconds !== undefined && { "Takes it again after": `${retryAfterSeconds} s` }),
-      });
+      return answered(
+        retryable ? say`The provider refused it for now` : say`The provider refused it`,
+        {
+          "The provider said": message,
+        },
+        [
+          ...(code === "" ? [] : [fact("Code", { exact: code })]),
+          ...(retryAfterSeconds === undefined ? [] : [fact("It takes it again after", `${retryAfterSeconds} s`)]),
+        ],
+      );
     }
     case "DeliveryUnknown":
       return answered(say`Nobody knows whether the provider took it`, { "What happened": event.data.message });
@@ -69,7 +78,9 @@ export function deliveryWords(event: OfDelivery): StepWords {
     case "DeliveryComplained":
       return answered(say`A recipient's complaint was reported`, { Evidence: event.data.evidence });
     case "DeliveryMessageIdLearned":
-      return answered(say`It travels under another Message-ID`, { "Message-ID": event.data.rfcMessageId });
+      return answered(say`It travels under another Message-ID`, {}, [
+        fact("Message-ID", { exact: event.data.rfcMessageId }),
+      ]);
     default:
       return unseen(event);
   }
@@ -82,9 +93,9 @@ const settled = {
 };
 
 /** With what the other side said, word for word. */
-const answered = (what: StepWords["what"], said: Record<string, string>): StepWords => ({
+const answered = (what: StepWords["what"], said: Record<string, string>, facts: Fact[] = []): StepWords => ({
   what,
-  facts: [],
+  facts,
   texts: Object.entries(said)
     .filter(([, text]) => text !== "")
     .map(([label, text]) => ({ label, text })),

@@ -14,7 +14,7 @@ export function letterView(
   return html`<dl>${head.map(({ label, values }) => html`<dt>${label}</dt><dd>${values.map((value) => html`<div><bdi lang="">${visibleLine(value)}</bdi></div>`)}</dd>`)}
 ${content.attachments.length > 0 && html`<dt>Attached</dt><dd>${content.attachments.map(({ filename, content_type, sha256 }) => html`<div><bdi lang="">${visibleLine(filename)}</bdi> (<bdi>${visibleLine(content_type)}</bdi>, SHA-256 <bdi class="code">${sha256}</bdi>)</div>`)}</dd>`}</dl>
 ${bodies(content, frames)}
-${rationale ? html`<h4>Why it was written, in its author's words</h4>${writing(rationale)}` : ""}`;
+${rationale ? html`<p class="label">Why it was written, in its author's words</p>${writing(rationale)}` : ""}`;
 }
 
 function bodies(content: Version["content"], frames: boolean): Markup {
@@ -24,7 +24,7 @@ function bodies(content: Version["content"], frames: boolean): Markup {
     return html`<p class="meta">Its HTML is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
   }
   if (!frames) {
-    return html`<h4>Words of its HTML</h4>${writing(formatted.asText)}${formatted.asText.trim() !== text.trim() && html`<h4>Its plain text</h4>${writing(text)}`}`;
+    return html`<p class="label">Words of its HTML</p>${writing(formatted.asText)}${formatted.asText.trim() !== text.trim() && html`<p class="label">Its plain text</p>${writing(text)}`}`;
   }
   return html`${frame(formatted.sanitised, "The letter as most mail programs show it")}
 <details><summary>As programs without HTML show it</summary>${writing(text)}</details>`;
@@ -57,7 +57,7 @@ export const changesView = (changes: Changes, before: number): Markup =>
     ? html`<p class="meta">It says the same as version ${before}.</p>`
     : html`<div class="changes"><p class="meta">Compared with version ${before}: <ins>underlined</ins> is new, <del>struck through</del> is gone.</p>
 ${changes.map(
-  ({ field, from, to, lines }) => html`<h4>${labels[field] ?? field}</h4>
+  ({ field, from, to, lines }) => html`<p class="label">${labels[field] ?? field}</p>
 <div class="letter" dir="auto" lang="">${
     lines === null ? html`${gone(inWords(from))}${come(inWords(to))}` : nearby(lines).map(lineView)
   }</div>`,

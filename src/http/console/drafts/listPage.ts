@@ -34,6 +34,9 @@ ${nextCursor !== null && html`<p><a class="press" rel="next" href="/drafts${path
 </div>`;
 }
 
+/** What the form says where it names none. */
+export const any = "any";
+
 const filterForm = (
   { identities }: Drafts,
   { status, identity_id, thread_id }: Filter,
@@ -41,15 +44,17 @@ const filterForm = (
 ${choice({
   name: "status",
   label: "Status",
-  value: status ?? "",
-  choices: [{ value: "", label: "Any" }, ...Object.entries(statusWords).map(([value, label]) => ({ value, label }))],
+  required: true,
+  value: status ?? any,
+  choices: [{ value: any, label: "Any" }, ...Object.entries(statusWords).map(([value, label]) => ({ value, label }))],
 })}
 ${choice({
   name: "identity_id",
   label: "Identity",
-  value: identity_id ?? "",
+  required: true,
+  value: identity_id ?? any,
   choices: [
-    { value: "", label: "Any" },
+    { value: any, label: "Any" },
     ...identities.map(({ id, email_address }) => ({ value: id, label: shortLine(email_address, 100) })),
   ],
 })}

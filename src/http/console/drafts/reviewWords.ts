@@ -154,7 +154,6 @@ const madeBecause = {
 const edited = ({ data }: Of<"DraftEdited">): Told => ({
   what: say`Version ${data.version} ${madeBecause[data.because]}`,
   facts: [hash(data.contentSha256)],
-  texts: [{ label: "Why it was written, in its author's words", text: data.rationale ?? "" }],
 });
 
 function approved({ data }: Of<"DraftApproved">): Told {

@@ -4,7 +4,7 @@ import { type ConsoleRoute, consolePage, download, shown } from "../framework/pa
 import type { Visit } from "../framework/visit.ts";
 import { handOverStep, mailReply, readHandedOver } from "./handedOver.ts";
 import { draftPage, lifePage, titleOf } from "./lifePage.ts";
-import { type Drafts, type Filter, listPage } from "./listPage.ts";
+import { any, type Drafts, type Filter, listPage } from "./listPage.ts";
 import { printPage } from "./printPage.ts";
 import { readDraft, readWalk, stepNamed } from "./read.ts";
 import { stepPage } from "./stepPage.ts";
@@ -73,7 +73,10 @@ function requireHistories(visit: Visit): void {
   );
 }
 
-const given = ({ query }: Visit, name: string): string | null => query.get(name) || null;
+function given({ query }: Visit, name: string): string | null {
+  const value = query.get(name);
+  return value === "" || value === any ? null : value;
+}
 
 const filterOf = (visit: Visit): Filter => ({
   status: given(visit, "status"),

@@ -15,9 +15,9 @@ export function stepPage(
   { draft, steps }: Walk,
   { step, handedOver }: { step: Step; handedOver: HandedOver | undefined },
 ): Markup {
-  const walk = stepNav(draft.id, step.n, steps.length);
+  const walk = (label: string) => stepNav(label, { draftId: draft.id, n: step.n, count: steps.length });
   return html`${headView(draft)}
-${walk}
+${walk("Steps")}
 <section aria-labelledby="step"><h2 id="step">Step ${step.n} of ${steps.length}: ${inMarkup(reader, step.what)}</h2>
 <p class="meta">${when(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
 ${stepBody(reader, step, { opened: false })}
@@ -26,7 +26,7 @@ ${mailOf({ step, steps, handedOver, draftId: draft.id })}
 <h2>What could be said of it then</h2>
 ${answerView(reader, step.life)}
 ${letterSection(step.version, { title: `What it said then (version ${step.version.version})` })}
-${walk}`;
+${walk("Steps, once more")}`;
 }
 
 function mailOf({
@@ -48,7 +48,10 @@ function mailOf({
     : html`<section><h2>What was handed over</h2><p>A later attempt took this one's place. <a href="${stepPath(draftId, newest?.n ?? step.n)}">That attempt has its mail to look at</a>; of this one the log has the hash above.</p></section>`;
 }
 
-const stepNav = (draftId: string, n: number, count: number): Markup => html`<nav class="steps" aria-label="Steps"><ul>
+const stepNav = (
+  label: string,
+  { draftId, n, count }: { draftId: string; n: number; count: number },
+): Markup => html`<nav class="steps" aria-label="${label}"><ul>
 <li>${n > 1 ? html`<a rel="prev" href="${stepPath(draftId, n - 1)}">← Step ${n - 1}</a>` : html`<span class="soft">The first step</span>`}</li>
 <li><a href="/drafts/${draftId}#step-${n}">All steps</a></li>
 <li>${n < count ? html`<a rel="next" href="${stepPath(draftId, n + 1)}">Step ${n + 1} →</a>` : html`<span class="soft">The newest step</span>`}</li>

@@ -26,7 +26,7 @@ export const stepBody = (
   step: Step,
   { opened }: { opened: boolean },
 ): Markup => html`${factsView(reader, step.facts)}
-${step.texts.map(({ label, text }) => html`<h4>${label}</h4>${writing(text)}`)}
+${step.texts.map(({ label, text }) => html`<p class="label">${label}</p>${writing(text)}`)}
 ${step.changes !== null && changesView(step.changes, step.version.version - 1)}
 ${folded("Who exactly, and where it is in the log", factsView(reader, recordOf(step)), opened)}`;
 

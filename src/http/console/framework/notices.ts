@@ -6,6 +6,11 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  // Review.
+  taken_back: "Your approval is taken back. The draft waits for a decision again.",
+  asked_again: "The approvers are asked again.",
+  paused: "Sending is paused. Nothing leaves until it is resumed.",
+  resumed: "Sending is resumed. What waited leaves now.",
   // Identities and domains.
   identityEnabled: "Enabled: mail comes in, and drafts can leave.",
   identityDisabled: "Disabled: mail is held back, and nothing leaves.",
@@ -15,7 +20,8 @@ export const notices = {
   memberChanged: "The role was changed. It counts from now on.",
   memberRemoved: "Removed. They can do nothing here any more.",
   // Conversations.
-  replySent: "Your reply is on its way.",
+  replySent: "Your reply leaves in 10 seconds. Until then you can undo it below.",
+  replyTakenBack: "Undone: nothing was sent. Your reply is a draft now, and waits for a decision.",
   replyKept: "Your reply is saved as a draft. It is sent once it is approved.",
   // Settings
   key_revoked: "The key is revoked: nothing is answered under it any more.",

@@ -30,6 +30,8 @@ export type ConsoleOptions = {
   alsoSignedOut?: true;
   /** Sent twice, this form has its effect once: for what makes something new. */
   once?: true;
+  /** Server-sent events instead of a page: asked for by the script of one. Who is not signed in gets 401. */
+  events?: true;
 };
 
 type ConsoleLine = `${"GET" | "POST"} /${string}`;

@@ -56,7 +56,11 @@ function walk({ neighbours: { next, previous }, place: { identity, from } }: Cho
   return html`<p class="walk">${link(previous, "k", "Previous")}${link(next, "j", "Skip to the next")}</p>`;
 }
 
-function waiting(visit: Visit, card: ReviewCard, { chosen, options }: { chosen: Chosen; options: ChosenOptions }): Markup {
+function waiting(
+  visit: Visit,
+  card: ReviewCard,
+  { chosen, options }: { chosen: Chosen; options: ChosenOptions },
+): Markup {
   return html`${lookingPart(visit, chosen.view.draftId, chosen.looking)}
 <p class="soft">${card.lead}</p>
 ${approvals(visit, chosen.view)}
@@ -96,7 +100,8 @@ function standing(visit: Visit, { view }: Chosen): Markup {
 }
 
 function standingSentence(visit: Visit, view: ApprovalView): Markup | false {
-  if (view.decided !== null) return html`<div class="card outcome"><p data-announce>${outcome(visit, view.decided)}</p></div>`;
+  if (view.decided !== null)
+    return html`<div class="card outcome"><p data-announce>${outcome(visit, view.decided)}</p></div>`;
   const shown = Number(visit.query.get("shown") ?? view.version);
   const again = html`<a class="press" href="${reviewPath({ draft: view.draftId })}">Show it</a>`;
   if (shown !== view.version) {

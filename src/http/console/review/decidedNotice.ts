@@ -25,9 +25,9 @@ ${
     visit,
     { action: `/review/${row.id}/undo`, className: "inline" },
     place.identity !== undefined && html`<input type="hidden" name="identity" value="${place.identity}">`,
-    button("Undo"),
+    button("Undo", { id: "undo" }),
   )} <span class="meta">within <span data-left>${secondsTo(undoUntil, now)}</span> seconds</span></div>`
-}${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo"))}</div>`;
+}${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}</div>`;
 }
 
 const secondsTo = (iso: string, now: Date): number => Math.max(0, Math.ceil((Date.parse(iso) - now.getTime()) / 1000));

@@ -11,7 +11,8 @@ const because: Record<SendObstacle, string> = {
   plan_limit_reached: "The plan's outgoing mails are all used.",
 };
 
-const byItself = "If you approve it now, it leaves by itself once this has ended, unless a newer message arrives first.";
+const byItself =
+  "If you approve it now, it leaves by itself once this has ended, unless a newer message arrives first.";
 const sentAgain = "If you approve it now, the approval is recorded, and the mail can be sent once this has ended.";
 
 const then: Record<SendObstacle, string> = {
@@ -25,6 +26,9 @@ const then: Record<SendObstacle, string> = {
 };
 
 /** Why what is approved would not leave now, and what an approval comes to all the same. */
-export const obstacleSentences = (obstacle: SendObstacle, { sendsOnApproval }: Pick<ApprovalView, "sendsOnApproval">): string[] => [
+export const obstacleSentences = (
+  obstacle: SendObstacle,
+  { sendsOnApproval }: Pick<ApprovalView, "sendsOnApproval">,
+): string[] => [
   `${because[obstacle]}${sendsOnApproval || obstacle === "identity_deleted" ? ` ${then[obstacle]}` : ""}`,
 ];

@@ -1,4 +1,4 @@
-import { area, button, form } from "#src/html/forms.ts";
+import { button, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -13,7 +13,11 @@ export type Pause = { paused: boolean; by: string | null; at: string | null; rea
 export const pauseSwitch = (visit: Visit, pause: Pause, back: "/review" | "/settings"): Markup =>
   pause.paused ? paused(visit, pause, back) : sending(visit, back);
 
-const paused = (visit: Visit, { by, at, reason }: Pause, back: string): Markup => html`<section id="pause" class="pause warnings" aria-labelledby="pause-title">
+const paused = (
+  visit: Visit,
+  { by, at, reason }: Pause,
+  back: string,
+): Markup => html`<section id="pause" class="pause warnings" aria-labelledby="pause-title">
 <h2 id="pause-title">Sending is paused</h2>
 <p>${by !== null ? html`<bdi>${shortLine(by, 100)}</bdi> paused it` : "It was paused"}${at !== null && html`, ${when(visit, at)}`}.${
   reason !== null && reason !== "" && html` Why: <span dir="auto" lang="">${reason}</span>`
@@ -29,7 +33,7 @@ ${form(
   visit,
   { action: "/review/pause" },
   html`<input type="hidden" name="back" value="${back}">`,
-  area({ name: "pause_reason", label: "Why", hint: "Everybody in this workspace sees it.", rows: 2, maxlength: 500 }),
+  field({ name: "pause_reason", label: "Why", hint: "Everybody in this workspace sees it.", maxlength: 200 }),
   button("Pause all sending", { kind: "danger" }),
 )}</details>`
     : html`<div id="pause" hidden></div>`;

@@ -23,8 +23,11 @@ type Shown = {
 };
 
 /** The list beside the draft. It is asked for again by itself when a draft changes. */
-export const queueSection = (shown: Shown): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
+export const queueSection = (
+  shown: Shown,
+): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
  hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#standing,#decided">
+ hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#decided,#${shown.current === undefined ? "chosen" : "standing"}">
 <h2 id="queue-title" data-announce>${titleOf(shown.queue.total)}</h2>
 ${filter(shown)}
 ${shown.queue.drafts.length > 0 && html`<ol class="waiting">${shown.queue.drafts.map((draft) => item(draft, shown))}</ol>`}

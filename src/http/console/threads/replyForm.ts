@@ -13,8 +13,6 @@ export type ReplyView = {
   threadId: string;
   /** What would be answered, from whom and to whom; undefined where nobody has written. */
   preview: ReplyPreview | undefined;
-  /** Whether the reader may send by their own word; else what they write waits for a decision. */
-  maySend: boolean;
   /** Something newer is held: whatever is written now cannot leave. */
   isHeld: boolean;
   canSend: "yes" | "identity_disabled" | "identity_deleted";
@@ -58,7 +56,7 @@ const list = (addresses: readonly string[]): Markup =>
   html`${addresses.slice(0, shownRecipients).map((address) => html`<div><bdi lang="">${shortLine(address, 320)}</bdi></div>`)}${addresses.length > shownRecipients && html`<div>and ${counted(addresses.length - shownRecipients, "other")}</div>`}`;
 
 const replyForm = (
-  { threadId, preview, written, refused, once, maySend }: Omit<ReplyView, "preview"> & { preview: ReplyPreview },
+  { threadId, preview, written, refused, once }: Omit<ReplyView, "preview"> & { preview: ReplyPreview },
   token: { formToken: string },
 ): Markup =>
   form(
@@ -102,5 +100,5 @@ const replyForm = (
       hint: "Addresses that the others do not see",
     }),
     html`</details>`,
-    html`<p class="buttons">${maySend && button("Send", { kind: "approve", name: "how", value: "send" })}${button("Save as a draft", { name: "how", value: "draft" })}</p>`,
+    html`<p class="buttons">${button("Send", { kind: "approve", name: "how", value: "send" })}${button("Save as a draft", { name: "how", value: "draft" })}</p>`,
   );

@@ -6,7 +6,7 @@ import type { ConsoleDependencies } from "../index.ts";
 import { threadsPage } from "./listPage.ts";
 import { threadsView } from "./listView.ts";
 import { sourcePage } from "./sourcePage.ts";
-import { threadPage, threadTitle } from "./threadPage.ts";
+import { readerOf, threadPage, threadTitle } from "./threadPage.ts";
 import { threadView } from "./threadView.ts";
 import { threadAgain, writeReply } from "./writeReply.ts";
 
@@ -24,7 +24,7 @@ export const threadPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
 
   consolePage("GET /threads/:id", async (visit) => {
     const view = await threadView(deps, visit);
-    return shown({ title: threadTitle(view), main: threadPage(view, visit), wide: true });
+    return shown({ title: threadTitle(view), main: threadPage(view, readerOf(visit)), wide: true });
   }),
 
   consoleForm("POST /threads/:id", async (visit) => {
@@ -37,6 +37,14 @@ export const threadPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   }),
 
   consoleForm("POST /threads/:id/reply", (visit) => writeReply(deps, visit), { once: true }),
+
+  consoleForm("POST /threads/:id/undo", async (visit) => {
+    const { id } = visit.params as { id: string };
+    const draftId = visit.form.get("draft_id") ?? "";
+    const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id: draftId } }));
+    if (!refused) return seeOther(`/threads/${id}`, "replyTakenBack");
+    return threadAgain(deps, visit, { status: refused.status, changeRefused: refused });
+  }),
 
   consolePage("GET /messages/:id/source", async (visit) => {
     const { id } = visit.params as { id: string };

@@ -3,6 +3,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireThread } from "../../present/threads.ts";
+import type { Visit } from "../framework/visit.ts";
 import { draftArticle, heldArticle } from "./draftArticle.ts";
 import { pages } from "./listPage.ts";
 import { messageArticle } from "./messageArticle.ts";
@@ -34,7 +35,17 @@ export type ThreadView = {
   addressFor(wish: "open" | "html" | "whole", messageId: string): string;
 };
 
-export type PageReader = Reader & { formToken: string };
+/** `userId`: of the person, who may take back what they approved. */
+export type PageReader = Reader & { formToken: string; userId: string };
+
+export const readerOf = ({
+  zone,
+  formToken,
+  principal,
+}: Pick<Visit, "zone" | "formToken" | "principal">): PageReader => ({
+  ...{ zone, formToken },
+  userId: principal.user.id,
+});
 
 /** A conversation: why it waits, what was said, and a reply of the reader's own. */
 export const threadPage = (view: ThreadView, reader: PageReader): Markup => html`${places(view)}
@@ -99,7 +110,7 @@ const choicesOf = (words: Record<string, string>) => Object.entries(words).map((
 /** What moves by itself; the reply below stays as it is typed. */
 function conversation(view: ThreadView, reader: PageReader): Markup {
   const { entries, ways, why, hasMoreDrafts, path } = view;
-  return html`<section class="plain" id="conversation" aria-labelledby="messages-title" hx-get="${path}" hx-trigger="live:threads from:body" hx-select="#conversation" hx-target="#conversation" hx-swap="outerHTML">
+  return html`<section class="plain" id="conversation" aria-labelledby="messages-title" hx-get="${path}" hx-trigger="live:threads from:body, live:drafts from:body" hx-select="#conversation" hx-target="#conversation" hx-swap="outerHTML">
 ${why && whySection(why, reader)}
 <h2 id="messages-title">Messages</h2>
 ${hasMoreDrafts && html`<p class="meta">Only the newest 100 drafts of this conversation are shown here.</p>`}

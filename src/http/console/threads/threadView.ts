@@ -90,7 +90,7 @@ export async function threadView(
     hasMoreDrafts: drafts.next_cursor !== null,
     neighbours: around,
     reply:
-      isNewestPage && visit.may("write:drafts")
+      isNewestPage && visit.may("decide:drafts")
         ? await replyOf(deps, visit, { last, newest, identity, afterwards })
         : null,
     mayChange: visit.may("write:drafts"),
@@ -207,7 +207,6 @@ async function replyOf(
     threadId: visit.params.id as string,
     preview:
       answered && (await replyPreview(deps, { workspaceId: visit.principal.workspaceId, messageId: answered.id })),
-    maySend: visit.may("write:emails"),
     isHeld: newest?.held != null,
     canSend:
       identity?.status === "active"

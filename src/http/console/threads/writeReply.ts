@@ -5,7 +5,7 @@ import { type ConsoleAnswer, seeOther, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
 import type { WrittenReply } from "./replyForm.ts";
-import { threadPage, threadTitle } from "./threadPage.ts";
+import { readerOf, threadPage, threadTitle } from "./threadPage.ts";
 import { type Afterwards, threadView } from "./threadView.ts";
 
 /** The page once more after a form that was not carried out. */
@@ -15,7 +15,12 @@ export async function threadAgain(
   { status, ...afterwards }: Afterwards & { status: number },
 ): Promise<ConsoleAnswer> {
   const view = await threadView(deps, visit, afterwards);
-  return shown({ title: `Not done: ${threadTitle(view)}`, main: threadPage(view, visit), status, wide: true });
+  return shown({
+    title: `Not done: ${threadTitle(view)}`,
+    main: threadPage(view, readerOf(visit)),
+    status,
+    wide: true,
+  });
 }
 
 /** Answers with a reply of the person's own, unless a newer message came since the one that was shown. */
@@ -48,16 +53,19 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   return threadAgain(deps, visit, {
     status: refused.status,
     written,
-    ...(isOvertaken ? { isOvertaken } : { replyRefused: refused }),
+    ...(isOvertaken ? { isOvertaken } : { replyRefused: { ...refused, field: fieldOf(refused.field) } }),
   });
 }
+
+/** The form's field: the API names the very address in a list. */
+const fieldOf = (field: string | undefined): string | undefined => field?.match(/^\w+/)?.[0];
 
 type Reply = { written: WrittenReply; basedOn: string | null };
 
 const send = (visit: Visit, { written, basedOn }: Reply) =>
-  visit.ask("POST /v1/emails/reply", {
+  visit.ask("POST /v1/threads/:id/reply", {
+    params: { id: visit.params.id as string },
     body: {
-      thread_id: visit.params.id,
       based_on_message_id: basedOn,
       body_text: written.body_text,
       reply_all: written.reply_all,
@@ -66,7 +74,7 @@ const send = (visit: Visit, { written, basedOn }: Reply) =>
     },
   });
 
-/** Stores it for a later decision, for who may write and not send, or wants another pair of eyes. Answers the draft's id. */
+/** Stores it for a later decision, where another pair of eyes is wanted. Answers the draft's id. */
 async function storeDraft(deps: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply): Promise<string> {
   const { workspaceId } = visit.principal;
   const found = await findThread(deps, workspaceId, visit.params.id as string);
