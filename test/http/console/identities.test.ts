@@ -165,6 +165,41 @@ describe("the pages of identities", function () {
     expect([webhook_url, channel]).to.deep.equal([secret, "#two"]);
   });
 
+  it("change every field, and take each away again", async () => {
+    const id = await made();
+    const [page, approval] = [`/identities/${id}`, `/identities/${id}/approval`];
+    const mail = {
+      ...{ display_name: "Sales", reply_to_email: "sales@customer.example", thread_history_depth: "3" },
+      ...{ signature_text: "Text", signature_html: "<p>Text</p>" },
+    };
+    expect((await send(owner, page, mail)).status).to.equal(303);
+    expect(await stored(id)).to.include({ ...mail, thread_history_depth: 3, assistant_id: null });
+    const on = ["false", "true"];
+    const who = {
+      ...{ require_human_approval: on, auto_approve_replies: on, confirm_code: on, send_on_channel_approval: "false" },
+      ...{ approvals_required: "2", escalation_delay_minutes: "5", covered_recipients: "a@customer.example" },
+      ...{ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" },
+      ...{ "secondary_approval_channel.type": "email", "secondary_approval_channel.email.to": "bob@office.example" },
+    };
+    expect((await send(owner, approval, who)).status).to.equal(303);
+    expect(await stored(id)).to.deep.include({
+      ...{ require_human_approval: true, auto_approve_replies: true, confirm_code: true },
+      ...{ send_on_channel_approval: false, approvals_required: 2, escalation_delay_minutes: 5 },
+      ...{ covered_recipients: ["a@customer.example"], approval_channel: email("ann@office.example") },
+      secondary_approval_channel: email("bob@office.example"),
+    });
+    const empty = { reply_to_email: "", signature_text: "", signature_html: "" };
+    expect((await send(owner, page, empty)).status).to.equal(303);
+    expect(await stored(id)).to.include({ reply_to_email: null, signature_text: null, signature_html: null });
+    const none = { "approval_channel.type": "none", "secondary_approval_channel.type": "none" };
+    const off = { require_human_approval: "false", covered_recipients: "", escalation_delay_minutes: "" };
+    expect((await send(owner, approval, { ...none, ...off })).status).to.equal(303);
+    expect(await stored(id)).to.deep.include({
+      ...{ approval_channel: null, secondary_approval_channel: null, escalation_delay_minutes: null },
+      ...{ require_human_approval: false, covered_recipients: [] },
+    });
+  });
+
   it("refuse a mask of nothing that is stored, at its field", async () => {
     const id = await made({ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" });
     const answer = await send(owner, `/identities/${id}/approval`, {

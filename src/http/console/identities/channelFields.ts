@@ -100,6 +100,6 @@ export function channelInWords({ type, config }: ShownChannel): string {
     case "telegram":
       return `chat ${shortLine(config.chat_id ?? "", 40)} (Telegram)`;
     case "slack":
-      return config.channel ? `${shortLine(config.channel, 60)} (Slack)` : "a Slack channel, by its webhook";
+      return config.channel ? `${shortLine(config.channel, 60)} (Slack)` : "a Slack webhook";
   }
 }
