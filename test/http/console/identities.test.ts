@@ -283,7 +283,7 @@ describe("the pages of identities", function () {
     expect(text).to.include("Slack: &lt;img src=x&gt;[U+202E] busy.").and.not.to.include("<img src=x>");
     expect(text).to.include('hx-trigger="every 2s"');
     chat.channel.tell = tell!;
-    service.clock.advance(6_000);
+    service.clock.advance(130_000);
     await until(async () => (await owner.get(location!)).page.includes("The test was delivered"));
     expect((await owner.get(location!)).text).not.to.include("hx-trigger");
   });
