@@ -94,6 +94,7 @@ const rightsTo: Record<string, string[] | null> = {
   apiKey: ["write:keys"],
   identity: ["write:identities"],
   emailAddress: ["write:identities"],
+  channelTest: ["write:identities"],
   domain: ["write:domains"],
   domainName: ["write:domains"],
   rule: ["write:rules"],
