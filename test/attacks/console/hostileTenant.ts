@@ -54,3 +54,16 @@ export async function makeHostileTenant(service: InProcess, document: Document):
   await service.caughtUp();
   return { ...tenant, told };
 }
+
+/** A tenant's own draft that was sent, for the pages about what left. */
+export async function sendOne(service: InProcess, { ask, ids }: Tenant): Promise<string> {
+  const original = (await ask(`GET /v1/drafts/${ids.drafts}`)).json;
+  const { thread_id, identity_id, based_on_message_id, body_text, body_html } = original;
+  const json = { thread_id, identity_id, based_on_message_id, body_text, body_html };
+  const { id } = (await ask("POST /v1/drafts", { json })).json;
+  await ask(`POST /v1/drafts/${id}/approve`);
+  await ask(`POST /v1/drafts/${id}/send`);
+  await until(async () => (await ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+  await service.caughtUp();
+  return id;
+}

@@ -23,10 +23,15 @@ const others: Record<string, string> = {
   n: "1",
 };
 
+/** Pages that are only there for some of their noun. */
+const ofSome: Record<string, string> = {
+  "/drafts/:id/mail": "sent drafts",
+};
+
 /** What a page's path takes, in order. */
 export const paramsOfPage = (path: string): { name: string; noun: string }[] =>
   [...path.matchAll(/\/([\w-]+)\/:(\w+)/g)]
-    .map(([, segment = "", name = ""]) => ({ name, noun: nouns[segment] ?? segment }))
+    .map(([, segment = "", name = ""]) => ({ name, noun: ofSome[path] ?? nouns[segment] ?? segment }))
     .filter(({ name }) => others[name] === undefined);
 
 /** The path with a tenant's own ids, but for those that are given by the parameter's name. */
