@@ -15,6 +15,7 @@ const here = "test/attacks/console/pages.ts";
 const nouns: Record<string, string> = {
   keys: "api-keys",
   tests: "tasks",
+  review: "drafts",
 };
 
 /** Parameters that are no ids, with a value that is there for everything. */
@@ -25,6 +26,7 @@ const others: Record<string, string> = {
 
 /** Pages that are only there for some of their noun. */
 const ofSome: Record<string, string> = {
+  "/review/:id/attachments/:n": "drafts with files",
   "/drafts/:id/mail": "sent drafts",
 };
 

@@ -20,7 +20,7 @@ import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { realDocument } from "#test/support/realRoutes.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { askingAs, personOf, roles } from "./askAs.ts";
-import { type HostileTenant, makeHostileTenant, sendOne } from "./hostileTenant.ts";
+import { attachOne, type HostileTenant, makeHostileTenant, sendOne } from "./hostileTenant.ts";
 import { headerFaults, pageFaults } from "./pageFaults.ts";
 import { mayCause, pathOfPage } from "./pages.ts";
 import { cellsOf, holeIn, nothing, type RoutesWorld } from "./routes.ts";
@@ -49,6 +49,7 @@ describe("people × routes × foreign ids", function () {
     for (const each of [tenant, stranger]) {
       each.ids.sessions = (await deskOf(service, each.workspaceId)).sessionId;
       each.ids["sent drafts"] = await sendOne(service, each);
+      each.ids["drafts with files"] = await attachOne(each);
     }
     people = askingAs(service);
     world = { ...people, document, tenant, stranger };
