@@ -4,7 +4,11 @@ import type { Life } from "./life.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
 /** Through what a mail left. Mail in the outbox has reached nobody. */
-const providers: Partial<Record<string, string>> = { smtp: "by SMTP", sendgrid: "through SendGrid", outbox: "into the outbox" };
+const providers: Partial<Record<string, string>> = {
+  smtp: "by SMTP",
+  sendgrid: "through SendGrid",
+  outbox: "into the outbox",
+};
 
 export const isCaught = (handover: Handover): boolean =>
   "started" in handover && handover.started?.provider === "outbox";

@@ -26,7 +26,6 @@ type Shown = {
 export const queueSection = (
   shown: Shown,
 ): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
- hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#standing,#decided">
  hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#decided,#${shown.current === undefined ? "chosen" : "standing"}">
 <h2 id="queue-title" data-announce>${titleOf(shown.queue.total)}</h2>
 ${filter(shown)}
