@@ -52,14 +52,7 @@ describe("the pages at the door [4 /auth/*]", function () {
   });
 
   it("are framed by nobody, load nothing from elsewhere, run no script of their own and keep their links to themselves", async () => {
-    for (const path of [
-      "/sign-in",
-      "/sign-up",
-      "/forgot",
-      "/confirm/x",
-      "/reset/x",
-      "/invitation/x",
-    ]) {
+    for (const path of ["/sign-in", "/sign-up", "/forgot", "/confirm/x", "/reset/x", "/invitation/x"]) {
       const { status, headers, text } = await door().get(path);
       expect(status, path).to.equal(200);
       const policy = headers.get("content-security-policy")!;
