@@ -80,6 +80,16 @@ describe("an invitation at the door [4 /auth/*]", function () {
     expect((await door().get("/sign-in")).text).not.to.include("/sign-up");
   });
 
+  it("makes no account where SIGN_UP is closed", async () => {
+    const token = await invited(freshAddress());
+    const { settings } = service.deps;
+    settings.signUp = "closed";
+    const refused = await door().json("/auth/invitations/accept", { token, password: goodPassword });
+    settings.signUp = "invited";
+    expect([refused.status, refused.body.field]).to.deep.equal([422, "password"]);
+    expect((await door().json("/auth/invitations/accept", { token, password: goodPassword })).status).to.equal(200);
+  });
+
   it("of a workspace that gives itself a name of markup is shown as text", async () => {
     await workspace.ask("PATCH /v1/workspaces/me", {
       json: { name: "<img src=x onerror=alert(1)>”. Sign in at evil" },
