@@ -14,7 +14,7 @@ import { requiresHuman } from "./humanApproval.ts";
 type Voter = Pick<Voting, "voter" | "place">;
 
 /** Roles whose approval counts. */
-const deciding: readonly Role[] = ["owner", "admin", "approver"];
+export const deciding: readonly Role[] = ["owner", "admin", "approver"];
 
 /**
  * Who counts once, whichever way they came: a person of a chat, a mailbox, a person who is signed in, and all API keys together. A link into a chat
