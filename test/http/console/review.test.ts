@@ -352,7 +352,10 @@ describe("console: review", () => {
       })();
       return { response, heard, reading, close: () => response.body?.cancel().catch(() => undefined) };
     }
-    const hears = (heard: { text: string }, words: string) => until(async () => heard.text.includes(words));
+    const hears = async (heard: { text: string; over: boolean }, words: string) => {
+      await until(async () => heard.over || heard.text.includes(words));
+      expect(heard.text).to.contain(words);
+    };
 
     it("tells the others at once that something was decided, by its name alone", async () => {
       const { id } = await waits("confidential");
@@ -361,7 +364,8 @@ describe("console: review", () => {
       expect(stream.response.headers.get("content-type")).to.contain("text/event-stream");
       await hears(stream.heard, "event: hello");
       await shownBy(ben, id);
-      await ben.post(`/review/${id}/reject`, { version: "1", reason: "confidential too" });
+      const rejected = await ben.post(`/review/${id}/reject`, { version: "1", reason: "confidential too" });
+      expect(rejected.status, rejected.page).to.equal(303);
       await hears(stream.heard, "event: drafts");
       const names = new Set([...stream.heard.text.matchAll(/^(?:event|data): (.*)$/gm)].map(([, name]) => name));
       expect([...names].sort()).to.deep.equal(["changed", "drafts", "hello", "threads"]);
