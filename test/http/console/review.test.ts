@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
+import { changeMarks } from "#projections/changeMarks.ts";
 import { complaintsOf, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
 import { type Desk, deskOf, type Seen } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
@@ -378,6 +379,15 @@ describe("console: review", () => {
       await stream.reading;
       expect(stream.heard.over).to.equal(true);
       expect((await listen(dora)).response.status).to.equal(401);
+    });
+
+    it("goes by the newest event, however many digits its position has", async () => {
+      const { rows } = await service.database.reads
+        .of(workspace.id)
+        .query<{ ends: string }>("select max(changed_position)::text as ends from drafts where workspace_id = $1", [
+          workspace.id,
+        ]);
+      expect((await changeMarks(service.deps.reads, workspace.id)).drafts).to.equal(rows[0]?.ends);
     });
 
     it("ends for who is removed, and is refused to a sixth page of one session", async () => {
