@@ -1,9 +1,23 @@
 import { expect } from "chai";
 import { sandboxDomainId } from "#src/commands/ids.ts";
-import { type Desk, deskOf } from "#test/support/desk.ts";
+import { pageFaults } from "#test/attacks/console/pageFaults.ts";
+import { type Desk, deskOf as plainDesk, type Seen } from "#test/support/desk.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { formIn } from "#test/support/pageForms.ts";
+
+/** Every page that it is shown has to be in order. */
+async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
+  const desk = await plainDesk(...given);
+  const inOrder =
+    <Given extends unknown[]>(ask: (...of: Given) => Promise<Seen>) =>
+    async (...of: Given) => {
+      const seen = await ask(...of);
+      if (seen.text !== "") expect(pageFaults(seen.text), String(of[0])).to.deep.equal([]);
+      return seen;
+    };
+  return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
+}
 
 describe("the pages of domains", function () {
   this.timeout(60_000);

@@ -1,12 +1,26 @@
 import { expect } from "chai";
 import { sandboxDomainId } from "#src/commands/ids.ts";
+import { pageFaults } from "#test/attacks/console/pageFaults.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
-import { type Desk, deskOf } from "#test/support/desk.ts";
+import { type Desk, deskOf as plainDesk, type Seen } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { formIn } from "#test/support/pageForms.ts";
 
 const email = (to: string) => ({ type: "email", config: { to } }) as const;
 const botToken = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
+
+/** Every page that it is shown has to be in order. */
+async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
+  const desk = await plainDesk(...given);
+  const inOrder =
+    <Given extends unknown[]>(ask: (...of: Given) => Promise<Seen>) =>
+    async (...of: Given) => {
+      const seen = await ask(...of);
+      if (seen.text !== "") expect(pageFaults(seen.text), String(of[0])).to.deep.equal([]);
+      return seen;
+    };
+  return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
+}
 
 describe("the pages of identities", function () {
   this.timeout(60_000);
@@ -151,6 +165,41 @@ describe("the pages of identities", function () {
     expect([webhook_url, channel]).to.deep.equal([secret, "#two"]);
   });
 
+  it("change every field, and take each away again", async () => {
+    const id = await made();
+    const [page, approval] = [`/identities/${id}`, `/identities/${id}/approval`];
+    const mail = {
+      ...{ display_name: "Sales", reply_to_email: "sales@customer.example", thread_history_depth: "3" },
+      ...{ signature_text: "Text", signature_html: "<p>Text</p>" },
+    };
+    expect((await send(owner, page, mail)).status).to.equal(303);
+    expect(await stored(id)).to.include({ ...mail, thread_history_depth: 3, assistant_id: null });
+    const on = ["false", "true"];
+    const who = {
+      ...{ require_human_approval: on, auto_approve_replies: on, confirm_code: on, send_on_channel_approval: "false" },
+      ...{ approvals_required: "2", escalation_delay_minutes: "5", covered_recipients: "a@customer.example" },
+      ...{ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" },
+      ...{ "secondary_approval_channel.type": "email", "secondary_approval_channel.email.to": "bob@office.example" },
+    };
+    expect((await send(owner, approval, who)).status).to.equal(303);
+    expect(await stored(id)).to.deep.include({
+      ...{ require_human_approval: true, auto_approve_replies: true, confirm_code: true },
+      ...{ send_on_channel_approval: false, approvals_required: 2, escalation_delay_minutes: 5 },
+      ...{ covered_recipients: ["a@customer.example"], approval_channel: email("ann@office.example") },
+      secondary_approval_channel: email("bob@office.example"),
+    });
+    const empty = { reply_to_email: "", signature_text: "", signature_html: "" };
+    expect((await send(owner, page, empty)).status).to.equal(303);
+    expect(await stored(id)).to.include({ reply_to_email: null, signature_text: null, signature_html: null });
+    const none = { "approval_channel.type": "none", "secondary_approval_channel.type": "none" };
+    const off = { require_human_approval: "false", covered_recipients: "", escalation_delay_minutes: "" };
+    expect((await send(owner, approval, { ...none, ...off })).status).to.equal(303);
+    expect(await stored(id)).to.deep.include({
+      ...{ approval_channel: null, secondary_approval_channel: null, escalation_delay_minutes: null },
+      ...{ require_human_approval: false, covered_recipients: [] },
+    });
+  });
+
   it("refuse a mask of nothing that is stored, at its field", async () => {
     const id = await made({ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" });
     const answer = await send(owner, `/identities/${id}/approval`, {
@@ -234,9 +283,30 @@ describe("the pages of identities", function () {
     expect(text).to.include("Slack: &lt;img src=x&gt;[U+202E] busy.").and.not.to.include("<img src=x>");
     expect(text).to.include('hx-trigger="every 2s"');
     chat.channel.tell = tell!;
-    service.clock.advance(6_000);
+    service.clock.advance(130_000);
     await until(async () => (await owner.get(location!)).page.includes("The test was delivered"));
     expect((await owner.get(location!)).text).not.to.include("hx-trigger");
+  });
+
+  it("show hostile words as words, in values, forms and sentences", async () => {
+    const words = `"><img src=x onerror=alert(1)><script>alert(1)</script>\u202e`;
+    const { id } = await service.identity(workspace.id, {
+      displayName: words,
+      signatureText: `${words}\n</textarea>${words}`,
+      signatureHtml: "<p>Kind regards</p>",
+      approvalChannel: {
+        type: "slack",
+        config: { webhook_url: "https://hooks.slack.com/services/T/B/X", channel: words },
+      },
+    });
+    await service.caughtUp();
+    const auditor = await deskOf(service, workspace.id, { role: "auditor" });
+    const paths = ["/identities", `/identities/${id}`, `/identities/${id}/approval`, `/identities/${id}/delete`];
+    for (const path of paths) expect((await owner.get(path)).text, path).not.to.match(/<img src=x|<script>|\u202e/);
+    expect((await auditor.get(`/identities/${id}`)).text).not.to.match(/<img src=x|<script>|\u202e/);
+    // What nobody touched stays as it is, though it is shown with its unseen characters written out.
+    expect((await send(owner, `/identities/${id}`, { reply_to_email: "x@customer.example" })).status).to.equal(303);
+    expect(await stored(id)).to.include({ display_name: words, reply_to_email: "x@customer.example" });
   });
 
   it("ask for the password before who approves is changed", async () => {

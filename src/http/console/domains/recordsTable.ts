@@ -5,7 +5,7 @@ import { type DnsRecord, recordInWords } from "./words.ts";
 /** The records that a domain needs: what to type in at the DNS provider, and what was found there. */
 export const recordsTable = (
   records: readonly DnsRecord[],
-): Markup => html`<div class="scroll" role="region" aria-label="DNS records" tabindex="0"><table class="records">
+): Markup => html`<div class="scroll" role="region" aria-label="Table of DNS records" tabindex="0"><table class="records">
 <thead><tr><th scope="col">Type</th><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th></tr></thead>
 <tbody>${records.map(row)}</tbody></table></div>
 `;
@@ -20,4 +20,4 @@ const row = ({ type, host, fqdn, value, priority, purpose, status, reason }: Dns
 
 /** A press of the pointer selects all of it; with script there is a button as well. */
 const copied = (text: string, what: string): Markup =>
-  html`<div class="copied"><code>${text}</code><button type="button" class="button quiet" data-copy="" hidden aria-label="Copy ${what}">Copy</button></div>`;
+  html`<div class="to-copy"><code>${text}</code><button type="button" class="button quiet" data-copy="" hidden aria-label="Copy ${what}">Copy</button></div>`;

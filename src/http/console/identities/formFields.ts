@@ -83,14 +83,17 @@ ${fields.map((each) => channelInput(each, { name: inputName(name, type, each.nam
 `;
 }
 
+const masked = "It is kept as it is: only its last 4 characters are shown. Type a new one to replace it.";
+
 /**
  * A field of a channel. What a type needs is judged by the service: a browser would ask for the fields of the types that are not chosen, too.
  */
 function channelInput(
-  { label, hint, required }: ChannelField,
+  { label, hint: about, required, secret }: ChannelField,
   { name, filled }: { name: string; filled: Filled },
 ): Markup {
   const [value, error] = [filled.form.get(name) ?? "", errorOf(filled, name)];
+  const hint = secret && value.startsWith("****") ? `${about} ${masked}` : about;
   if (!required) return lineField({ name, label, hint, value, error, autocomplete: "off" });
   const described = error === undefined ? `${name}-hint` : `${name}-hint ${name}-error`;
   return html`<div class="field"><label for="${name}">${label}</label><p class="hint" id="${name}-hint">${hint}</p>${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}

@@ -7,7 +7,7 @@ import type { Identity, Surroundings } from "./around.ts";
 import { fieldNamed, fieldsOf, type Part } from "./fields.ts";
 import { inputOf } from "./formFields.ts";
 import { baseOf, errorPlace, filledIn } from "./readForm.ts";
-import { asSentence } from "./words.ts";
+import { inPageWords } from "./words.ts";
 
 /** A form as it is shown again: what was typed, and why it was not taken. */
 export type Again = {
@@ -69,7 +69,7 @@ export function refusalOf({ form: values, refused, conflicts = [] }: Again): Mar
   }
   const place = errorPlace(values, refused);
   if (!refused) return undefined;
-  if (!place) return errorSummary({ message: asSentence(refused.message) });
+  if (!place) return errorSummary({ message: inPageWords(refused.message) });
   return errorSummary({ message: `${place.label}: ${place.sentence}`, field: place.input });
 }
 

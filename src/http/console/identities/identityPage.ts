@@ -12,8 +12,8 @@ import { fields, type Part } from "./fields.ts";
 import { type Again, partForm, refusalOf } from "./formPages.ts";
 import { marks, stateMark } from "./listPage.ts";
 import { storedSignature } from "./signature.ts";
-import { type Around, type Step, storyOf } from "./story.ts";
-import { asSentence, valueInWords } from "./words.ts";
+import { type Around, type Step, storyOf, storySentence } from "./story.ts";
+import { inPageWords, valueInWords } from "./words.ts";
 
 type Shown = { again?: Again; preview?: Markup };
 
@@ -60,6 +60,7 @@ export async function approvalPage(visit: Visit, again?: Again): Promise<Console
   const action = `/identities/${identity.id}/approval`;
   const main = html`<p><a class="press" href="/identities/${identity.id}"><bdi>${address}</bdi></a></p>
 <h1>Who approves for <bdi>${address}</bdi></h1>
+<p class="meta">As it is now: <bdi>${storySentence(storyOf(identity, around))}</bdi></p>
 ${again && refusalOf(again)}
 ${warnings(identity, around)}
 ${partForm(visit, { identity, part: "approval", action, again }, surroundings)}`;
@@ -86,7 +87,7 @@ const story = (
 /** What the settings come to together, and what the service itself says of them. */
 function warnings(identity: Identity, around: Around): Markup | false {
   const dangers = dangersOf(identity, around).map(({ text }) => text);
-  const all = [...dangers, ...identity.warnings.map((text) => asSentence(text))];
+  const all = [...dangers, ...identity.warnings.map(inPageWords)];
   return (
     all.length > 0 &&
     html`<section class="warnings" aria-labelledby="know"><h2 id="know">What you should know</h2><ul>${all.map((text) => html`<li>${text}</li>`)}</ul></section>

@@ -31,7 +31,7 @@ function entry(identity: Identity, surroundings: Surroundings): Markup {
   const around = aroundOf(surroundings, identity);
   const fault = firstFault(storyOf(identity, around));
   return html`<li class="card"><h2><a href="/identities/${identity.id}"><bdi>${shortLine(identity.email_address, 254)}</bdi></a></h2>
-<p class="meta"><bdi>${shortLine(identity.display_name, 100)}</bdi> · ${stateMark(identity)} · approves: <bdi>${approversInWords(identity)}</bdi></p>
+<p class="meta"><bdi>${shortLine(identity.display_name, 100)}</bdi> · ${stateMark(identity)} · approves: <bdi>${approversInWords(identity, around)}</bdi></p>
 ${marks(identity, around)}
 ${fault && html`<p class="fault"><strong>Attention:</strong> ${fault.text}</p>`}</li>
 `;

@@ -15,7 +15,7 @@ export function signaturePreview(typed: string): Markup {
   const sources = picturesNamed(typed).filter((source) => /^(https|data|cid):/i.test(source));
   const reduced = reducedHtml(typed, new Map(sources.map((source) => [source, notFetched])));
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
-  return html`${frame(framed(reduced.html, new Map()), "Preview of the signature")}
+  return html`<div class="signature">${frame(framed(reduced.html, new Map()), "Preview of the signature")}</div>
 ${removedList(removedInWords(reduced.removed), "Would be removed:")}
 ${sources.length > 0 && html`<p class="hint">Pictures are fetched when you save. One that cannot be had is removed, and its alternative text stays.</p>`}`;
 }
@@ -26,7 +26,7 @@ export const storedSignature = (
   pictures: ReadonlyMap<string, string>,
 ): Markup | false =>
   signature_html !== null &&
-  html`${frame(framed(signature_html, pictures), "The signature as most mail programs show it")}
+  html`<div class="signature">${frame(framed(signature_html, pictures), "The signature as most mail programs show it")}</div>
 ${removedList(removedInWords(html_removed), "Removed when it was saved:")}
 ${signature_difference !== null && differences(signature_difference)}`;
 

@@ -1,7 +1,7 @@
 import { shortLine } from "#src/html/visible.ts";
 import { type Assistant, type Domain, type Identity, mailDomainOf } from "./around.ts";
 import { channelInWords, type ShownChannel } from "./channelFields.ts";
-import type { FormField } from "./fields.ts";
+import { type FormField, fieldNamed } from "./fields.ts";
 import { type Around, leavesAlone, minutesInWords, needsPerson } from "./story.ts";
 
 /** The value of a field as a sentence or a name has it, for who only looks. */
@@ -25,7 +25,9 @@ export function valueInWords(
 }
 
 /** Who approves, in words: its channels, or that there is none. */
-export function approversInWords({ approval_channel, secondary_approval_channel }: Identity): string {
+export function approversInWords(identity: Identity, around: Around): string {
+  if (leavesAlone(identity, around)) return "nobody";
+  const { approval_channel, secondary_approval_channel } = identity;
   const channels = [approval_channel, secondary_approval_channel].filter((channel) => channel !== null);
   return channels.length === 0 ? "nobody is asked" : channels.map(channelInWords).join(", then ");
 }
@@ -46,6 +48,16 @@ export function marksOf(identity: Identity, around: Around): { text: string; sev
 }
 
 const mayBegin = { text: "may start conversations" };
+
+/** Fields of the API by the names that they have on the page, in a sentence of the service's own. */
+const withLabels = (text: string): string =>
+  text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => {
+    const label = fieldNamed(name)?.label;
+    return label === undefined ? name : `“${label}”`;
+  });
+
+/** A sentence of the service's own about an identity, with the names of its fields as the page has them. */
+export const inPageWords = (text: string): string => asSentence(withLabels(text));
 
 /** A refusal or an answer of a provider as a sentence: on one line, cut, and with an end. */
 export function asSentence(words: string, max = 600): string {
