@@ -59,6 +59,10 @@ export const settings = Type.Object({
     description:
       "Further names under which pages without a key are answered, beside those of PUBLIC_URL and of this machine.",
   }),
+  OPERATOR_EMAILS: ListOf(MailAddress(), {
+    default: [],
+    description: "The addresses of the operator's own people, by which they sign in; each counts once it is confirmed.",
+  }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
     description: "What this instance does; several instances may share a role.",

@@ -13,6 +13,7 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import { approvalListPages } from "./approvalPages/listRouter.ts";
 import { approvalPages } from "./approvalPages/router.ts";
 import { authDoors } from "./auth/index.ts";
+import { createAuthLimits } from "./auth/limits.ts";
 import { billingPage } from "./billingPage/router.ts";
 import { sessionCookie } from "./console/framework/cookie.ts";
 import { createConsole } from "./console/index.ts";
@@ -101,7 +102,8 @@ export function beside(parts: BesideParts): RequestHandler[] {
     ...authDoors({ ...options, deps, counter, revocation, rate: options.rateLimits.auth }),
     // Before the page about plans, which stands at the same address for who is not signed in.
     createConsole({
-      ...{ deps: deps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+      deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
+      ...{ inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
       upToDate: () => revocation.upToDate(),
       askRoute: createInProcess({
         ...{ ...deps, bodies, checkResponses: options.checkResponses },

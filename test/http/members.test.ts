@@ -33,7 +33,7 @@ describe("http members", function () {
     of.ask("POST /v1/members", { json: { email, role } });
   const mailsTo = async (email: string) =>
     (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(email));
-  const tokenIn = (text: string): string => /\/invitation\/([\w-]{43})/.exec(text)![1]!;
+  const tokenIn = (text: string): string => /\/invitation\?token=([\w-]{43})/.exec(text)![1]!;
   /** The tokens of the links that this address was mailed, the newest first, once there are so many. */
   async function tokensOf(email: string, number = 1): Promise<string[]> {
     await until(async () => (await mailsTo(email)).length >= number);
@@ -82,8 +82,19 @@ describe("http members", function () {
       expect([second.status, second.json.id]).to.deep.equal([201, first.json.id]);
       const other = await inviting(email, "admin");
       expect([other.status, other.json.field]).to.deep.equal([422, "role"]);
-      const active = await inviting(olga.user.email, "owner");
-      expect([active.status, active.json.error]).to.deep.equal([401, "insufficient_scope"]);
+      const bea = await deskOf(service, tenant.id, { role: "auditor" });
+      const active = await inviting(bea.user.email, "auditor");
+      expect([active.status, active.json.id, active.json.status]).to.deep.equal([201, bea.user.memberId, "active"]);
+    });
+
+    it("show the name and address that they have now", async () => {
+      const kim = await deskOf(service, tenant.id, { role: "approver", name: "Kim" });
+      const email = someone("kim");
+      await service.deps.users.handle(kim.user.id, { type: "RenameUser", name: "Kim Moved" }, operator());
+      await service.deps.users.handle(kim.user.id, { type: "ChangeUserEmail", email }, operator());
+      await service.caughtUp();
+      const shown = (await list()).find(({ id }: { id: string }) => id === kim.user.memberId);
+      expect(shown).to.include({ name: "Kim Moved", email, invited_by: null });
     });
 
     it("are made no owners, and no owner is changed or removed", async () => {

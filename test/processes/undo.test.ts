@@ -51,6 +51,16 @@ describe("what a signed-in person approves", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
+  it("is claimed then, also where nobody looked at it for a while", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    await approve(world, draftId);
+    world.sleepThrough(4_000);
+    await world.drain();
+    await world.advance(6_000);
+    expect(world.log.all.map(({ type }) => type)).to.include("DraftQueued");
+  });
+
   it("is pending again where they took it back, names them, and leaves never by that", async () => {
     const { world, draftId, status, types } = await approved();
     await world.advance(9_000);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { userEmailHash } from "#src/commands/users/users.ts";
 import type { Role } from "#streams/member/roles.ts";
 import { operator } from "./cause.ts";
 import type { InProcess } from "./inProcess.ts";
@@ -32,7 +33,7 @@ export async function deskOf(
   const memberId = deps.ids.uuid();
   const cause = operator(workspaceId);
   await deps.users.handle(userId, { type: "RegisterUser", email, name }, cause);
-  await deps.userEmails.handle(email, { type: "ClaimUserEmail", userId, email }, cause);
+  await deps.userEmails.handle(userEmailHash(email), { type: "ClaimUserEmail", userId, email }, cause);
   await deps.members.handle(workspaceId, { type: "JoinMember", memberId, userId, email, role }, cause);
   await service.caughtUp();
   const { token, session } = await deps.accounts.sessions.start({ userId, workspaceId, agent: "desk" });

@@ -168,5 +168,6 @@ export function recordedOutcome(row: ReadDraft): RecordedOutcome | null {
     by: row.decided_by ? (row.decided_by.name ?? row.decided_by.id) : null,
     at: new Date(row.sent_at ?? row.decided_at ?? row.updated_at).toISOString(),
     reason: row.reason ?? row.failure_message,
+    ...(row.undo_until !== null && { undoable: true }),
   };
 }

@@ -5,6 +5,7 @@ import * as schemas from "../schemas/auth.ts";
 import { type AuthAction, authAction, signedInAction } from "./action.ts";
 import { done, mailed, sessionJson } from "./answers.ts";
 import { linkForm } from "./linkForms.ts";
+import { emailForm, nameForm, passwordForm, refusedForm } from "./ownForms.ts";
 import * as pages from "./pages.ts";
 
 export const aboutPasswords = (deps: Dependencies): AuthAction[] => [
@@ -40,13 +41,13 @@ export const aboutPasswords = (deps: Dependencies): AuthAction[] => [
       ...{ limit: "sign_in", body: schemas.ChangeBody, answers: schemas.DoneAnswer, errors: ["unauthorized"] },
       summary: "Set a new password",
       description: "Ends every other session of yours; this one gets a new cookie.",
-      form: undefined,
+      form: refusedForm("Set a new password", passwordForm),
     },
     async ({ body: { current_password: currentPassword, password }, by, guarding }, who) => {
       const { issued, ended } = await guarding(who.person.email, () =>
         changePassword(deps, { who, currentPassword, password }, by),
       );
-      return { json: done, token: issued?.token ?? null, ended, next: "/settings/profile?done=saved" };
+      return { json: done, token: issued?.token ?? null, ended, next: "/settings/profile?done=password_set" };
     },
   ),
 ];
@@ -57,12 +58,12 @@ export const aboutOneself = (deps: Dependencies): AuthAction[] => [
     {
       ...{ limit: "sign_in", body: schemas.ProfileBody, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
       summary: "Change your name",
-      form: undefined,
+      form: refusedForm("Change your name", nameForm),
     },
     async ({ body: { name }, by }, who) => {
       await rename(deps, { who, name }, by);
       const person = { ...who.person, name };
-      return { json: await sessionJson(deps, { ...who, person }), next: "/settings/profile?done=saved" };
+      return { json: await sessionJson(deps, { ...who, person }), next: "/settings/profile?done=name_saved" };
     },
   ),
   signedInAction(
@@ -72,7 +73,7 @@ export const aboutOneself = (deps: Dependencies): AuthAction[] => [
       ...{ errors: ["unauthorized"], summary: "Ask to sign in with another address" },
       description:
         "It changes when the link in the mail to the new address is used. The address before is told at once.",
-      form: undefined,
+      form: refusedForm("Use another address", emailForm),
     },
     async ({ body: { new_email: newEmail, password }, guarding }, who) => {
       await guarding(who.person.email, () => askForNewEmail(deps, { who, newEmail, password }));

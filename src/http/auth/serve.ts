@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from "express";
 import type { Logger } from "pino";
-import type { TObject } from "typebox";
+import type { TSchema } from "typebox";
 import { TooManyHashes } from "#src/accounts/passwords.ts";
 import type { Session } from "#src/accounts/sessions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
@@ -180,11 +180,21 @@ function readJson(request: Request): unknown {
 }
 
 /** What the form says of the action's own fields; a field that was left empty is not given. */
-function fieldsOf(values: URLSearchParams, { route }: AuthAction): Record<string, string> {
-  const names = Object.keys((route.body as TObject).properties);
-  const given = names.map((name) => [name, values.get(name) ?? ""] as const).filter(([, value]) => value !== "");
-  return Object.fromEntries(given);
+function fieldsOf(values: URLSearchParams, { route }: AuthAction): Record<string, string | null> {
+  const { properties, required = [] } = route.body as unknown as {
+    properties: Record<string, TSchema>;
+    required?: string[];
+  };
+  const given = Object.keys(properties).map((name) => [name, values.get(name) || null] as const);
+  // One that has to be given may say that there is none.
+  return Object.fromEntries(
+    given.filter(([name, value]) => value !== null || isNullable(properties[name], required.includes(name))),
+  );
 }
+
+const isNullable = (schema: TSchema | undefined, isRequired: boolean): boolean =>
+  isRequired &&
+  ((schema as { anyOf?: { type?: string }[] } | undefined)?.anyOf ?? []).some(({ type }) => type === "null");
 
 const stateOf = ({
   values,

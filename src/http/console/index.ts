@@ -1,4 +1,5 @@
 import type { Clock } from "#src/clock.ts";
+import type { AuthLimits } from "../auth/limits.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { domainPages } from "./domains/router.ts";
 import { draftPages } from "./drafts/router.ts";
@@ -11,12 +12,16 @@ import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
 import { livePages } from "./live/router.ts";
 import { memberPages } from "./members/router.ts";
+import { profilePages } from "./profile/router.ts";
 import { reviewPages } from "./review/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
 
 /** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
-export type ConsoleDependencies = HttpDependencies;
+export type ConsoleDependencies = HttpDependencies & {
+  /** Bounds how often somebody who is signed in may guess the password. */
+  limits: Pick<AuthLimits, "guarding">;
+};
 
 /** Every page and form of the console, one list a noun. */
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
@@ -25,6 +30,7 @@ export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...identityPages(deps),
   ...livePages(deps),
   ...memberPages(deps),
+  ...profilePages(),
   ...reviewPages(deps),
   ...settingsPages(deps),
   ...threadPages(deps),

@@ -54,3 +54,26 @@ export async function makeHostileTenant(service: InProcess, document: Document):
   await service.caughtUp();
   return { ...tenant, told };
 }
+
+/** Another draft like the tenant's own. */
+async function draftLike({ ask, ids }: Tenant, more: object = {}): Promise<string> {
+  const original = (await ask(`GET /v1/drafts/${ids.drafts}`)).json;
+  const { thread_id, identity_id, based_on_message_id, body_text, body_html } = original;
+  const json = { thread_id, identity_id, based_on_message_id, body_text, body_html, ...more };
+  return (await ask("POST /v1/drafts", { json })).json.id;
+}
+
+/** A tenant's own draft that brings a file, for the pages that have it to fetch. */
+export const attachOne = (tenant: Tenant): Promise<string> =>
+  draftLike(tenant, { attachments: [{ filename: "a.txt", content_type: "text/plain", content: "TVo=" }] });
+
+/** A tenant's own draft that was sent, for the pages about what left. */
+export async function sendOne(service: InProcess, tenant: Tenant): Promise<string> {
+  const { ask } = tenant;
+  const id = await draftLike(tenant);
+  await ask(`POST /v1/drafts/${id}/approve`);
+  await ask(`POST /v1/drafts/${id}/send`);
+  await until(async () => (await ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+  await service.caughtUp();
+  return id;
+}

@@ -15,6 +15,7 @@ const here = "test/attacks/console/pages.ts";
 const nouns: Record<string, string> = {
   keys: "api-keys",
   tests: "tasks",
+  review: "drafts",
 };
 
 /** Parameters that are no ids, with a value that is there for everything. */
@@ -23,10 +24,16 @@ const others: Record<string, string> = {
   n: "1",
 };
 
+/** Pages that are only there for some of their noun. */
+const ofSome: Record<string, string> = {
+  "/review/:id/attachments/:n": "drafts with files",
+  "/drafts/:id/mail": "sent drafts",
+};
+
 /** What a page's path takes, in order. */
 export const paramsOfPage = (path: string): { name: string; noun: string }[] =>
   [...path.matchAll(/\/([\w-]+)\/:(\w+)/g)]
-    .map(([, segment = "", name = ""]) => ({ name, noun: nouns[segment] ?? segment }))
+    .map(([, segment = "", name = ""]) => ({ name, noun: ofSome[path] ?? nouns[segment] ?? segment }))
     .filter(({ name }) => others[name] === undefined);
 
 /** The path with a tenant's own ids, but for those that are given by the parameter's name. */

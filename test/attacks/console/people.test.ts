@@ -20,11 +20,22 @@ import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { realDocument } from "#test/support/realRoutes.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { askingAs, personOf, roles } from "./askAs.ts";
-import { type HostileTenant, makeHostileTenant } from "./hostileTenant.ts";
-import { headerFaults, pageFaults } from "./pageFaults.ts";
+import { attachOne, type HostileTenant, makeHostileTenant, sendOne } from "./hostileTenant.ts";
+import { cookieFaults, headerFaults, pageFaults } from "./pageFaults.ts";
 import { mayCause, pathOfPage } from "./pages.ts";
 import { cellsOf, holeIn, nothing, type RoutesWorld } from "./routes.ts";
-import { fieldsOf, fileFaults, foreignPaths, forms, formsOffered, isFile, isHtml, pages, shapeOf } from "./visits.ts";
+import {
+  doors,
+  fieldsOf,
+  fileFaults,
+  foreignPaths,
+  forms,
+  formsOffered,
+  isFile,
+  isHtml,
+  pages,
+  shapeOf,
+} from "./visits.ts";
 
 const allLooks: readonly Look[] = [
   { size: "phone", colours: "light" },
@@ -46,7 +57,11 @@ describe("people × routes × foreign ids", function () {
     service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: webhookHost });
     const document = realDocument();
     [tenant, stranger] = [await makeHostileTenant(service, document), await makeTenant(service, document)];
-    for (const each of [tenant, stranger]) each.ids.sessions = (await deskOf(service, each.workspaceId)).sessionId;
+    for (const each of [tenant, stranger]) {
+      each.ids.sessions = (await deskOf(service, each.workspaceId)).sessionId;
+      each.ids["sent drafts"] = await sendOne(service, each);
+      each.ids["drafts with files"] = await attachOne(each);
+    }
     people = askingAs(service);
     world = { ...people, document, tenant, stranger };
   });
@@ -102,6 +117,7 @@ describe("people × routes × foreign ids", function () {
 
   it("every page, whatever strangers wrote into it, is made of our own markup and leads nowhere else, under strict headers", async () => {
     const owner = await deskOf(service, tenant.workspaceId, { role: "owner", name: tenant.told.write("people name") });
+    const nobody = browserAt(service.url);
     const faults: string[] = [];
     let marks = 0;
     for (const { path } of pages) {
@@ -111,8 +127,16 @@ describe("people × routes × foreign ids", function () {
       faults.push(...found.map((fault) => `${path}: ${fault}`));
       marks += [...tenant.told.words.values()].filter(({ mark }) => seen.text.includes(mark)).length;
     }
+    expect(doors).to.include.members(["/sign-in", "/sign-up", "/invitation", "/workspaces"]);
+    for (const [browser, path] of [...doors.map((each) => [nobody, each] as const), [owner, "/workspaces"] as const]) {
+      const seen = await browser.get(path);
+      if (seen.status >= 400 && seen.status !== 404) faults.push(`${path}: ${seen.status}`);
+      if (seen.status === 303) continue;
+      faults.push(...[...pageFaults(seen.text), ...headerFaults(seen.headers)].map((fault) => `${path}: ${fault}`));
+      faults.push(...cookieFaults(seen.headers, { https: false }).map((fault) => `${path}: ${fault}`));
+    }
     console.log(
-      `      ${pages.length} pages, ${tenant.told.words.size} hostile strings shown ${marks} times; ${faults.length} faults`,
+      `      ${pages.length} pages, ${doors.length} at the door, ${tenant.told.words.size} hostile strings shown ${marks} times; ${faults.length} faults`,
     );
     expect(faults, faults.join("\n")).to.deep.equal([]);
   });
@@ -199,13 +223,15 @@ describe("people × routes × foreign ids", function () {
     const owner = await deskOf(service, stranger.workspaceId, { role: "owner" });
     const offered = await formsOffered(owner, stranger);
     const holes: string[] = [];
+    // Everybody may leave, and would then do nothing more.
+    const staying = forms.filter(({ path }) => path !== "/settings/members/leave");
     const senders: string[] = [];
     let sent = 0;
     for (const role of ["auditor", "approver", "admin", "owner"] as const) {
       const browser = await deskOf(service, stranger.workspaceId, { role });
       senders.push(browser.user.id);
       const head = await service.store.head();
-      for (const route of rotated(forms, senders.length, 8)) {
+      for (const route of rotated(staying, senders.length, 8)) {
         const fields = fieldsOf(offered.get(route));
         await browser.get("/settings");
         for (const { foreign, missing, id } of foreignPaths(route.path, stranger, tenant)) {
@@ -251,7 +277,8 @@ describe("people × routes × foreign ids", function () {
         role: "owner",
         name: tenant.told.write("people name"),
       });
-      const shown = pages.filter(({ path }) => !isFile(path));
+      const own = pages.filter(({ path }) => !isFile(path)).map(({ path }) => pathOfPage(path, tenant));
+      const shown = [...own, ...doors.map((path) => `${path}?again=1`)];
       const faults: string[] = [];
       let looked = 0;
       for (const [turn, look] of allLooks.slice(0, looks).entries()) {
@@ -259,8 +286,8 @@ describe("people × routes × foreign ids", function () {
         await window.addCookies([...owner.cookies].map(([name, value]) => ({ name, value, url: service.url })));
         const page = await window.newPage();
         const complaints = complaintsOf(page);
-        for (const { path } of rotated(shown, turn, 2)) {
-          await page.goto(service.url + pathOfPage(path, tenant));
+        for (const path of rotated(shown, turn, 2)) {
+          await page.goto(service.url + path);
           const found = [...complaints.splice(0), ...(await axeFindings(page))];
           await page.setViewportSize(sizes.narrow);
           found.push(

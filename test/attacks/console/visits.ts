@@ -1,6 +1,7 @@
 import type { ConsoleRoute } from "#src/http/console/framework/page.ts";
 import type { browserAt, Seen } from "#test/support/desk.ts";
 import type { Tenant } from "#test/support/examples/world.ts";
+import { textOf } from "#test/support/imports.ts";
 import { type FormSeen, formsOf, paramsOfPage, pathOfPage, realPages } from "./pages.ts";
 import { nothing } from "./routes.ts";
 
@@ -8,6 +9,11 @@ type Browser = ReturnType<typeof browserAt>;
 
 export const pages: readonly ConsoleRoute[] = realPages().filter(({ method }) => method === "GET");
 export const forms: readonly ConsoleRoute[] = realPages().filter(({ method }) => method === "POST");
+
+/** The pages at the door, which need nobody to be signed in, as src/http/auth/pageRouter.ts has them. */
+export const doors: readonly string[] = [...textOf("src/http/auth/pageRouter.ts").matchAll(/\bat\("(\/[\w-]+)"/g)].map(
+  ([, path]) => path as string,
+);
 
 /** Whether a page's path names a file to be kept, not to be looked at. */
 export const isFile = (path: string): boolean => /\/(raw|attachments\/:\w+)$/.test(path);

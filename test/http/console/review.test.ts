@@ -359,6 +359,7 @@ describe("console: review", () => {
       await hears(stream.heard, "event: hello");
       await shownBy(ben, id);
       await ben.post(`/review/${id}/reject`, { version: "1", reason: "confidential too" });
+      setTimeout(() => console.log(JSON.stringify(stream.heard)), 5000); console.log(await statusOf(id)); const { changeMarks } = await import("#projections/changeMarks.ts"); console.log(await changeMarks(service.deps.reads, workspace.id));
       await hears(stream.heard, "event: drafts");
       const names = new Set([...stream.heard.text.matchAll(/^(?:event|data): (.*)$/gm)].map(([, name]) => name));
       expect([...names].sort()).to.deep.equal(["changed", "drafts", "hello", "threads"]);

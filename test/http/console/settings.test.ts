@@ -8,7 +8,7 @@ describe("console: settings", () => {
   let service: InProcess;
   let workspace: Workspace;
   before(async () => {
-    service = await startInProcess();
+    service = await startInProcess({ RATE_LIMIT_AUTH: "3" });
     workspace = await service.workspace();
   });
   after(() => service?.stop());
@@ -169,6 +169,20 @@ describe("console: settings", () => {
       expect([wrong.status, wrong.page.includes("this is not your password")]).to.deep.equal([422, true]);
       expect(wrong.text).not.to.contain("another secret");
       expect((await owner.get("/settings/keys/new")).location).to.match(/^\/settings\/confirm/);
+    });
+
+    it("can be guessed as often as at sign-in, and then not even the right one helps [d12 rates]", async () => {
+      const owner = await desk();
+      await service.deps.accounts.passwords.set(owner.user.id, password);
+      await owner.get("/settings/confirm");
+      const guesses = await Promise.all(
+        Array.from({ length: 5 }, (_, n) => owner.post("/settings/confirm", { password: `a wrong guess ${n}` })),
+      );
+      const statuses = guesses.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 422)).to.have.length(3);
+      expect(statuses.filter((status) => status === 429)).to.have.length(2);
+      const right = await owner.post("/settings/confirm", { password });
+      expect([right.status, /wait \d+ s/.test(right.page)]).to.deep.equal([429, true]);
     });
   });
 

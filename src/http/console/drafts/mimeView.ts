@@ -8,7 +8,7 @@ import { writing } from "./letterView.ts";
 import { folded } from "./stepView.ts";
 
 /** What was handed over. `parsed` null: too large to be read here. `recorded`: the hash that the log has of it. */
-export type HandedOver = { raw: Buffer; parsed: ParsedMail | null; recorded: string };
+export type HandedOver = { messageId: string; raw: Buffer; parsed: ParsedMail | null; recorded: string };
 
 /** Larger ones are only downloaded. Bytes. */
 export const mostRead = 2_000_000;
@@ -17,10 +17,9 @@ const mostShown = 64_000;
 
 /** The very mail that was handed over: head, bodies, files, source. */
 export function mimeView(
-  { raw, parsed, recorded }: HandedOver,
-  options: { draftId: string; opened?: boolean },
+  { messageId, raw, parsed, recorded }: HandedOver,
+  { opened = false }: { opened?: boolean } = {},
 ): Markup {
-  const { draftId, opened = false } = options;
   const sha256 = createHash("sha256").update(raw).digest("hex");
   return html`<section aria-labelledby="handed-over">
 <h2 id="handed-over">What was handed over</h2>
@@ -29,7 +28,7 @@ ${
     ? html`<p>These are the bytes that were handed over: their SHA-256 is the recorded one, <bdi class="code">${sha256}</bdi>.</p>`
     : html`<p class="alert card" role="alert"><strong>These are not the bytes that were handed over.</strong> Recorded is the SHA-256 <bdi class="code">${recorded}</bdi>, theirs is <bdi class="code">${sha256}</bdi>.</p>`
 }
-<p><a class="press" href="/drafts/${draftId}/mail" download>Download the mail, byte for byte (${raw.length} bytes)</a></p>
+<p><a class="press" href="/messages/${messageId}/raw" download>Download the mail, byte for byte (${raw.length} bytes)</a></p>
 <h3>Its head</h3>
 <dl class="head">${headOf(raw).map(({ name, value }) => html`<dt><bdi>${shortLine(name, 80)}</bdi></dt><dd><bdi lang="">${shortLine(value, 4_000)}</bdi></dd>`)}</dl>
 ${parsed === null ? html`<p class="meta">It is too large to be read here: download it.</p>` : bodiesOf(parsed, opened)}

@@ -18,7 +18,7 @@ export function printPage(walk: Walk, printed: Printed, handedOver: HandedOver |
   const last = steps.at(-1) as Step;
   return html`<div class="printed"><h1>The life of a draft: <bdi lang="">${titleOf(draft)}</bdi></h1>
 <dl><dt>Draft</dt><dd><bdi class="code">${draft.id}</bdi></dd>
-<dt>Workspace</dt><dd><bdi lang="">${visibleLine(printed.workspace.name)}</bdi> (<bdi class="code">${printed.workspace.id}</bdi>)</dd>
+<dt>Workspace</dt><dd><bdi lang="">${visibleLine(printed.workspace.name)}</bdi> (<bdi>${printed.workspace.id}</bdi>)</dd>
 <dt>Printed</dt><dd>${when(printed, printed.at)}, times in ${printed.zone}, by <bdi lang="">${visibleLine(printed.by)}</bdi></dd>
 <dt>Log position</dt><dd>${last.event.position}, of its newest step</dd>
 <dt>From</dt><dd><bdi>${printed.url}</bdi></dd></dl>
@@ -29,5 +29,5 @@ ${letterSection(last.version, { frames: false })}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
 <ol class="walk">${steps.map((step) => stepItem(printed, step, { draftId: draft.id, opened: true }))}</ol>
 ${!isWhole && html`<p>It has more steps than these ${steps.length}.</p>`}</section>
-${handedOver && mimeView(handedOver, { draftId: draft.id, opened: true })}</div>`;
+${handedOver && mimeView(handedOver, { opened: true })}</div>`;
 }

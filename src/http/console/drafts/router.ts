@@ -1,8 +1,8 @@
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../../framework/dependencies.ts";
-import { type ConsoleRoute, consolePage, download, shown } from "../framework/page.ts";
+import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import { handOverStep, mailReply, readHandedOver } from "./handedOver.ts";
+import { handOverStep, readHandedOver } from "./handedOver.ts";
 import { draftPage, lifePage, titleOf } from "./lifePage.ts";
 import { any, type Drafts, type Filter, listPage } from "./listPage.ts";
 import { printPage } from "./printPage.ts";
@@ -37,10 +37,6 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
     const handedOver = hasMail ? await readHandedOver(deps, visit, walk.steps) : undefined;
     const main = stepPage(visit, walk, { step, handedOver });
     return shown({ title: `Step ${step.n} of ${walk.steps.length}: ${titleOf(walk.draft)}`, main });
-  }),
-  consolePage("GET /drafts/:id/mail", async (visit) => {
-    requireHistories(visit);
-    return download(await mailReply(visit, (await readWalk(visit)).steps));
   }),
   consolePage("GET /drafts/:id/print", async (visit) => {
     requireHistories(visit);

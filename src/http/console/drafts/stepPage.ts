@@ -41,7 +41,7 @@ function mailOf({
   draftId: string;
 }): Markup | false {
   if (step.event.type !== "DeliveryStarted") return false;
-  if (handedOver) return mimeView(handedOver, { draftId });
+  if (handedOver) return mimeView(handedOver);
   const newest = handOverStep(steps);
   return newest === step
     ? html`<section><h2>What was handed over</h2><p>The mail cannot be read at the moment.</p></section>`

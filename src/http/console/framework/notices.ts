@@ -6,6 +6,10 @@ export const notices = {
   saved: "Saved.",
   created: "Created.",
   deleted: "Deleted.",
+  // Profile.
+  mailed: "Look into the mail of the new address: your address changes when you press the link there.",
+  name_saved: "Your name is saved.",
+  password_set: "Your new password is set, and every other sign-in of yours has ended.",
   // Review.
   taken_back: "Your approval is taken back. The draft waits for a decision again.",
   asked_again: "The approvers are asked again.",

@@ -42,11 +42,13 @@ export async function decide(
 
 /** The same button pressed twice: the first press has done it. */
 async function isOwnDecision(
-  { reads }: ConsoleDependencies,
+  { reads, store, projected }: ConsoleDependencies,
   { principal, params, path }: Visit,
   { code }: Refused,
 ): Promise<boolean> {
   if (code !== "invalid_status") return false;
+  // The first one may have been recorded a moment ago.
+  await projected(await store.head(), { of: ["drafts"] });
   const row = await draftById(reads, principal.workspaceId, params.id ?? "");
   const by = row?.decided_by;
   const meant = path.endsWith("/reject") ? "reject" : "approve";

@@ -1,21 +1,26 @@
+import { WrongPassword } from "#src/commands/users/passwords.ts";
 import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
-import { Rejected } from "#streams/decider.ts";
 import { ownPath } from "../../framework/sameOrigin.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
 
 /** Where what is sensitive leads to: the password is typed once more, and the person goes on to where they wanted. */
-export const confirmRoutes = ({ accounts }: ConsoleDependencies): ConsoleRoute[] => [
+export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /settings/confirm", async (visit) => asked(visit, visit.query.get("next"))),
 
   consoleForm("POST /settings/confirm", async (visit) => {
     const { id, user } = visit.principal;
     const next = visit.form.get("next");
     const refused = await visit.attempt(async () => {
-      if (!(await accounts.passwords.matches(user.id, visit.form.get("password") ?? "")))
-        throw new Rejected("invalid_request", "this is not your password", { field: "password" });
+      await limits.guarding(user.email, visit.request, {
+        work: async () => {
+          if (await accounts.passwords.matches(user.id, visit.form.get("password") ?? "")) return;
+          throw new WrongPassword("password");
+        },
+        isWrong: (error) => error instanceof WrongPassword,
+      });
     });
     if (refused) return asked(visit, next, refused);
     await accounts.sessions.confirmPassword(id);

@@ -119,7 +119,7 @@ ${
 
 /** Only of use with script, which shows it. */
 const copyButton = (id: string, label: string): Markup =>
-  html`<button type="button" class="button quiet" data-copy="${id}" hidden>${label}</button>`;
+  html`<button type="button" class="button quiet" data-copy="#${id}" hidden>${label}</button>`;
 
 export const revokePage = (visit: Visit, key: Key): Markup => html`<h1>Revoke this API key?</h1>
 <section>

@@ -1,8 +1,10 @@
 import type { Session } from "#src/accounts/sessions.ts";
 import { isUuid } from "#src/commands/ids.ts";
+import { endSessions } from "#src/commands/users/signIn.ts";
 import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
+import { callerOf } from "../../framework/linkPages.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
@@ -29,8 +31,9 @@ export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
     }),
 
     consoleForm("POST /settings/sessions/end-others", async (visit) => {
-      const { id, user } = visit.principal;
-      await drained(await sessions.endAll(user.id, { except: id }));
+      const { id: except, user } = visit.principal;
+      const person = { userId: user.id, email: user.email, name: user.name, disabled: false };
+      await drained(await endSessions(deps, { person, because: "asked", except }, callerOf(visit.request)));
       return seeOther("/settings/sessions", "sessions_ended");
     }),
   ];

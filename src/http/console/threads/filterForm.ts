@@ -8,7 +8,7 @@ import { priorityWords, statusWords } from "./words.ts";
 export function filterForm({ filters, identities, refused }: ThreadsView): Markup {
   const at = (name: string) => ({ name, value: filters[name] ?? "", error: errorAt(refused, name) });
   const usesMore = Object.entries(filters).some(
-    ([name, value]) => name !== "q" && value !== "" && value !== "last_message_at",
+    ([name, value]) => !["q", "limit"].includes(name) && value !== "" && value !== "last_message_at",
   );
   return html`<form class="search" method="get" action="/threads" role="search" aria-label="Search conversations">
 ${input({ ...at("q"), label: "Search", type: "search", hint: 'Words in subjects and messages. "In quotes" for a phrase, -word to leave out.' })}

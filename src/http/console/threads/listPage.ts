@@ -27,7 +27,7 @@ export type ThreadsView = {
 };
 
 export const isFiltered = (filters: ThreadsView["filters"]): boolean =>
-  Object.entries(filters).some(([name, value]) => name !== "sort" && value !== "");
+  Object.entries(filters).some(([name, value]) => !["sort", "limit"].includes(name) && value !== "");
 
 /** The workspace's conversations, newest word first. */
 export const threadsPage = (view: ThreadsView, reader: Reader): Markup => html`<h1>Conversations</h1>

@@ -25,7 +25,7 @@ export async function threadsView(
   const view = { filters, identities, path: visit.path, maySeeIdentities };
   let answer: Answer | undefined;
   const refused = await visit.attempt(async () => {
-    answer = await visit.ask("GET /v1/threads", { query: { ...Object.fromEntries(asked), limit: pageSize } });
+    answer = await visit.ask("GET /v1/threads", { query: { limit: pageSize, ...Object.fromEntries(asked) } });
   });
   if (!answer) return { ...view, refused, list: undefined };
   const ways = waysFrom("/threads", {

@@ -45,11 +45,11 @@ export async function threadView(
   const { id } = visit.params as { id: string };
   const { workspaceId } = visit.principal;
   const { query } = visit;
-  const cursor = query.get("cursor");
+  const [cursor, limit] = [query.get("cursor"), query.get("limit")];
   // This says first whether there is such a thread, and whether the reader may see it.
   const messages: Messages = await visit.ask("GET /v1/threads/:id/messages", {
     params: { id },
-    query: { sort: "newest", limit: pageSize, cursor },
+    query: { sort: "newest", limit: limit ?? pageSize, cursor },
   });
   const found = await findThread(deps, workspaceId, id);
   if (!found) throw new Rejected("not_found", "no such conversation");
@@ -70,7 +70,11 @@ export async function threadView(
     until: isNewestPage ? null : await timeOfNext(deps, workspaceId, shown.at(-1)),
   };
   const path = `/threads/${id}`;
-  const ways = waysFrom(path, { query, next: messages.next_cursor, kept: new URLSearchParams() });
+  const ways = waysFrom(path, {
+    query,
+    next: messages.next_cursor,
+    kept: new URLSearchParams(limit === null ? {} : { limit }),
+  });
   const newest = newestOf({ held, last, identity });
   return {
     thread: survivor === found.own ? presentThread(survivor) : presentMerged(found.own, survivor),
