@@ -75,6 +75,14 @@ export async function lapsedVoters(
   return voters.filter((voter) => voter.startsWith(userVoter("")) && !isMember(voter));
 }
 
+/** The members of a workspace who may approve, each by the mailbox that the same person would be asked at. */
+export async function memberVoters(deps: Pick<Dependencies, "members">, workspaceId: string): Promise<string[]> {
+  const { state } = await deps.members.load(workspaceId);
+  return state.members
+    .filter(({ status, role }) => status === "active" && deciding.includes(role))
+    .map(({ email }) => mailboxVoter(email));
+}
+
 /** Another spelling or tag of an address leads to the same person. */
 const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}`;
 
