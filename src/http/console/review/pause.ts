@@ -10,7 +10,7 @@ export type Pause = { paused: boolean; by: string | null; at: string | null; rea
 /**
  * The large switch for all that leaves: its state for everybody, the switch for those who may turn it. `back`: the page to come back to.
  */
-export const pauseSwitch = (visit: Visit, pause: Pause, back: "/review" | "/settings"): Markup =>
+export const pauseSwitch = (visit: Visit, pause: Pause, back: "/review" | "/settings/workspace"): Markup =>
   pause.paused ? paused(visit, pause, back) : sending(visit, back);
 
 const paused = (
