@@ -6,13 +6,14 @@ import { type Notice, notices } from "./notices.ts";
 import type { Shown } from "./page.ts";
 import type { Visit } from "./visit.ts";
 
-/** The places that every page leads to. */
+/** The places that every page leads to, for whoever may see them. */
 const places = [
-  { path: "/review", name: "Review" },
-  { path: "/threads", name: "Conversations" },
-  { path: "/identities", name: "Identities" },
-  { path: "/domains", name: "Domains" },
-  { path: "/settings", name: "Settings" },
+  { path: "/review", name: "Review", scope: "read:threads" },
+  { path: "/threads", name: "Conversations", scope: "read:threads" },
+  { path: "/drafts", name: "Drafts", scope: "read:threads" },
+  { path: "/identities", name: "Identities", scope: "read:identities" },
+  { path: "/domains", name: "Domains", scope: "read:domains" },
+  { path: "/settings", name: "Settings", scope: null },
 ] as const;
 
 /** htmx without anything that needs more than this page's own policy allows. */
@@ -40,6 +41,7 @@ export function consoleDocument(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex, nofollow">
 <meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
 <meta name="htmx-config" content="${htmxConfig}">
 <title>${shown.title} · Countersign</title>
 <link rel="stylesheet" href="${assets.style}">
@@ -49,10 +51,12 @@ ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${show
 <a class="skip-link" href="#main">Skip to the content</a>
 <header class="top">
 <p class="brand"><a href="/review"><span aria-hidden="true">✓</span> Countersign</a></p>
-<nav aria-label="Main"><ul>${places.map(
-    ({ path, name }) =>
-      html`<li><a href="${path}"${isWithin(shown.current ?? visit.path, path) && html` aria-current="page"`}>${name}</a></li>`,
-  )}</ul></nav>
+<nav aria-label="Main"><ul>${places
+    .filter(({ scope }) => scope === null || visit.principal.scopes.includes(scope))
+    .map(
+      ({ path, name }) =>
+        html`<li><a href="${path}"${isWithin(shown.current ?? visit.path, path) && html` aria-current="page"`}>${name}</a></li>`,
+    )}</ul></nav>
 <div class="who"><p><a href="/workspaces"><bdi>${workspaceName}</bdi></a> · <a href="/settings/profile"><bdi>${visit.principal.name}</bdi></a> <span class="role">${visit.principal.role}</span></p>
 ${form(visit, { action: "/auth/sign-out", className: "inline" }, button("Sign out", { kind: "quiet" }))}</div>
 </header>
