@@ -3,14 +3,13 @@ import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events
 import type { Dependencies } from "../dependencies.ts";
 import { openedChannel } from "./approvalChannels.ts";
 import { requiresHuman } from "./humanApproval.ts";
-import { deciding, memberVoters, voterOf, voterOf } from "./voters.ts";
+import { memberVoters, voterOf } from "./voters.ts";
 
 type Approvers = Pick<
   IdentitySettings,
   "approvalChannel" | "secondaryApprovalChannel" | "approvalsRequired" | "requireHumanApproval"
 > & { workspaceId: string };
 
-/** Why the approvals that an identity requires cannot all be given, or not without an API key, in a sentence; null if there are enough approvers. */
 /**
  * Why the approvals that an identity requires cannot all be given through its channels, in a sentence that says who can give the rest; null if its
  * channels have enough approvers.
@@ -18,12 +17,6 @@ type Approvers = Pick<
 export async function unreachableQuorum(deps: Dependencies, identity: Approvers): Promise<string | null> {
   const { approvalsRequired: required, workspaceId } = identity;
   if (required === 1) return null;
-  const members = await membersOf(deps, identity.workspaceId);
-  const people = approversOf(deps, identity, members);
-  if (people >= required) return null;
-  const whose =
-    members.length === 0 ? "its approval channels have" : "its approval channels and the workspace's members come to";
-  const have = `approvals_required is ${required}, but ${whose} ${people} approver${people === 1 ? "" : "s"}`;
   const asked = approversOf(deps, identity);
   if (asked === "many" || asked.size >= required) return null;
   const people = asked.size;
@@ -36,16 +29,6 @@ export async function unreachableQuorum(deps: Dependencies, identity: Approvers)
   return `${have}, so drafts can never be approved: set another approval channel, or lower approvals_required`;
 }
 
-/** The mailboxes of members who decide when they are signed in. */
-async function membersOf(deps: Dependencies, workspaceId: string): Promise<string[]> {
-  const { members } = (await deps.members.load(workspaceId)).state;
-  return members
-    .filter(({ status, role }) => status === "active" && deciding.includes(role))
-    .map(({ email }) => voterOf({ kind: "email_link", id: email }, null).voter);
-}
-
-/** How many different approvers there are at most: a mailbox is one, with the member it belongs to; a group may be any number. */
-function approversOf(deps: Dependencies, identity: Approvers, members: readonly string[]): number {
 /** The different approvers whom the channels ask: a mailbox is one, a group may be any number. */
 function approversOf(deps: Dependencies, identity: Approvers): ReadonlySet<string> | "many" {
   const { workspaceId } = identity;
@@ -53,7 +36,6 @@ function approversOf(deps: Dependencies, identity: Approvers): ReadonlySet<strin
     const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
     return channel === null ? [] : votersOf(deps, openedChannel(deps, { workspaceId, slot }, channel));
   });
-  return voters.includes("many") ? Number.POSITIVE_INFINITY : new Set([...voters.flat(), ...members]).size;
   return voters.includes("many") ? "many" : new Set(voters.flat());
 }
 

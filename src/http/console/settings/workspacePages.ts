@@ -2,7 +2,7 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import { pauseIn, pauseSwitch, pauseSwitch } from "../review/pause.ts";
+import { pauseIn, pauseSwitch } from "../review/pause.ts";
 
 /** What these pages show of a workspace, as the API has it. */
 export type Workspace = {
@@ -12,7 +12,6 @@ export type Workspace = {
   sending_paused: boolean;
   sending_paused_reason: string | null;
   sending_paused_by: { id: string; name?: string } | null;
-  sending_paused_by: { kind: string; id: string; name?: string } | null;
   sending_paused_at: string | null;
   require_human_approval: boolean;
 };
@@ -49,38 +48,22 @@ ${
 </section>
 ${approvalSection(visit, workspace)}
 ${pauseSwitch(visit, pauseIn(workspace), "/settings/workspace")}`;
-$sendingSection(visit, workspace)`;
 };
 
 function approvalSection(visit: Visit, { require_human_approval: isRequired }: Workspace): Markup {
   return html`<section>
 <h2>Who has to approve</h2>
-<p>$
+<p>${
     isRequired
       ? "Every reply of every identity needs a person’s approval. No API key, rule or setting can approve in their place."
-      : "Each identity decides for itself whether a person has to approve. Where it does not, API keys and rules may approve too."</p>
-$
+      : "Each identity decides for itself whether a person has to approve. Where it does not, API keys and rules may approve too."
+  }</p>
+${
   visit.may("write:workspace") &&
   html`<p><a class="press" href="/settings/workspace/${isRequired ? "waive" : "require"}-approval">${
     isRequired ? "Let each identity decide" : "Require a person for every reply"
   }</a></p>`
-</section>`;
 }
-
-/** The same switch as in the review. */
-function sendingSection(visit: Visit, workspace: Workspace): Markup {
-  const {
-    sending_paused: paused,
-    sending_paused_by: by,
-    sending_paused_at: at,
-    sending_paused_reason: reason,
-  } = workspace;
-  const change = pauseSwitch(visit, { paused, by: by && (by.name ?? by.id), at, reason }, "/settings/workspace");
-  if (paused) return change;
-  return html`<section>
-<h2>Sending</h2>
-<p>Mail leaves as it is approved.</p>
-${change}
 </section>`;
 }
 
