@@ -439,6 +439,12 @@ describe("console: review", () => {
       await page.fill("textarea.reason", "half a sen");
       await page.focus("textarea.reason");
       await page.evaluate("document.querySelector('textarea.reason').setSelectionRange(4, 4)");
+      // Even a refresh of the very part that is typed in waits.
+      const answered = page.waitForResponse((response) => response.url().includes("/review?"));
+      await page.evaluate(
+        "void htmx.ajax('GET', location.href, { target: '#chosen', select: '#chosen', swap: 'outerHTML' })",
+      );
+      await answered;
       await workspace.ask(`POST /v1/drafts/${other.id}/reject`, { json: {} });
       await page.waitForSelector(`#waits-${other.id}`, { state: "detached" });
       await workspace.ask(`PATCH /v1/drafts/${shown.id}`, { json: { body_text: "Another text." } });

@@ -79,7 +79,7 @@ function warningsSection({ warnings, hints }: ReviewCard, { obstacle, view }: Ch
   const obstacles = obstacle === undefined ? [] : obstacleSentences(obstacle, view);
   return (
     warnings.length + hints.length + obstacles.length > 0 &&
-    html`<section class="warnings" aria-labelledby="warnings"><h3 id="warnings">Before you decide</h3>
+    html`<section class="warnings" aria-labelledby="warnings"><h2 id="warnings">Before you decide</h2>
 <ul>${obstacles.map((sentence) => html`<li>${sentence}</li>`)}${warnings.map((warning) => html`<li>${warning}</li>`)}${hints.map((hint) => html`<li class="hint">Hint: ${hint}</li>`)}</ul></section>`
   );
 }

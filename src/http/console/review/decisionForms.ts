@@ -14,7 +14,7 @@ type Decision = { draftId: string; card: ReviewCard; votes: Votes; reasons: read
 /** What can be done about a draft that waits. Each form names the version that is shown: of no other anything is decided. */
 export function decisionSection(visit: Visit, decision: Decision): Markup {
   return html`<section aria-labelledby="decision" class="decision">
-<h3 id="decision" tabindex="-1">Your decision</h3>
+<h2 id="decision" tabindex="-1">Your decision</h2>
 ${visit.may("decide:drafts") ? choices(visit, decision) : html`<p>Your role in this workspace does not decide about drafts.</p>`}
 </section>`;
 }
@@ -37,7 +37,7 @@ function choices(visit: Visit, decision: Decision): Markup {
         html`<button class="button approve" id="approve" data-key="a">${card.approve}</button>`,
       );
   return html`<div class="choices">${approve}${rejectForm(visit, decision, onward)}</div>
-<div class="buttons"><a class="button plain" data-key="e" href="/review/${draftId}/edit">Edit and approve</a>
+<div class="buttons"><a class="press" data-key="e" href="/review/${draftId}/edit">Edit and approve</a>
 ${visit.may("write:drafts") && form(visit, { action: `/review/${draftId}/ask-again`, className: "inline" }, onward, button("Ask the approvers again", { kind: "quiet" }))}</div>
 <p class="meta">You decide about version ${card.version}.</p>`;
 }
