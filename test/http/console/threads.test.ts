@@ -309,6 +309,15 @@ describe("console: conversations", function () {
       await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 1 } });
     });
 
+    it("says so where the identity approves every draft by itself", async () => {
+      const { id, messageId } = await conversation();
+      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { auto_approve_replies: true } });
+      await owner.get(`/threads/${id}`);
+      const typed = { based_on_message_id: messageId, body_text: "Kept?", how: "draft" };
+      expect((await owner.post(`/threads/${id}/reply`, typed)).location).to.contain("done=replyApprovedAtOnce");
+      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { auto_approve_replies: false } });
+    });
+
     it("keeps what was written where a newer message has come, and sends nothing", async () => {
       const { id, messageId, message } = await conversation(mail({ id: `${randomUUID()}@x.example` }));
       await owner.get(`/threads/${id}`);

@@ -43,13 +43,16 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   if (newer !== undefined) {
     return threadAgain(deps, visit, { status: 409, written, isOvertaken: true, openToo: [newer] });
   }
-  const write = form.get("how") === "draft" ? storeDraft : send;
+  const asDraft = form.get("how") === "draft";
+  const write = asDraft ? storeDraft : send;
   let draft: Pick<WireDraft, "id" | "status"> | undefined;
   const refused = await visit.attempt(async () => {
     draft = await write(deps, visit, { written, basedOn });
   });
   // Where others have to approve too, it waits for them.
   if (draft?.status === "pending") return seeOther(`/drafts/${draft.id}`, "replyKept");
+  // The identity may approve every draft by itself.
+  if (draft && asDraft) return seeOther(`/drafts/${draft.id}`, "replyApprovedAtOnce");
   if (!refused) return seeOther(`/threads/${id}`, "replySent");
   const isOvertaken = refused.code === "stale_draft";
   return threadAgain(deps, visit, {
