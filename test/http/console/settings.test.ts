@@ -139,6 +139,17 @@ describe("console: settings", () => {
       expect(await required()).to.equal(false);
     });
 
+    it("pauses sending, says who did and why, and resumes it", async () => {
+      const admin = await desk({ role: "admin", name: "Joan" });
+      await admin.get("/settings/workspace");
+      const back = { back: "/settings/workspace" };
+      const paused = await follow(admin, await admin.post("/review/pause", { ...back, pause_reason: "A <b>loop</b>" }));
+      expect(paused.page).to.contain("Joan paused it").and.contain("A <b>loop</b>");
+      expect((await workspace.ask("GET /v1/workspaces/me")).json.sending_paused).to.equal(true);
+      const resumed = await follow(admin, await admin.post("/review/resume", back));
+      expect(resumed.page).to.contain("Mail leaves as it is approved.");
+    });
+
     it("offers an auditor nothing to change", async () => {
       const auditor = await desk({ role: "auditor" });
       const { status, text } = await auditor.get("/settings/workspace");

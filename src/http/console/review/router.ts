@@ -165,7 +165,7 @@ async function looking({ drafts, presence }: ConsoleDependencies, visit: Visit):
 
 async function pause(deps: ConsoleDependencies, visit: Visit, paused: boolean): Promise<ConsoleAnswer> {
   const why = visit.form.get("pause_reason")?.trim() || null;
-  const back = visit.form.get("back") === "/settings" ? "/settings" : "/review";
+  const back = visit.form.get("back") === "/settings/workspace" ? "/settings/workspace" : "/review";
   const body = { sending_paused: paused, ...(paused && { sending_paused_reason: why }) };
   const refused = await visit.attempt(() => visit.ask("PATCH /v1/workspaces/me", { body }));
   if (!refused) return seeOther(back, paused ? "paused" : "resumed");

@@ -2,6 +2,7 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
+import { pauseIn, pauseSwitch } from "../review/pause.ts";
 
 /** What these pages show of a workspace, as the API has it. */
 export type Workspace = {
@@ -9,6 +10,9 @@ export type Workspace = {
   name: string;
   created_at: string;
   sending_paused: boolean;
+  sending_paused_reason: string | null;
+  sending_paused_by: { id: string; name?: string } | null;
+  sending_paused_at: string | null;
   require_human_approval: boolean;
 };
 
@@ -43,7 +47,7 @@ ${
 <dl><dt>Created</dt><dd>${when(visit, workspace.created_at)}</dd><dt>Its id in the API</dt><dd><code>${workspace.id}</code></dd></dl>
 </section>
 ${approvalSection(visit, workspace)}
-${sendingSection(workspace)}`;
+${pauseSwitch(visit, pauseIn(workspace), "/settings/workspace")}`;
 };
 
 function approvalSection(visit: Visit, { require_human_approval: isRequired }: Workspace): Markup {
@@ -62,12 +66,6 @@ ${
 }
 </section>`;
 }
-
-const sendingSection = ({ sending_paused: isPaused }: Workspace): Markup => html`<section>
-<h2>Sending</h2>
-<p>${isPaused ? "Sending is paused: nothing leaves this workspace." : "Mail leaves as it is approved."}</p>
-<p><a class="press" href="/review">${isPaused ? "Resume it in the review" : "Pause it in the review"}</a></p>
-</section>`;
 
 export const requireApprovalPage = (visit: Visit): Markup => html`<h1>Require a person for every reply?</h1>
 <section>
