@@ -298,6 +298,26 @@ describe("console: conversations", function () {
       expect((await workspace.ask(`GET /v1/drafts/${json.data[0].id}`)).json.status).to.equal("pending");
     });
 
+    it("waits for others where several have to approve, and says so", async () => {
+      const { id, messageId } = await conversation();
+      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 2 } });
+      await owner.get(`/threads/${id}`);
+      const typed = { based_on_message_id: messageId, body_text: "Mine, and yours.", how: "send" };
+      expect((await owner.post(`/threads/${id}/reply`, typed)).location).to.match(
+        /^\/drafts\/[0-9a-f-]{36}\?done=replyKept$/,
+      );
+      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 1 } });
+    });
+
+    it("says so where the identity approves every draft by itself", async () => {
+      const { id, messageId } = await conversation();
+      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { auto_approve_replies: true } });
+      await owner.get(`/threads/${id}`);
+      const typed = { based_on_message_id: messageId, body_text: "Kept?", how: "draft" };
+      expect((await owner.post(`/threads/${id}/reply`, typed)).location).to.contain("done=replyApprovedAtOnce");
+      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { auto_approve_replies: false } });
+    });
+
     it("keeps what was written where a newer message has come, and sends nothing", async () => {
       const { id, messageId, message } = await conversation(mail({ id: `${randomUUID()}@x.example` }));
       await owner.get(`/threads/${id}`);

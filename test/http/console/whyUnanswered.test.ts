@@ -25,6 +25,7 @@ const draft: DraftFacts = {
   decided_at: null,
   approvals: { required: 1, given: [] },
   held_code: null,
+  undo_until: null,
   failure_message: null,
   notification_status: { state: "sent", error: null },
   created_at: "2026-11-20T10:01:00.000Z",
@@ -119,6 +120,9 @@ describe("why a conversation was not answered", () => {
     expect(said(withDraft({ ...approved, held_code: "sending_paused" }))).to.contain("sending is paused");
     expect(said(withDraft({ ...approved, held_code: "plan_limit_reached" }))).to.contain("the plan's limit");
     expect(said(withDraft({ ...approved, held_code: "something_new" }))).to.contain("refused (something_new)");
+    expect(said(withDraft({ ...approved, undo_until: "2026-11-20T10:30:10.000Z" }))).to.contain(
+      "It leaves within seconds.",
+    );
     expect(said(withDraft(approved))).to.equal("A draft was approved <10:30>. It has not been sent yet.");
   });
 

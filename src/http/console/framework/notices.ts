@@ -25,6 +25,7 @@ export const notices = {
   memberRemoved: "Removed. They can do nothing here any more.",
   // Conversations.
   replySent: "Your reply leaves in 10 seconds. Until then you can undo it below.",
+  replyApprovedAtOnce: "Your draft was approved at once, because this identity approves replies automatically.",
   replyTakenBack: "Undone: nothing was sent. Your reply is a draft now, and waits for a decision.",
   replyKept: "Your reply is saved as a draft. It is sent once it is approved.",
   // Settings

@@ -22,10 +22,10 @@ export type DraftReader = Reader & { formToken: string; userId: string };
 
 /** A draft where it belongs between the messages; all about it is on its own page. */
 export function draftArticle(draft: WireDraft, reader: DraftReader): Markup {
-  const { id, status, reason, decided_by, newer_message_id, body_text, subject, created_at } = draft;
+  const { id, status, reason, decided_by, newer_message_id, body_text, subject, created_at, undo_until } = draft;
   const isOutdated = newer_message_id !== null && (status === "pending" || status === "approved");
   return html`<li class="draft ${status}" id="draft-${id}"><h3>Draft <span class="time">${when(reader, created_at)}</span></h3>
-<p><strong>${draftWords[status]}</strong>${decided_by?.name && html` by ${named(decided_by.name, 60)}`}${reason && html`: ${named(reason, 300)}`}${isOutdated && html`. A newer message has come since: it cannot be sent as it is`}.</p>
+<p><strong>${undo_until !== null && status === "approved" ? "Approved, about to leave" : draftWords[status]}</strong>${decided_by?.name && html` by ${named(decided_by.name, 60)}`}${reason && html`: ${named(reason, 300)}`}${isOutdated && html`. A newer message has come since: it cannot be sent as it is`}.</p>
 <p class="line"><bdi lang="">${shortLine(body_text ?? subject, 200)}</bdi></p>
 ${undoForm(draft, reader)}
 <p><a class="press" href="/drafts/${id}">Open this draft</a></p></li>
@@ -39,7 +39,7 @@ const undoForm = ({ id, thread_id, undo_until, decided_by }: WireDraft, reader: 
   form(
     reader,
     { action: `/threads/${thread_id}/undo` },
-    html`<p>It leaves after ${when(reader, undo_until)}.</p><input type="hidden" name="draft_id" value="${id}">`,
+    html`<p>It leaves within seconds.</p><input type="hidden" name="draft_id" value="${id}">`,
     button("Undo"),
   );
 

@@ -21,6 +21,8 @@ export type DraftFacts = {
   decided_at: string | null;
   approvals: { required: number; given: readonly unknown[] };
   held_code: string | null;
+  /** Set while the one who approved can take it back; it leaves then. */
+  undo_until: string | null;
   failure_message: string | null;
   notification_status: { state: string; error: string | null };
   created_at: string;
@@ -179,6 +181,7 @@ function approved(draft: DraftFacts): Sentence {
   const who = by(draft);
   const begin = who ? `${who} approved a draft ` : "A draft was approved ";
   const at = { at: draft.decided_at ?? draft.updated_at };
+  if (draft.undo_until !== null) return [begin, at, ". It leaves within seconds."];
   if (draft.held_code === null) return [begin, at, ". It has not been sent yet."];
   const because = obstacles[draft.held_code] ?? `sending was refused (${draft.held_code})`;
   return [begin, at, `, but it was not sent: ${because}.`];

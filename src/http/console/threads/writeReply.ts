@@ -1,5 +1,6 @@
 import { heldOfThread, lastOfThread } from "#projections/messages/queries.ts";
 import { replyPreview } from "#src/commands/emails/replyPreview.ts";
+import type { WireDraft } from "../../present/drafts.ts";
 import { findThread } from "../../threads.ts";
 import { type ConsoleAnswer, seeOther, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
@@ -42,13 +43,17 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   if (newer !== undefined) {
     return threadAgain(deps, visit, { status: 409, written, isOvertaken: true, openToo: [newer] });
   }
-  let path = `/threads/${id}`;
   const asDraft = form.get("how") === "draft";
+  const write = asDraft ? storeDraft : send;
+  let draft: Pick<WireDraft, "id" | "status"> | undefined;
   const refused = await visit.attempt(async () => {
-    if (asDraft) path = `/drafts/${await storeDraft(deps, visit, { written, basedOn })}`;
-    else await send(visit, { written, basedOn });
+    draft = await write(deps, visit, { written, basedOn });
   });
-  if (!refused) return seeOther(path, asDraft ? "replyKept" : "replySent");
+  // Where others have to approve too, it waits for them.
+  if (draft?.status === "pending") return seeOther(`/drafts/${draft.id}`, "replyKept");
+  // The identity may approve every draft by itself.
+  if (draft && asDraft) return seeOther(`/drafts/${draft.id}`, "replyApprovedAtOnce");
+  if (!refused) return seeOther(`/threads/${id}`, "replySent");
   const isOvertaken = refused.code === "stale_draft";
   return threadAgain(deps, visit, {
     status: refused.status,
@@ -62,7 +67,7 @@ const fieldOf = (field: string | undefined): string | undefined => field?.match(
 
 type Reply = { written: WrittenReply; basedOn: string | null };
 
-const send = (visit: Visit, { written, basedOn }: Reply) =>
+const send = (_: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply) =>
   visit.ask("POST /v1/threads/:id/reply", {
     params: { id: visit.params.id as string },
     body: {
@@ -74,14 +79,14 @@ const send = (visit: Visit, { written, basedOn }: Reply) =>
     },
   });
 
-/** Stores it for a later decision, where another pair of eyes is wanted. Answers the draft's id. */
-async function storeDraft(deps: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply): Promise<string> {
+/** Stores it for a later decision, where another pair of eyes is wanted. */
+async function storeDraft(deps: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply) {
   const { workspaceId } = visit.principal;
   const found = await findThread(deps, workspaceId, visit.params.id as string);
   const preview = basedOn === null ? undefined : await replyPreview(deps, { workspaceId, messageId: basedOn });
   const everybody = written.reply_all ? (preview?.everybody ?? []) : [];
   const named = addressesIn(`${written.cc} ${written.bcc}`).map((address) => address.toLowerCase());
-  const { id } = await visit.ask("POST /v1/drafts", {
+  return visit.ask("POST /v1/drafts", {
     body: {
       thread_id: visit.params.id,
       identity_id: found?.survivor.identity_id,
@@ -91,7 +96,6 @@ async function storeDraft(deps: ConsoleDependencies, visit: Visit, { written, ba
       bcc: addressesIn(written.bcc),
     },
   });
-  return id;
 }
 
 /** The message that came since `basedOn`, or that something newer is held. Undefined if it is still the newest word. */
