@@ -21,8 +21,9 @@ export async function changeMarks(reads: Reads, workspaceId: string): Promise<Ch
 
 const nothing: ChangeMarks = { drafts: "", threads: "", domains: "", workspace: "" };
 
+// The column is named in full: as a text, which it is in the answer, 99 would come after 100.
 const draftsMark = `coalesce((select changed_position::text from drafts where workspace_id = $1
-  order by changed_position desc limit 1), '')`;
+  order by drafts.changed_position desc limit 1), '')`;
 
 const feedMark = `(select position from feed_events where workspace_id = $1 order by position desc, part desc limit 1)`;
 

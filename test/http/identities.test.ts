@@ -460,6 +460,25 @@ describe("http identities", function () {
       }
     });
 
+    it("warns that members have to give what the channels cannot: those who may, and are asked by no channel", async () => {
+      const own = await service.workspace({ beta: true });
+      const channel = { approval_channel: email("boss@example.com"), require_human_approval: true };
+      const { id } = await made({ approvals_required: 2, ...channel }, own);
+      const warning = async (): Promise<string> => (await own.ask(`GET /v1/identities/${id}`)).json.warnings[0];
+      const join = async (address: string, role: "auditor" | "approver") => {
+        const [memberId, userId] = [service.deps.ids.uuid(), service.deps.ids.uuid()];
+        const member = { type: "JoinMember", memberId, userId, email: address, role } as const;
+        await service.deps.members.handle(own.workspaceId, member, operator(own.workspaceId));
+      };
+      await join("Boss+2@example.com", "approver");
+      await join("auditor@example.com", "auditor");
+      expect(await warning()).to.contain("drafts can never be approved");
+      await join("ann@example.com", "approver");
+      expect(await warning()).to.contain(
+        "its approval channels have 1 approver: members have to give the other approvals",
+      );
+    });
+
     it("warns where the channels have too few approvers: with a key's approval, or never", async () => {
       const one = email("boss@example.com");
       const warnings = async (changes: object): Promise<string[]> =>

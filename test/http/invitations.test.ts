@@ -28,7 +28,7 @@ describe("an invitation at the door [4 /auth/*]", function () {
   it("makes an account, and a member of the invited role, signed in where they were invited to", async () => {
     const email = freshAddress();
     const token = await invited(email);
-    const page = await door().get(`/invitation?token=${token}`);
+    const page = await door().get(`/invitation/${token}`);
     expect(page.text).to.include(email).and.to.include("approver").and.to.include("Make my account and accept");
     const visitor = door();
     const weak = await visitor.form("/auth/invitations/accept", { token, password: "password1234" });
@@ -52,7 +52,7 @@ describe("an invitation at the door [4 /auth/*]", function () {
     await deskOf(service, elsewhere.id, { role: "owner" });
     await elsewhere.ask("POST /v1/members", { json: { email, role: "auditor" } });
     const token = await mailedToken(service, { address: email, page: "invitation", mails: 2 });
-    expect((await door().get(`/invitation?token=${token}`)).text).to.include("Sign in to accept");
+    expect((await door().get(`/invitation/${token}`)).text).to.include("Sign in to accept");
     const taken = await door().json("/auth/invitations/accept", { token, password: "another long phrase of mine" });
     expect([taken.status, taken.body.field]).to.deep.equal([409, "email"]);
     expect((await door().json("/auth/invitations/accept", { token })).status).to.equal(401);
@@ -80,13 +80,23 @@ describe("an invitation at the door [4 /auth/*]", function () {
     expect((await door().get("/sign-in")).text).not.to.include("/sign-up");
   });
 
+  it("makes no account where SIGN_UP is closed", async () => {
+    const token = await invited(freshAddress());
+    const { settings } = service.deps;
+    settings.signUp = "closed";
+    const refused = await door().json("/auth/invitations/accept", { token, password: goodPassword });
+    settings.signUp = "invited";
+    expect([refused.status, refused.body.field]).to.deep.equal([422, "password"]);
+    expect((await door().json("/auth/invitations/accept", { token, password: goodPassword })).status).to.equal(200);
+  });
+
   it("of a workspace that gives itself a name of markup is shown as text", async () => {
     await workspace.ask("PATCH /v1/workspaces/me", {
       json: { name: "<img src=x onerror=alert(1)>”. Sign in at evil" },
     });
     await service.caughtUp();
     const token = await invited(freshAddress());
-    const { text } = await door().get(`/invitation?token=${token}`);
+    const { text } = await door().get(`/invitation/${token}`);
     expect(text).to.include("&lt;img").and.not.to.include("<img");
     expect(text.match(/”/g)).to.have.length(1);
     await workspace.ask("PATCH /v1/workspaces/me", { json: { name: "Test" } });

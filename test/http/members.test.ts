@@ -233,11 +233,9 @@ describe("http members", function () {
       const underWay = ben.get("/settings/members");
       await until(async () => (await waitingFor("members")) > 0);
       const removal = tenant.ask(`DELETE /v1/members/${ben.user.memberId}`);
-      await until(async () => {
-        const revoked = "select 1 from work.revocations where key_id = $1";
-        return (await service.database.query(revoked, [ben.sessionId])).rows.length > 0;
-      });
-      free.open();
+      const revoked = "select 1 from work.revocations where key_id = $1";
+      const isRevoked = async () => (await service.database.query(revoked, [ben.sessionId])).rows.length > 0;
+      await until(isRevoked, 20_000).finally(free.open);
       await held;
       expect((await underWay).status).to.equal(401);
       expect((await removal).status).to.equal(200);

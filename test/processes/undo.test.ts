@@ -4,6 +4,7 @@ import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecis
 import type { Cause } from "#src/commands/handle.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
+import { contextOf } from "#test/support/processContext.ts";
 import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
 import {
   cause,
@@ -202,6 +203,30 @@ describe("what a signed-in person approves", () => {
     expect(types()).not.to.include("SendClaimed");
     await world.run();
     await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("is approved for a workspace's rules when it is certain, and not where it was taken back", async () => {
+    const { world, draftId } = await approved();
+    const runRules = world.node.processes.find(({ name }) => name === "runRules")!;
+    const event = world.log.all.findLast(({ type }) => type === "DraftApproved")!;
+    /** Whether it comes as far as asking what rules there are. */
+    const told = async () => {
+      let asks = false;
+      const context = contextOf(runRules, event, { clock: world.clock });
+      const reached = async () => {
+        asks = true;
+        return false;
+      };
+      return { answer: await runRules.on.DraftApproved!(event, { ...context, reached }), asks };
+    };
+    expect(await told()).to.deep.equal({ answer: { againInMs: 10_000 }, asks: false });
+    world.sleepThrough(10_000);
+    expect((await told()).asks).to.equal(true);
+    await undo(world, draftId);
+    expect(await told()).to.deep.equal({ answer: undefined, asks: false });
+    // Approved anew it is another event's.
+    await approve(world, draftId);
+    expect((await told()).asks).to.equal(false);
   });
 
   it("is not queued by a key's send that began before the approval", async () => {

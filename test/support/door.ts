@@ -71,7 +71,7 @@ export async function mailedToken(
   service: Pick<InProcess, "outbox">,
   { address, page, mails = 1 }: { address: string; page: string; mails?: number },
 ): Promise<string> {
-  const link = new RegExp(`(\\S+)/${page}\\?token=([\\w-]{43})`);
+  const link = new RegExp(`(\\S+)/${page}/([\\w-]{43})`);
   const tokens = async () =>
     (await mailsTo(service, address)).flatMap(({ text }) => link.exec(text)?.slice(1, 3).join(" ") ?? []);
   await until(async () => (await tokens()).length >= mails);

@@ -3,34 +3,40 @@ import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events
 import type { Dependencies } from "../dependencies.ts";
 import { openedChannel } from "./approvalChannels.ts";
 import { requiresHuman } from "./humanApproval.ts";
-import { voterOf } from "./voters.ts";
+import { memberVoters, voterOf } from "./voters.ts";
 
 type Approvers = Pick<
   IdentitySettings,
   "approvalChannel" | "secondaryApprovalChannel" | "approvalsRequired" | "requireHumanApproval"
 > & { workspaceId: string };
 
-/** Why the approvals that an identity requires cannot all be given, or not without an API key, in a sentence; null if its channels have enough approvers. */
+/**
+ * Why the approvals that an identity requires cannot all be given through its channels, in a sentence that says who can give the rest; null if its
+ * channels have enough approvers.
+ */
 export async function unreachableQuorum(deps: Dependencies, identity: Approvers): Promise<string | null> {
-  const { approvalsRequired: required } = identity;
+  const { approvalsRequired: required, workspaceId } = identity;
   if (required === 1) return null;
-  const people = approversOf(deps, identity);
-  if (people >= required) return null;
+  const asked = approversOf(deps, identity);
+  if (asked === "many" || asked.size >= required) return null;
+  const people = asked.size;
   const have = `approvals_required is ${required}, but its approval channels have ${people} approver${people === 1 ? "" : "s"}`;
+  const all = new Set([...asked, ...(await memberVoters(deps, workspaceId))]).size;
+  if (all >= required) return `${have}: members have to give the other approvals, signed in`;
   const keysCount = !(await requiresHuman(deps, identity));
-  if (keysCount && people + 1 >= required)
+  if (keysCount && all + 1 >= required)
     return `${have}: an API key has to give the last approval (POST /v1/drafts/{id}/approve)`;
   return `${have}, so drafts can never be approved: set another approval channel, or lower approvals_required`;
 }
 
-/** How many different approvers the channels have at most: a mailbox is one, a group may be any number. */
-function approversOf(deps: Dependencies, identity: Approvers): number {
+/** The different approvers whom the channels ask: a mailbox is one, a group may be any number. */
+function approversOf(deps: Dependencies, identity: Approvers): ReadonlySet<string> | "many" {
   const { workspaceId } = identity;
   const voters = (["primary", "secondary"] as const).map((slot) => {
     const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
     return channel === null ? [] : votersOf(deps, openedChannel(deps, { workspaceId, slot }, channel));
   });
-  return voters.includes("many") ? Number.POSITIVE_INFINITY : new Set(voters.flat()).size;
+  return voters.includes("many") ? "many" : new Set(voters.flat());
 }
 
 /** Users' chats with a bot have positive ids, groups negative ones. */

@@ -14,7 +14,7 @@ import { requiresHuman } from "./humanApproval.ts";
 type Voter = Pick<Voting, "voter" | "place">;
 
 /** Roles whose approval counts. */
-const deciding: readonly Role[] = ["owner", "admin", "approver"];
+export const deciding: readonly Role[] = ["owner", "admin", "approver"];
 
 /**
  * Who counts once, whichever way they came: a person of a chat, a mailbox, a person who is signed in, and all API keys together. A link into a chat
@@ -73,6 +73,14 @@ export async function lapsedVoters(
     return member !== undefined && deciding.includes(member.role);
   };
   return voters.filter((voter) => voter.startsWith(userVoter("")) && !isMember(voter));
+}
+
+/** The members of a workspace who may approve, each by the mailbox that the same person would be asked at. */
+export async function memberVoters(deps: Pick<Dependencies, "members">, workspaceId: string): Promise<string[]> {
+  const { state } = await deps.members.load(workspaceId);
+  return state.members
+    .filter(({ status, role }) => status === "active" && deciding.includes(role))
+    .map(({ email }) => mailboxVoter(email));
 }
 
 /** Another spelling or tag of an address leads to the same person. */

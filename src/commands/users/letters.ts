@@ -5,7 +5,7 @@ import type { AccountLetter } from "./accountMail.ts";
 export type LinkPage = "confirm" | "reset" | "new-email" | "invitation";
 
 export const linkUrl = ({ publicUrl }: { publicUrl: string }, page: LinkPage, token: string): string =>
-  `${publicUrl}/${page}?token=${token}`;
+  `${publicUrl}/${page}/${token}`;
 
 const notYou = "If this was not you, nothing happens: you can ignore this mail.";
 const once = "The link works once. A newer mail of this kind replaces it.";

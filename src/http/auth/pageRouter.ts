@@ -43,20 +43,20 @@ export function authPages(options: AuthOptions): Router {
   at("/forgot", async (request) =>
     one(request, "done") === "mailed" ? pages.mailed("reset") : pages.forgot(pages.empty),
   );
-  at("/confirm", async (request) =>
+  at("/confirm/:token", async (request) =>
     linkPage(tokenOf(request), {
       kind: "confirm",
       find: (token) => findConfirmation(deps, token),
       shownAs: pages.confirm,
     }),
   );
-  at("/reset", async (request) =>
+  at("/reset/:token", async (request) =>
     linkPage(tokenOf(request), { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset }),
   );
-  at("/new-email", async (request) =>
+  at("/new-email/:token", async (request) =>
     linkPage(tokenOf(request), { kind: "email", find: (token) => findNewEmail(deps, token), shownAs: pages.newEmail }),
   );
-  at("/invitation", async (request) => {
+  at("/invitation/:token", async (request) => {
     const who = await whoIs(request, options);
     const state: FormState = { ...pages.empty, formToken: formTokenOf(who, options) };
     return invitationPage(deps, { state, token: tokenOf(request), signedInAs: who?.person.email });
@@ -80,7 +80,7 @@ function one({ query }: Request, name: string): string | undefined {
   return typeof given === "string" ? given : undefined;
 }
 
-const tokenOf = (request: Request): string => (one(request, "token") ?? "").slice(0, 200);
+const tokenOf = ({ params }: Request): string => String(params.token).slice(0, 200);
 
 /** Who looks at the page. Its session's token stays as it is: a page at the door replaces none. */
 async function whoIs(

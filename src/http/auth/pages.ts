@@ -193,7 +193,7 @@ export type Invited = {
 export function invitation(state: FormState, invited: Invited): FormPage {
   const { token, workspaceName, role, email, hasAccount, signedInAs } = invited;
   const what = html`<p>You are invited to the workspace that calls itself <strong><bdi>“${shortLine(workspaceName, 100).replaceAll(/[“”]/g, "'")}”</bdi></strong>, as <strong>${role}</strong>${email !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>`;
-  const here = `/invitation?token=${encodeURIComponent(token)}`;
+  const here = `/invitation/${encodeURIComponent(token)}`;
   if (signedInAs !== undefined && (email === null || sameAddress(signedInAs, email))) {
     const accept = [hidden("token", token), button("Accept the invitation", { kind: "approve" })];
     const action = { action: "/auth/invitations/accept" };

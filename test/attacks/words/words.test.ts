@@ -21,6 +21,7 @@ const shownToNobody = [
   "assistants name",
   "assistants description",
   "webhooks description",
+  "workspaces sending_paused_reason",
   "contacts name",
   "contacts tags[0]",
   "drafts metadata",
@@ -75,6 +76,9 @@ describe("words of others, wherever people read them", function () {
   it("are written", async () => {
     const { ask, write } = told;
     await ask("PATCH /v1/workspaces/me", (field) => ({ name: field("name") }));
+    const paused = (field: (name: string) => string) => ({ sending_paused_reason: field("sending_paused_reason") });
+    await ask("PATCH /v1/workspaces/me", (field) => ({ sending_paused: true, ...paused(field) }));
+    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
     await ask("POST /v1/api-keys", (field) => ({ name: field("name"), scopes: ["read:threads"] }));
     await ask("POST /v1/assistants", (field) => ({ name: field("name"), description: field("description") }));
     const webhook = { url: "https://hooks.example/in", events: ["draft.rejected"] };

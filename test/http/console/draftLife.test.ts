@@ -203,7 +203,7 @@ describe("console: a draft's life", function () {
     expect(plain(answerIn(text))).to.match(
       /^Not sent: version 1 was rejected on .* by somebody with the link from an approval mail to boss\d+@approvers\.example, with the reason “Wrong price”\.$/,
     );
-    expect(page).to.include("Nobody has approved it yet").and.not.to.include("Decide about it");
+    expect(page).to.include("Nobody has approved it, so there is nothing to compare");
     expect(await audit(draft.id)).to.equal(plain(answerIn(text)));
   });
 
@@ -219,6 +219,28 @@ describe("console: a draft's life", function () {
       /as many approvers as it needed \(2\): by the API key “test key” on .* and somebody with the link from an approval mail to boss\d+@approvers\.example on /,
     );
     expect(await audit(draft.id)).to.equal(answer);
+  });
+
+  it("names somebody signed in who approved it, took that back, and rejected it", async () => {
+    const desk = await deskOf(service, workspace.id, {
+      role: "owner",
+      name: "Joan Owner",
+      email: "joan@people.example",
+    });
+    const { draft } = await submitted(askedByMail());
+    const answer = async () => plain(answerIn((await desk.get(`/drafts/${draft.id}`)).text));
+    const joan = "by “Joan Owner” \\(joan@people\\.example\\), who was signed in";
+    await desk.get(`/review?draft=${draft.id}`);
+    await desk.post(`/review/${draft.id}/approve`, { version: "1" });
+    expect(await answer()).to.match(
+      new RegExp(`^Not sent yet: version 1 was approved on .* ${joan}.*, and it is not to leave before `),
+    );
+    await desk.post(`/review/${draft.id}/undo`);
+    expect(await answer()).to.match(new RegExp(`^Not sent: .*, when its approval was taken back ${joan}; `));
+    await desk.post(`/review/${draft.id}/reject`, { version: "1", reason: "No" });
+    expect(await answer()).to.match(
+      new RegExp(`^Not sent: version 1 was rejected on .* ${joan}, with the reason “No”\\.$`),
+    );
   });
 
   it("says that a rule approved it, and no person", async () => {
@@ -246,6 +268,7 @@ describe("console: a draft's life", function () {
     it("an approver sees the sentence and the draft, and who can see its history", async () => {
       const desk = await deskOf(service, workspace.id, { role: "approver" });
       const { draft } = await submitted(askedByMail(), { rationale: "They asked." });
+      expect((await auditor.get(`/drafts/${draft.id}`)).text).not.to.include("/review?draft=");
       const { status, text, page } = await desk.get(`/drafts/${draft.id}`);
       expect(status).to.equal(200);
       expect(answerIn(text)).to.match(/^Not sent: version 1 has waited for a decision since .*\.$/);

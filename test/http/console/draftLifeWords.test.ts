@@ -23,7 +23,7 @@ import { edited, submitted } from "#test/support/examples/drafts.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 
 const draftId = "0199aaaa-0000-7000-8000-000000000001";
-const reader = { zone: "UTC" };
+const reader = { zone: "UTC", mayDecide: true };
 const blobs = memoryBlobs();
 
 const recorded = ({ type, data, at, actor, position }: LifeEvent): Recorded => ({

@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import type { Browser, Page } from "playwright-core";
+import { changeMarks } from "#projections/changeMarks.ts";
+import { complaintsOf, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
 import { type Desk, deskOf, type Seen } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
@@ -350,28 +353,41 @@ describe("console: review", () => {
       })();
       return { response, heard, reading, close: () => response.body?.cancel().catch(() => undefined) };
     }
-    const hears = (heard: { text: string }, words: string) => until(async () => heard.text.includes(words));
+    const hears = async (heard: { text: string; over: boolean }, words: string) => {
+      await until(async () => heard.over || heard.text.includes(words));
+      expect(heard.text).to.contain(words);
+    };
 
     it("tells the others at once that something was decided, by its name alone", async () => {
       const { id } = await waits("confidential");
-      const stream = await listen(joan);
+      const dora = await deskOf(service, workspace.id, { role: "admin", name: "Dora" });
+      const stream = await listen(dora);
       expect(stream.response.headers.get("content-type")).to.contain("text/event-stream");
       await hears(stream.heard, "event: hello");
       await shownBy(ben, id);
-      await ben.post(`/review/${id}/reject`, { version: "1", reason: "confidential too" });
-      setTimeout(() => console.log(JSON.stringify(stream.heard)), 5000); console.log(await statusOf(id)); const { changeMarks } = await import("#projections/changeMarks.ts"); console.log(await changeMarks(service.deps.reads, workspace.id));
+      const rejected = await ben.post(`/review/${id}/reject`, { version: "1", reason: "confidential too" });
+      expect(rejected.status, rejected.page).to.equal(303);
       await hears(stream.heard, "event: drafts");
       const names = new Set([...stream.heard.text.matchAll(/^(?:event|data): (.*)$/gm)].map(([, name]) => name));
       expect([...names].sort()).to.deep.equal(["changed", "drafts", "hello", "threads"]);
-      await joan.get("/review");
-      await joan.post("/review/pause");
+      await dora.get("/review");
+      await dora.post("/review/pause");
       await hears(stream.heard, "event: workspace");
-      await joan.post("/review/resume");
-      await joan.post(`/auth/sign-out`);
+      await dora.post("/review/resume");
+      await dora.post(`/auth/sign-out`);
       // Signed out: what is open ends, without another word.
       await stream.reading;
       expect(stream.heard.over).to.equal(true);
-      expect((await listen(joan)).response.status).to.equal(401);
+      expect((await listen(dora)).response.status).to.equal(401);
+    });
+
+    it("goes by the newest event, however many digits its position has", async () => {
+      const { rows } = await service.database.reads
+        .of(workspace.id)
+        .query<{ ends: string }>("select max(changed_position)::text as ends from drafts where workspace_id = $1", [
+          workspace.id,
+        ]);
+      expect((await changeMarks(service.deps.reads, workspace.id)).drafts).to.equal(rows[0]?.ends);
     });
 
     it("ends for who is removed, and is refused to a sixth page of one session", async () => {
@@ -389,6 +405,109 @@ describe("console: review", () => {
     it("gives an API key nothing", async () => {
       const answer = await workspace.ask("GET /console/events", { headers: { Accept: "text/event-stream" } });
       expect(answer.status).to.equal(404);
+    });
+  });
+
+  describe("in a real browser", () => {
+    let browser: Browser;
+
+    before(async function () {
+      needsBrowser(this);
+      this.timeout(120_000);
+      browser = await startBrowser();
+    });
+    after(() => browser?.close());
+
+    /** A window where this person is signed in, with what the page complains about. */
+    async function openedBy(desk: Desk, path: string): Promise<{ page: Page; complaints: string[] }> {
+      const window = await openWindow(browser, { size: "desktop", colours: "light" });
+      await window.addCookies([...desk.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+      const page = await window.newPage();
+      page.setDefaultTimeout(90_000);
+      const complaints = complaintsOf(page);
+      // Once it listens, what happens is told.
+      const listening = page.waitForResponse((response) => response.url().endsWith("/console/events"));
+      await page.goto(service.url + path);
+      await listening;
+      return { page, complaints };
+    }
+
+    it("refreshes the list by itself, and neither loses what is typed nor moves the focus", async () => {
+      const shown = await waits("shown in a window");
+      const other = await waits("decided elsewhere");
+      const { page, complaints } = await openedBy(ben, `/review?draft=${shown.id}`);
+      await page.fill("textarea.reason", "half a sen");
+      await page.focus("textarea.reason");
+      await page.evaluate("document.querySelector('textarea.reason').setSelectionRange(4, 4)");
+      await workspace.ask(`POST /v1/drafts/${other.id}/reject`, { json: {} });
+      await page.waitForSelector(`#waits-${other.id}`, { state: "detached" });
+      await workspace.ask(`PATCH /v1/drafts/${shown.id}`, { json: { body_text: "Another text." } });
+      await page.waitForSelector("#standing .alert");
+      expect(await page.textContent("#standing")).to.contain("there is a version 2");
+      await page.waitForFunction(
+        "document.querySelector('p.unseen[role=status]').textContent.includes('changed while you look')",
+      );
+      expect(await page.inputValue("textarea.reason")).to.equal("half a sen");
+      const at = "document.activeElement.name + ' ' + document.activeElement.selectionStart";
+      expect(await page.evaluate(at)).to.equal("reason 4");
+      // The letter that was read is still the one that is shown, and its button decides about no other.
+      expect(await page.textContent("#chosen"))
+        .to.contain("It comes.")
+        .and.not.to.contain("Another text.");
+      await page.click("#approve");
+      await page.waitForSelector("[role=alert]");
+      expect(await page.textContent("#chosen")).to.contain("The draft changed while you looked at it.");
+      expect(await statusOf(shown.id)).to.equal("pending");
+      expect(complaints.filter((each) => !each.includes("412"))).to.deep.equal([]);
+      await workspace.ask(`POST /v1/drafts/${shown.id}/reject`, { json: {} });
+      await page.context().close();
+    });
+
+    it("hears keys: none decides, none does anything while somebody types, and they can be switched off", async () => {
+      const first = await waits("by keys");
+      const second = await waits("by keys, too");
+      const { page, complaints } = await openedBy(ben, `/review?draft=${first.id}`);
+      await page.focus("textarea.reason");
+      await page.keyboard.type("a jar, really");
+      expect(await page.inputValue("textarea.reason")).to.equal("a jar, really");
+      await page.fill("textarea.reason", "");
+      await page.evaluate("document.activeElement.blur()");
+      await page.keyboard.press("a");
+      await page.keyboard.press("a");
+      expect(await page.evaluate("document.activeElement.id")).to.equal("approve");
+      expect(await statusOf(first.id)).to.equal("pending");
+      await page.keyboard.press("j");
+      await page.waitForURL(`**/review?draft=${second.id}*`);
+      await page.keyboard.press("k");
+      await page.waitForURL(`**/review?draft=${first.id}*`);
+      await page.keyboard.press("r");
+      expect(await page.evaluate("document.activeElement.name + document.activeElement.value")).to.equal("reason");
+      await page.evaluate("document.activeElement.blur()");
+      await page.keyboard.press("Shift+?");
+      await page.click("[data-keys-switch]");
+      await page.reload();
+      await page.keyboard.press("a");
+      expect(await page.evaluate("document.activeElement.id")).to.equal("");
+      await page.keyboard.press("Shift+?");
+      await page.click("#keys summary");
+      await page.click("[data-keys-switch]");
+      await page.evaluate("document.activeElement.blur()");
+      await page.keyboard.press("a");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**decided=${first.id}*`);
+      expect((await historyOf(first.id)).filter(({ type }) => type === "DraftApproved")).to.have.length(1);
+      expect(complaints).to.deep.equal([]);
+      for (const { id } of [first, second]) await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+      await page.context().close();
+    });
+
+    it("tells the server the reader's zone, and who is looking", async () => {
+      const { id } = await waits("looked at");
+      const { page } = await openedBy(joan, `/review?draft=${id}`);
+      await until(async () => said(await shownBy(ben, id)).includes("Joan is looking at this too."));
+      const cookies = await page.context().cookies();
+      expect(cookies.find(({ name }) => name === "countersign_zone")?.value).to.equal("Europe%2FBerlin");
+      await page.context().close();
     });
   });
 });

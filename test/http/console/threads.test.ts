@@ -248,6 +248,25 @@ describe("console: conversations", function () {
     });
   });
 
+  it("shows two conversations that became one, under either address", async () => {
+    const first = await conversation(mail({ id: "left@x.example", text: "On the left." }));
+    const second = await conversation(mail({ id: "right@x.example", text: "On the right." }));
+    const both = mail({ id: "both@x.example", inReplyTo: "left@x.example", text: "To both." });
+    await service.deliver(
+      identity.address,
+      both.replace(/^References: .*$/m, "References: <left@x.example> <right@x.example>"),
+    );
+    const merged = await owner.get(`/threads/${second.id}`);
+    expect(merged.page)
+      .to.contain("was merged into another one")
+      .and.to.contain("On the left.")
+      .and.to.contain("On the right.");
+    expect(merged.text).to.contain(`href="/threads/${first.id}"`);
+    expect((await owner.get(`/threads/${first.id}`)).page)
+      .to.contain("To both.")
+      .and.not.to.contain("was merged");
+  });
+
   describe("a reply of one's own", () => {
     it("leaves as the person's word, to those that the page named", async () => {
       const { id, messageId } = filed;
@@ -323,5 +342,25 @@ describe("console: conversations", function () {
       for (const how of ["send", "draft"])
         expect((await auditor.post(`/threads/${id}/reply`, { ...typed, how })).status).to.equal(403);
     });
+  });
+
+  it("marks held mail, says why nothing leaves, and takes no reply before it is released", async () => {
+    const { id, messageId, message } = await conversation();
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
+    await again(message.rfc_message_id, "Not to be seen yet.");
+    const held = await owner.get(`/threads/${id}`);
+    expect(held.page).to.contain("The newest message is held because the identity is disabled.");
+    expect(held.page).to.contain("Held: a message from Ann Example").and.not.to.contain("Not to be seen yet.");
+    expect(held.text).to.contain(`href="/identities/${identity.id}"`);
+    const reply = await owner.post(`/threads/${id}/reply`, {
+      based_on_message_id: messageId,
+      body_text: "My words.",
+      how: "send",
+    });
+    expect(reply.status).to.equal(409);
+    expect(reply.page).to.contain("A newer message is held: a reply can be sent once it is released.");
+    expect(reply.text).to.contain("My words.</textarea>");
+    expect((await workspace.ask(`GET /v1/drafts?thread_id=${id}`)).json.data).to.deep.equal([]);
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "active" } });
   });
 });

@@ -53,6 +53,16 @@ describe("threads over HTTP", function () {
       "number 4",
     ]);
     expect(thread.messages_total).to.equal(5);
+    const first = (await workspace.ask(`GET /v1/threads/${id}/messages?sort=newest&limit=2`)).json;
+    expect(first.data.map((message: any) => message.id)).to.deep.equal(
+      thread.messages
+        .slice(-2)
+        .reverse()
+        .map((message: any) => message.id),
+    );
+    const next = await workspace.ask(`GET /v1/threads/${id}/messages?sort=newest&limit=3&cursor=${first.next_cursor}`);
+    expect(next.json.data).to.have.length(3);
+    expect(next.json.next_cursor).to.equal(null);
     const { json: all } = await workspace.ask(`GET /v1/threads/${id}/messages?limit=2&offset=1`);
     expect(all).to.include({ total: 5, limit: 2, offset: 1 });
     expect(all.data.map((message: any) => message.body_text.trim())).to.deep.equal(["number 1", "number 2"]);

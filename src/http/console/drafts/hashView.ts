@@ -34,7 +34,7 @@ ${handedOverNote(life)}
 }
 
 function verdict(stages: readonly HashStage[], isAsApproved: boolean): Markup {
-  if (stages.length === 0) return html`<p>Nobody has approved it yet, so there is nothing to compare.</p>`;
+  if (stages.length === 0) return html`<p>Nobody has approved it, so there is nothing to compare.</p>`;
   if (!isOneContent(stages) || !isAsApproved) {
     return html`<p class="alert card" role="alert"><strong>No: these hashes are not the same.</strong> Ask the operator to export the log and to look into it.</p>`;
   }

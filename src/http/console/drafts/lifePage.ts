@@ -35,17 +35,20 @@ const moving = (draft: WireDraft, content: Value): Markup =>
     ? html`<div id="life" hx-get="/drafts/${draft.id}" hx-trigger="live:drafts from:body" hx-select="#life" hx-target="#life" hx-swap="outerHTML">${content}</div>`
     : html`<div id="life">${content}</div>`;
 
-const decisionLink = ({ id, status }: WireDraft): Markup | false =>
-  status === "pending" && html`<p><a class="press" href="/review?draft=${id}">Decide about it</a></p>`;
+/** Who reads, and whether they may decide about drafts. */
+export type Decider = Reader & { mayDecide: boolean };
+
+const decisionLink = ({ mayDecide }: Decider, { id, status }: WireDraft): Markup | false =>
+  mayDecide && status === "pending" && html`<p><a class="press" href="/review?draft=${id}">Decide about it</a></p>`;
 
 /** A draft's life for who may read histories. */
-export function lifePage(reader: Reader, { draft, steps, isWhole }: Walk): Markup {
+export function lifePage(reader: Decider, { draft, steps, isWhole }: Walk): Markup {
   const last = steps.at(-1) as Step;
   return html`${headView(draft)}
 ${moving(
   draft,
   html`${answerView(reader, isWhole ? last.life : lifeOfDraft(draft))}
-${decisionLink(draft)}
+${decisionLink(reader, draft)}
 <p><a href="/drafts/${draft.id}/print">To print, or to keep</a></p>
 ${isWhole && hashView(reader, steps, { draftId: draft.id })}
 ${letterSection(last.version)}
@@ -68,14 +71,14 @@ ${letterView(version, { frames })}
 
 /** For who may read drafts, and no histories. `content`: of its newest version. */
 export const draftPage = (
-  reader: Reader,
+  reader: Decider,
   draft: WireDraft,
   content: Version["content"],
 ): Markup => html`${headView(draft)}
 ${moving(
   draft,
   html`${answerView(reader, lifeOfDraft(draft))}
-${decisionLink(draft)}
+${decisionLink(reader, draft)}
 <div class="card"><p>Its history shows who was asked, who decided what and when, and what was handed over. Owners, admins and auditors of this workspace can see it: ask one of them, or ask an owner to change your role.</p></div>
 ${letterSection({ version: draft.version, contentSha256: draft.content_sha256, content, rationale: draft.rationale })}`,
 )}`;

@@ -3,7 +3,7 @@ import type { HttpDependencies } from "../../framework/dependencies.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import { handOverStep, readHandedOver } from "./handedOver.ts";
-import { draftPage, lifePage, titleOf } from "./lifePage.ts";
+import { type Decider, draftPage, lifePage, titleOf } from "./lifePage.ts";
 import { any, type Drafts, type Filter, listPage } from "./listPage.ts";
 import { printPage } from "./printPage.ts";
 import { readDraft, readWalk, stepNamed } from "./read.ts";
@@ -27,7 +27,7 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   consolePage("GET /drafts/:id", async (visit) => {
     if (!visit.may("read:audit")) return withoutHistory(visit);
     const walk = await readWalk(visit);
-    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(visit, walk) });
+    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(visit), walk) });
   }),
   consolePage("GET /drafts/:id/at/:n", async (visit) => {
     requireHistories(visit);
@@ -54,11 +54,13 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   }),
 ];
 
+const deciderOf = (visit: Visit): Decider => ({ zone: visit.zone, mayDecide: visit.may("decide:drafts") });
+
 /** Who may not read histories sees the draft, and who can show them more. */
 async function withoutHistory(visit: Visit) {
   const draft = await readDraft(visit);
   const content = await visit.ask("GET /v1/drafts/:id/content", { params: { id: draft.id } });
-  return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(visit, draft, content) });
+  return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(deciderOf(visit), draft, content) });
 }
 
 function requireHistories(visit: Visit): void {

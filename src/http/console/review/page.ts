@@ -13,7 +13,7 @@ import type { ConsoleDependencies } from "../index.ts";
 import { type Chosen, chosenSection, type Neighbours, type NotDone } from "./chosen.ts";
 import { type Decided, decidedNotice } from "./decidedNotice.ts";
 import { keysHelp } from "./keysHelp.ts";
-import { type Pause, pauseSwitch } from "./pause.ts";
+import { type Pause, pauseIn, pauseSwitch } from "./pause.ts";
 import { type Place, reviewPath } from "./place.ts";
 import { type Queue, queueSection } from "./queueList.ts";
 
@@ -139,12 +139,8 @@ function neighboursOf({ drafts }: Queue, current: string | undefined): Neighbour
 }
 
 /** Whether the workspace sends, and who keeps it from that. */
-export async function pauseOf({ reads }: Pick<ConsoleDependencies, "reads">, visit: Visit): Promise<Pause> {
+async function pauseOf({ reads }: ConsoleDependencies, visit: Visit): Promise<Pause> {
   const workspace = await workspaceById(reads, visit.principal.workspaceId);
-  return {
-    paused: workspace?.sending_paused ?? false,
-    by: workspace?.sending_paused_by ? (workspace.sending_paused_by.name ?? workspace.sending_paused_by.id) : null,
-    at: workspace?.sending_paused_at?.toISOString() ?? null,
-    reason: workspace?.sending_paused_reason ?? null,
-  };
+  if (!workspace) throw new Error(`the read model has no workspace ${visit.principal.workspaceId}`);
+  return pauseIn(workspace);
 }

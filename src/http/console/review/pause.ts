@@ -7,6 +7,19 @@ import type { Visit } from "../framework/visit.ts";
 /** Whether a workspace sends, and if not: since when, by whom and why, as far as that is known. `reason` is somebody's words. */
 export type Pause = { paused: boolean; by: string | null; at: string | null; reason: string | null };
 
+/** As a workspace tells it, on the wire or as it is read. */
+export const pauseIn = (workspace: {
+  sending_paused: boolean;
+  sending_paused_reason: string | null;
+  sending_paused_by: { id: string; name?: string } | null;
+  sending_paused_at: string | Date | null;
+}): Pause => ({
+  paused: workspace.sending_paused,
+  by: workspace.sending_paused_by && (workspace.sending_paused_by.name ?? workspace.sending_paused_by.id),
+  at: workspace.sending_paused_at && new Date(workspace.sending_paused_at).toISOString(),
+  reason: workspace.sending_paused_reason,
+});
+
 /**
  * The large switch for all that leaves: its state for everybody, the switch for those who may turn it. `back`: the page to come back to.
  */

@@ -2,7 +2,7 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import { pauseSwitch } from "../review/pause.ts";
+import { pauseIn, pauseSwitch } from "../review/pause.ts";
 
 /** What these pages show of a workspace, as the API has it. */
 export type Workspace = {
@@ -11,7 +11,7 @@ export type Workspace = {
   created_at: string;
   sending_paused: boolean;
   sending_paused_reason: string | null;
-  sending_paused_by: { kind: string; id: string; name?: string } | null;
+  sending_paused_by: { id: string; name?: string } | null;
   sending_paused_at: string | null;
   require_human_approval: boolean;
 };
@@ -47,7 +47,7 @@ ${
 <dl><dt>Created</dt><dd>${when(visit, workspace.created_at)}</dd><dt>Its id in the API</dt><dd><code>${workspace.id}</code></dd></dl>
 </section>
 ${approvalSection(visit, workspace)}
-${sendingSection(visit, workspace)}`;
+${pauseSwitch(visit, pauseIn(workspace), "/settings/workspace")}`;
 };
 
 function approvalSection(visit: Visit, { require_human_approval: isRequired }: Workspace): Markup {
@@ -64,23 +64,6 @@ ${
     isRequired ? "Let each identity decide" : "Require a person for every reply"
   }</a></p>`
 }
-</section>`;
-}
-
-/** The same switch as in the review. */
-function sendingSection(visit: Visit, workspace: Workspace): Markup {
-  const {
-    sending_paused: paused,
-    sending_paused_by: by,
-    sending_paused_at: at,
-    sending_paused_reason: reason,
-  } = workspace;
-  const change = pauseSwitch(visit, { paused, by: by && (by.name ?? by.id), at, reason }, "/settings/workspace");
-  if (paused) return change;
-  return html`<section>
-<h2>Sending</h2>
-<p>Mail leaves as it is approved.</p>
-${change}
 </section>`;
 }
 

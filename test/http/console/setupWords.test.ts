@@ -1,0 +1,140 @@
+import { expect } from "chai";
+import { foundInWords, receivingName, statusInWords, takesOverMail } from "#src/http/console/domains/words.ts";
+import type { Visit } from "#src/http/console/framework/visit.ts";
+import { aroundOf, surroundingsOf } from "#src/http/console/identities/around.ts";
+import { checklistOf } from "#src/http/console/identities/checklist.ts";
+import { consequencesOf } from "#src/http/console/identities/deletePage.ts";
+import { signaturePreview } from "#src/http/console/identities/signature.ts";
+import { outcomeOf } from "#src/http/console/identities/testPage.ts";
+import { asSentence, inPageWords } from "#src/http/console/identities/words.ts";
+import { Rejected } from "#streams/decider.ts";
+
+describe("the steps until an agent can answer", () => {
+  const none = { ownDomain: "none", sandbox: true, identity: undefined, reached: false, keys: 0 } as const;
+  const identity = { id: "i", hasChannel: true };
+  const open = (have: object) =>
+    checklistOf({ ...none, ...have })
+      ?.filter(({ done }) => !done)
+      .map(({ title }) => title);
+
+  for (const [what, have, left] of [
+    ["nothing is there", {}, ["A domain", "An identity", "An approval channel", "A test", "A key for the agent"]],
+    [
+      "a domain waits",
+      { ownDomain: "pending" },
+      ["A domain", "An identity", "An approval channel", "A test", "A key for the agent"],
+    ],
+    [
+      "a domain is verified",
+      { ownDomain: "verified" },
+      ["An identity", "An approval channel", "A test", "A key for the agent"],
+    ],
+    [
+      "an identity is in the sandbox",
+      { identity: { ...identity, hasChannel: false } },
+      ["An approval channel", "A test", "A key for the agent"],
+    ],
+    ["there is no sandbox", { sandbox: false, identity, keys: 1, reached: true }, ["A domain"]],
+    ["the reader may not see keys", { identity, keys: undefined }, ["A test"]],
+    ["all is done", { identity, reached: true, keys: 1 }, undefined],
+  ] as [string, object, string[] | undefined][]) {
+    it(`are those that are left where ${what}`, () => {
+      expect(open(have)).to.deep.equal(left);
+    });
+  }
+});
+
+describe("what stands around an identity", () => {
+  const drafts = [
+    { identity_id: "a", notification_status: { state: "none", channel: null, error: null } },
+    { identity_id: "a", notification_status: { state: "failed", channel: "email", error: "550" } },
+    { identity_id: "a", notification_status: { state: "sent", channel: "email", error: null } },
+  ];
+  const answers: Record<string, unknown> = {
+    "GET /v1/domains": {
+      data: [{ id: "d", domain_name: "x.example", inbound_subdomain: "mail", sandbox: false, status: "failed" }],
+    },
+    "GET /v1/assistants": { data: [] },
+    "GET /v1/workspaces/me": { sending_paused: true, require_human_approval: false },
+    "GET /v1/drafts": { data: drafts },
+  };
+  const visitWith = (rights: readonly string[]) =>
+    ({
+      may: (scope: string) => rights.includes(scope),
+      ask: async (line: string) => answers[line],
+    }) as unknown as Visit;
+  const identity = { id: "a", domain_id: "d", assistant_id: null };
+
+  it("is its domain, its workspace, and how the approver was reached last", async () => {
+    const all = ["read:domains", "read:assistants", "read:workspace", "read:threads"];
+    const around = aroundOf(await surroundingsOf(visitWith(all)), identity);
+    expect(around.domain).to.deep.equal({ id: "d", name: "mail.x.example", status: "failed" });
+    expect(around.workspace).to.include({ sending_paused: true });
+    expect(around.notified).to.include({ state: "failed", error: "550" });
+  });
+
+  it("is nothing that the reader may not know", async () => {
+    const around = aroundOf(await surroundingsOf(visitWith([])), identity);
+    expect(Object.values(around).filter((each) => each !== undefined)).to.deep.equal([]);
+  });
+});
+
+describe("what deleting an identity comes to", () => {
+  const counts = { pending: 0, approved: 0, sending: 0, held: 0 };
+  const words = (status: "active" | "disabled", different: object = {}) =>
+    consequencesOf({ status }, { ...counts, ...different }).join("\n");
+
+  it("names what waits, what is on its way and what is held back", () => {
+    expect(words("active")).not.to.match(/draft waits|on the way|held back/);
+    expect(words("active", { pending: 1, approved: 1 })).to.include("2 drafts wait and cannot be sent any more");
+    expect(words("active", { sending: 1 }))
+      .to.include("1 mail is on the way out")
+      .and.to.include("identity_deleted");
+    expect(words("active", { held: 3 })).to.include("as soon as the plan has room");
+    expect(words("disabled", { held: 1 })).to.include("enable it before you delete it");
+  });
+});
+
+describe("how a test notification stands", () => {
+  it("is told with the provider's words, and none of their markup", () => {
+    expect(outcomeOf({ status: "running", error: null }).title).to.equal("The test is on its way");
+    const again = outcomeOf({ status: "running", error: "Slack: <b>busy</b>" });
+    expect([again.tone, String(again.says)]).to.deep.equal([
+      "wait",
+      'It is tried again by itself. <bdi class="code">Slack: &lt;b&gt;busy&lt;/b&gt;.</bdi>',
+    ]);
+    expect(outcomeOf({ status: "failed", error: "550" }).tone).to.equal("bad");
+    expect(outcomeOf({ status: "succeeded", error: null }).tone).to.equal("good");
+  });
+
+  it("is a sentence, cut where a provider says too much", () => {
+    expect(asSentence("busy\nnow")).to.equal("Busy now.");
+    expect(asSentence("x".repeat(900))).to.have.length(600);
+    expect(inPageWords("approvals_required is 3, and some_thing too")).to.equal(
+      "“Approvals required” is 3, and some_thing too.",
+    );
+  });
+});
+
+describe("the preview of a signature", () => {
+  it("is what would be kept, names what would go, and refuses what is not taken", () => {
+    const preview = String(signaturePreview('<p style="color:red">Hi</p><script>x</script>'));
+    expect(preview).to.include("element “script”").and.to.include('sandbox=""');
+    expect(preview).not.to.match(/<script|&lt;script/);
+    expect(() => signaturePreview("<script>x</script>")).to.throw(Rejected, "signature_html");
+    expect(String(signaturePreview(" "))).to.include("no HTML signature");
+  });
+});
+
+describe("how a domain stands, in words", () => {
+  const domain = { domain_name: "x.example", inbound_subdomain: null, has_existing_mx: true } as any;
+  it("has its records counted and its addresses named", () => {
+    const records = ["verified", "failed", "temporary_failure"].map((status) => ({ status })) as any;
+    expect(foundInWords(records)).to.equal("1 of 3 records found");
+    expect(receivingName({ ...domain, inbound_subdomain: "mail" })).to.equal("mail.x.example");
+    expect(statusInWords({ status: "verified", sandbox: true }).short).to.equal("works at once");
+    expect(
+      [domain, { ...domain, inbound_subdomain: "mail" }, { ...domain, has_existing_mx: null }].map(takesOverMail),
+    ).to.deep.equal([true, false, false]);
+  });
+});
