@@ -58,8 +58,8 @@ export function complaintsOf(page: Page): string[] {
   const list: string[] = [];
   page.on("pageerror", (error) => list.push(`script: ${error.message}`));
   page.on("console", (message) => {
-    // A browser asks for an icon by itself.
-    if (message.location().url.endsWith("/favicon.ico")) return;
+    // A browser asks for an icon by itself, and opens the stream of news again that was broken off.
+    if (/\/(favicon\.ico|console\/events)$/.test(message.location().url)) return;
     if (message.type() === "error" || /content security policy/i.test(message.text())) list.push(message.text());
   });
   return list;

@@ -95,8 +95,8 @@ const mostStops = 200;
       await press(page, /^Identities$/);
       await press(page, /identity$/i);
       await type(page, [
-        [/local part|address/i, `support-${look.size}`],
-        [/name/i, "Support"],
+        [/^Name before the @/, `support-${look.size}`],
+        [/^Display name/, "Support"],
       ]);
       await enter(page);
       await service.caughtUp();
