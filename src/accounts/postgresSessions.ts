@@ -56,7 +56,7 @@ export function postgresSessions(deps: { database: Pick<Database, "query">; cloc
       const { rows } = await database.query<Row>(insert, values);
       return { session: sessionOf(rows[0]!), token };
     },
-    async find(token) {
+    async find(token, { quietly = false } = {}) {
       const { rows } = await database.query<Row>(select, [
         hashOf(token),
         new Date(now().getTime() - graceMs),
@@ -64,7 +64,8 @@ export function postgresSessions(deps: { database: Pick<Database, "query">; cloc
       ]);
       const [row] = rows;
       if (!row) return undefined;
-      if (now().getTime() - row.seen_at.getTime() >= seenEveryMs) await database.query(see, [row.id, now()]);
+      const isDue = now().getTime() - row.seen_at.getTime() >= seenEveryMs;
+      if (isDue && !quietly) await database.query(see, [row.id, now()]);
       return { ...sessionOf(row), due: row.due };
     },
     rotate: (id) => issue(id, {}),

@@ -18,13 +18,16 @@ export type Session = {
 export type Issued = { session: Session; token: string };
 
 /**
- * Who is signed in. A session ends after 12 hours without a request, and after 14 days in any case. Every method throws Unavailable if the store
+ * Who is signed in. A session ends after 12 hours without a request of the person, and after 14 days in any case. Every method throws Unavailable if the store
  * cannot be asked.
  */
 export type Sessions = {
   start(of: { userId: string; workspaceId: string | null; agent: string | null }): Promise<Issued>;
-  /** `due`: its token is to be replaced now, by `rotate`. Undefined for what is no token of a living session. */
-  find(token: string): Promise<(Session & { due: boolean }) | undefined>;
+  /**
+   * `due`: its token is to be replaced now, by `rotate`. Undefined for what is no token of a living session. `quietly`: what a page asks for by itself
+   * keeps no session alive.
+   */
+  find(token: string, options?: { quietly?: boolean }): Promise<(Session & { due: boolean }) | undefined>;
   /** The same session under a new id and a new token; the old token is known for some seconds more, for requests that are on their way. Undefined if it has ended. */
   rotate(id: string): Promise<Issued | undefined>;
   /** Shows another workspace. As a change of right: it gets a new id, and a new token with `rotate`. */
