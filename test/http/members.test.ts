@@ -33,7 +33,7 @@ describe("http members", function () {
     of.ask("POST /v1/members", { json: { email, role } });
   const mailsTo = async (email: string) =>
     (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(email));
-  const tokenIn = (text: string): string => /\/invitation\?token=([\w-]{43})/.exec(text)![1]!;
+  const tokenIn = (text: string): string => /\/invitation\/([\w-]{43})/.exec(text)![1]!;
   /** The tokens of the links that this address was mailed, the newest first, once there are so many. */
   async function tokensOf(email: string, number = 1): Promise<string[]> {
     await until(async () => (await mailsTo(email)).length >= number);
