@@ -54,7 +54,7 @@ describe("npm run users", function () {
       await json("reset-link", "--email", "ann@people.example"),
       await json("reset-link", "--email", "ann@people.example"),
     ];
-    const tokenOf = ({ reset }: { reset: string }) => /\/reset\?token=([\w-]{43})$/.exec(reset)![1]!;
+    const tokenOf = ({ reset }: { reset: string }) => /\/reset\/([\w-]{43})$/.exec(reset)![1]!;
     const { links } = service.deps.accounts;
     expect((await links.find("reset", tokenOf(newest))).about).to.deep.equal({ userId: ann.user.id });
     const fault = await links.find("reset", tokenOf(older)).catch((error) => error.fault);

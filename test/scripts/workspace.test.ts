@@ -140,7 +140,7 @@ describe("npm run workspace", () => {
       json("invite", "--workspace", made.workspace_id, "--email", email, ...more);
     const again = await invited("olga@example.com");
     expect(again.invitation)
-      .to.match(/\/invitation\?token=[\w-]{43}$/)
+      .to.match(/\/invitation\/[\w-]{43}$/)
       .and.not.to.equal(made.invitation);
     expect(await invited("ann@example.com", "--role", "approver")).to.include({ role: "approver" });
     const sql = connectDatabase(database);
