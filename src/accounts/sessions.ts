@@ -28,8 +28,11 @@ export type Sessions = {
    * keeps no session alive.
    */
   find(token: string, options?: { quietly?: boolean }): Promise<(Session & { due: boolean }) | undefined>;
-  /** The same session under a new id and a new token; the old token is known for some seconds more, for requests that are on their way. Undefined if it has ended. */
-  rotate(id: string): Promise<Issued | undefined>;
+  /**
+   * The same session under a new id and a new token; the old token is known for some seconds more, for requests that are on their way, or `atOnce` no more.
+   * Undefined if it has ended.
+   */
+  rotate(id: string, options?: { atOnce?: boolean }): Promise<Issued | undefined>;
   /** Shows another workspace. As a change of right: it gets a new id, and a new token with `rotate`. */
   choose(id: string, workspaceId: string | null): Promise<Issued | undefined>;
   /** The password was given again. */

@@ -271,6 +271,37 @@ describe("http members", function () {
     });
   });
 
+  it("a session that two requests renew at once ends for both of them", async () => {
+    const { sessions } = service.deps.accounts;
+    const ben = await deskOf(service, tenant.id, { role: "approver" });
+    const cookie = ben.cookies.get("countersign")!;
+    await sessions.renew(ben.user.id, tenant.id);
+    // Of two with the token of before, one found it due, and the other has replaced it by now.
+    const { find } = sessions;
+    let found = 0;
+    sessions.find = async (...asked) => {
+      const session = await find(...asked);
+      if (session?.due && ++found === 1) await sessions.rotate(session.id);
+      return session;
+    };
+    let stream: Response;
+    try {
+      const headers = { cookie: `countersign=${cookie}`, accept: "text/event-stream" };
+      stream = await fetch(`${service.url}/console/events`, { headers });
+    } finally {
+      sessions.find = find;
+    }
+    expect(stream.status).to.equal(200);
+    const removed = await tenant.ask(`DELETE /v1/members/${ben.user.memberId}`);
+    expect(removed.status).to.equal(200);
+    // What it followed is over, and not only at the next heartbeat.
+    const ended = await stream.text().then(
+      () => true,
+      () => true,
+    );
+    expect(ended).to.equal(true);
+  });
+
   describe("the page /settings/members", () => {
     it("offers what the viewer may do, and the route refuses the rest", async () => {
       const desks = await Promise.all(

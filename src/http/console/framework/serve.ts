@@ -103,7 +103,9 @@ async function signedIn(
   if (!found) return undefined;
   const rotated = found.due ? await sessions.rotate(found.id) : undefined;
   if (rotated) cookie.give(response, rotated.token);
-  const session = rotated?.session ?? found;
+  // Another request replaced its token a moment ago, or ended it: what runs under the id of before would outlive the session.
+  const session = found.due ? (rotated?.session ?? (await sessions.find(token!, { quietly }))) : found;
+  if (!session) return undefined;
   const flight = inFlight.enter(session.id, randomUUID());
   const principal = await principalOf(session).catch((error) => {
     flight.leave();
