@@ -22,6 +22,10 @@ describe("console: settings", () => {
     expect(status).to.equal(200);
     for (const path of ["/settings/keys", "/settings/workspace", "/settings/sessions", "/settings/members", "/billing"])
       expect(text).to.contain(`href="${path}"`);
+    const approvers = (await (await desk({ role: "approver" })).get("/settings")).text;
+    for (const path of ["/settings/keys", "/settings/workspace", "/billing"])
+      expect(approvers).not.to.contain(`href="${path}"`);
+    expect(approvers).to.contain('href="/settings/sessions"');
   });
 
   describe("API keys", () => {

@@ -50,7 +50,7 @@ ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${show
 <body class="console${shown.wide ? " wide" : ""}">
 <a class="skip-link" href="#main">Skip to the content</a>
 <header class="top">
-<p class="brand"><a href="/review"><span aria-hidden="true">✓</span> Countersign</a></p>
+<p class="brand"><a href="/review"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
 <nav aria-label="Main"><ul>${places
     .filter(({ scope }) => scope === null || visit.principal.scopes.includes(scope))
     .map(
