@@ -60,19 +60,22 @@ async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): P
   );
 }
 
-/** Signed-in people among these voters who may not decide in this workspace any more. */
+/** Signed-in people among these voters who may not decide in this workspace any more: removed, of another role now, or disabled. */
 export async function lapsedVoters(
-  deps: Pick<Dependencies, "members">,
+  deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
   voters: readonly string[],
 ): Promise<string[]> {
   if (!voters.some((voter) => voter.startsWith(userVoter("")))) return [];
   const { state } = await deps.members.load(workspaceId);
-  const isMember = (voter: string) => {
-    const member = activeMember(state, voter.slice(userVoter("").length));
-    return member !== undefined && deciding.includes(member.role);
+  const mayDecide = async (userId: string) => {
+    const member = activeMember(state, userId);
+    if (member === undefined || !deciding.includes(member.role)) return false;
+    return !(await deps.users.load(userId)).state.disabled;
   };
-  return voters.filter((voter) => voter.startsWith(userVoter("")) && !isMember(voter));
+  const signedIn = voters.filter((voter) => voter.startsWith(userVoter("")));
+  const may = await Promise.all(signedIn.map((voter) => mayDecide(voter.slice(userVoter("").length))));
+  return signedIn.filter((_, index) => !may[index]);
 }
 
 /** The members of a workspace who may approve, each by the mailbox that the same person would be asked at. */
@@ -115,7 +118,7 @@ export async function voterNames(
 
 /** An approval as the draft's stream counts it. `channel`: what it came through; null for none. `votes`: the draft's so far. */
 export async function votingOf(
-  deps: Pick<Dependencies, "workspaces" | "members" | "store" | "userEmails">,
+  deps: Pick<Dependencies, "workspaces" | "members" | "users" | "store" | "userEmails">,
   identity: Identity,
   { actor, channel, votes }: { actor: Actor; channel: Asked["channel"] | null; votes: readonly Vote[] },
 ): Promise<Voting> {
