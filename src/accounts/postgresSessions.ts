@@ -137,7 +137,7 @@ const replace = `
 
 const listOf = `
   select ${columns} from work.sessions where user_id = $1 and seen_at >= $2 and started_at >= $3
-  order by started_at desc, id`;
+  order by started_at desc, id limit 100`;
 
 const renewAll = `
   with changed as (

@@ -37,7 +37,7 @@ export type Sessions = {
   choose(id: string, workspaceId: string | null): Promise<Issued | undefined>;
   /** The password was given again. */
   confirmPassword(id: string): Promise<void>;
-  /** Living ones, the newest first. */
+  /** Living ones, the newest first; at most 100. */
   list(userId: string): Promise<Session[]>;
   /** Ends one of a user's; false if there is no such. */
   end(userId: string, id: string): Promise<boolean>;
