@@ -60,6 +60,7 @@ describe("lists by cursor [d0 lists]", function () {
   /** How a list gets one more row. */
   const more: Record<string, () => Promise<unknown>> = {
     "GET /v1/api-keys": () => made("POST /v1/api-keys", { name: "Another" }),
+    "GET /v1/members": () => made("POST /v1/members", { email: `${randomUUID()}@people.example`, role: "approver" }),
     "GET /v1/domains": () => made("POST /v1/domains", { domain_name: `d${randomUUID().slice(0, 8)}.example` }),
     "GET /v1/identities": () => service.identity(ours.id),
     "GET /v1/threads": () => write(stranger()),

@@ -46,6 +46,7 @@ describe("rate limits", function () {
       auth: undefined,
       bad_key: 60,
       bad_link: 30,
+      console: 300,
       document: 120,
     });
     expect(loadConfig({ NODE_ENV: "test", RATE_LIMIT_READ: "off" }).rateLimits.read).to.equal("off");
@@ -56,7 +57,7 @@ describe("rate limits", function () {
       // The back-test is a question, however long: it changes nothing.
       if (method === "GET" || path === "/v1/rules/test") return "read";
       if (method === "POST" && path.endsWith("/notify")) return "notify";
-      if (method === "POST" && path.endsWith("/test-email")) return "test_email";
+      if (method === "POST" && /\/test-(email|notification)$/.test(path)) return "test_email";
       const line = path.replace("/v1/", "").replaceAll(/:\w+/g, "{id}");
       const slow = /^(emails\/(send|reply)|drafts\/\{id\}\/send|billing\/.*|domains\/\{id\}\/verify|api-keys)$/;
       return method === "POST" && slow.test(line) ? "send" : "write";
