@@ -60,19 +60,25 @@ async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): P
   );
 }
 
+/** Signed-in people among these voters who may not decide in this workspace any more: by their role, or because the operator has disabled them. */
 /** Signed-in people among these voters who may not decide in this workspace any more: removed, of another role now, or disabled. */
 export async function lapsedVoters(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
   voters: readonly string[],
 ): Promise<string[]> {
-  if (!voters.some((voter) => voter.startsWith(userVoter("")))) return [];
+  const signedIn = voters.filter((voter) => voter.startsWith(userVoter("")));
+  if (signedIn.length === 0) return [];
   const { state } = await deps.members.load(workspaceId);
+  const mayDecide = async (voter: string): Promise<boolean> => {
+    const userId = voter.slice(userVoter("").length);
   const mayDecide = async (userId: string) => {
     const member = activeMember(state, userId);
     if (member === undefined || !deciding.includes(member.role)) return false;
     return !(await deps.users.load(userId)).state.disabled;
   };
+  const judged = await Promise.all(signedIn.map(mayDecide));
+  return signedIn.filter((_, index) => !judged[index]);
   const signedIn = voters.filter((voter) => voter.startsWith(userVoter("")));
   const may = await Promise.all(signedIn.map((voter) => mayDecide(voter.slice(userVoter("").length))));
   return signedIn.filter((_, index) => !may[index]);

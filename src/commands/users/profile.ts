@@ -26,7 +26,7 @@ export async function askForNewEmail(
 ): Promise<void> {
   await requirePassword(deps, { who, password });
   const { userId, email: from } = who.person;
-  await deps.accountMail.admit(newEmail);
+  await deps.accountMail.admit("email", newEmail);
   const { publicUrl } = deps.settings;
   deps.accountMail.later(async () => {
     const others = await personOf(deps, newEmail);

@@ -25,7 +25,7 @@ export async function askToSignUp(
   { email, name, workspaceName }: { email: string; name: string | null; workspaceName: string | null },
 ): Promise<void> {
   if (deps.settings.signUp !== "open") throw closed();
-  await deps.accountMail.admit(email);
+  await deps.accountMail.admit("confirm", email);
   deps.accountMail.later(async () => {
     const person = await personOf(deps, email);
     if (person) return letters.haveAccount(person.email, deps.settings.publicUrl);
