@@ -2,7 +2,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 
 /**
  * The passwords of users: outside the log, as hashes. What a password must be is judged before it comes here
- * (src/commands/users/passwordRules.ts). All throw Unavailable; TooManyHashes where too many wait for a hash already.
+ * (src/commands/users/passwordRules.ts). Both throw Unavailable; TooManyHashes where too many wait for a hash already.
  */
 export type Passwords = {
   /** From now on this one alone matches. */
@@ -12,8 +12,6 @@ export type Passwords = {
    * today's is made anew on the way.
    */
   matches(userId: string | null, password: string): Promise<boolean>;
-  /** When the user's password was set; null where there is none. */
-  setAt(userId: string): Promise<Date | null>;
 };
 
 /** Turns passwords into hashes that say how they were made. */

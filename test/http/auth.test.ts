@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { operator } from "#test/support/cause.ts";
 import { atTheDoor, goodPassword, mailedToken, mailsTo, newUser } from "#test/support/door.ts";
 import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 
@@ -331,6 +332,8 @@ describe("people at the door [4 /auth/*]", function () {
         passwords.matches = async (userId, password) => {
           const isRight = await matches(userId, password);
           await passwords.set(user.id, another);
+          const cause = operator();
+          await service.deps.users.handle(user.id, { type: "RecordPassword", because: "reset" }, cause);
           await sessions.endAll(user.id);
           return isRight;
         };

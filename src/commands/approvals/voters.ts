@@ -61,7 +61,6 @@ async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): P
 }
 
 /** Signed-in people among these voters who may not decide in this workspace any more: by their role, or because the operator has disabled them. */
-/** Signed-in people among these voters who may not decide in this workspace any more: removed, of another role now, or disabled. */
 export async function lapsedVoters(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
@@ -72,16 +71,12 @@ export async function lapsedVoters(
   const { state } = await deps.members.load(workspaceId);
   const mayDecide = async (voter: string): Promise<boolean> => {
     const userId = voter.slice(userVoter("").length);
-  const mayDecide = async (userId: string) => {
     const member = activeMember(state, userId);
     if (member === undefined || !deciding.includes(member.role)) return false;
     return !(await deps.users.load(userId)).state.disabled;
   };
   const judged = await Promise.all(signedIn.map(mayDecide));
   return signedIn.filter((_, index) => !judged[index]);
-  const signedIn = voters.filter((voter) => voter.startsWith(userVoter("")));
-  const may = await Promise.all(signedIn.map((voter) => mayDecide(voter.slice(userVoter("").length))));
-  return signedIn.filter((_, index) => !may[index]);
 }
 
 /** The members of a workspace who may approve, each by the mailbox that the same person would be asked at. */
