@@ -82,9 +82,14 @@ describe("an invitation at the door [4 /auth/*]", function () {
     ]);
     const owner = door();
     await owner.json("/auth/sign-in", { email, password: goodPassword });
-    const accepted = await owner.json("/auth/invitations/accept", { token });
-    expect([accepted.status, accepted.body.workspace_id]).to.deep.equal([200, elsewhere.id]);
-    expect(accepted.body.workspaces).to.have.length(2);
+    // A form acts for who is signed in only with the token of a page of theirs.
+    const { text } = await owner.get(`/invitation/${token}`);
+    expect((await owner.form("/auth/invitations/accept", { token })).status).to.equal(403);
+    const formToken = /name="form_token" value="([^"]+)"/.exec(text)![1]!;
+    const accepted = await owner.form("/auth/invitations/accept", { token, form_token: formToken });
+    expect([accepted.status, accepted.location]).to.deep.equal([303, "/review"]);
+    const { body: session } = await owner.get("/auth/session");
+    expect([session.workspace_id, session.workspaces.length]).to.deep.equal([elsewhere.id, 2]);
     expect((await door().json("/auth/sign-in", { email, password: "another long phrase of mine" })).status).to.equal(
       401,
     );

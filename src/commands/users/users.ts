@@ -13,7 +13,7 @@ export type By = { ip: string | undefined; userAgent: string | undefined; reques
 export type Person = { userId: string; email: string; name: string | null; disabled: boolean };
 
 /** Nobody's id: looked up where an address is nobody's, so that the same is done for every address. */
-export const nobody = "00000000-0000-0000-0000-000000000000";
+const nobody = "00000000-0000-0000-0000-000000000000";
 
 /** An address as one account has it: upper and lower case do not tell two apart, tags do. */
 export const userEmailHash = (email: string): string => addressHash(email);

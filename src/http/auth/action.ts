@@ -56,6 +56,8 @@ export type AuthAction = {
   route: Route;
   limit: AuthClass;
   needsSession: boolean;
+  /** Done for who is signed in, unless a password comes with it, which makes a user. */
+  orSession: boolean;
   form: ((state: FormState) => FormPage | Promise<FormPage>) | undefined;
   handler(call: AuthCall<any>, who: SignedIn): Promise<Done>;
 };
@@ -71,13 +73,17 @@ const declared = (
 /** For anybody. */
 export const authAction = <const B extends TObject>(
   line: `POST /auth/${string}`,
-  { form, ...options }: Options<B> & { form: AuthAction["form"] },
+  { form, orSession = false, ...options }: Options<B> & { form: AuthAction["form"]; orSession?: boolean },
   handler: (call: AuthCall<Static<B>>) => Promise<Done>,
-): AuthAction => ({ route: declared(line, options), limit: options.limit, needsSession: false, form, handler });
+): AuthAction => ({
+  ...{ route: declared(line, options), limit: options.limit, needsSession: false, orSession, form, handler },
+});
 
 /** For who is signed in. */
 export const signedInAction = <const B extends TObject>(
   line: `POST /auth/${string}` | `GET /auth/${string}`,
   { form, ...options }: Options<B> & { form: AuthAction["form"] },
   handler: (call: AuthCall<Static<B>>, who: SignedIn) => Promise<Done>,
-): AuthAction => ({ route: declared(line, options), limit: options.limit, needsSession: true, form, handler });
+): AuthAction => ({
+  ...{ route: declared(line, options), limit: options.limit, needsSession: true, orSession: false, form, handler },
+});

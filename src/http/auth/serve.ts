@@ -79,7 +79,8 @@ function asForm(action: AuthAction, options: AuthOptions): RequestHandler {
     const session = await sessionOf(request, response, options);
     const formToken = session === undefined ? "" : options.tokens.of(session.id);
     const isOwn = isSameOrigin(request, options.publicUrl);
-    if (!isOwn || (action.needsSession && session && !options.tokens.isRight(session.id, values.get("form_token"))))
+    const isSignedIns = action.needsSession || (action.orSession && !values.get("password"));
+    if (!isOwn || (isSignedIns && session && !options.tokens.isRight(session.id, values.get("form_token"))))
       return showPage(response, { status: 403, page: pages.notOwnForm(), options });
     const who = action.needsSession && session ? await signedInBy(options.deps, session) : undefined;
     if (action.needsSession && !who) return goOn(response, "/sign-in");

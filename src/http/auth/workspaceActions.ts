@@ -42,7 +42,7 @@ export const aboutWorkspaces = (deps: Dependencies): AuthAction[] => [
   authAction(
     "POST /auth/invitations/accept",
     {
-      ...{ limit: "sign_in", body: schemas.AcceptBody, answers: schemas.SessionAnswer },
+      ...{ limit: "sign_in", body: schemas.AcceptBody, answers: schemas.SessionAnswer, orSession: true },
       summary: "Accept an invitation",
       description:
         "Signed in with the invited address; or with `password`, which makes the user and signs them in. `email` only for an invitation that names no address.",
