@@ -48,4 +48,6 @@ export type Links = {
   take<About = unknown>(kind: LinkKind, token: string): Promise<Linked<About>>;
   /** No link of this kind and subject is good any more. */
   withdraw(kind: LinkKind, subject: string): Promise<void>;
+  /** None of these that is a link, of whatever kind, is good any more: somebody else may read it. Answers those that are, or ever were, links. */
+  withdrawLeaked(tokens: readonly string[]): Promise<string[]>;
 };

@@ -2,7 +2,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 
 /**
  * The passwords of users: outside the log, as hashes. What a password must be is judged before it comes here
- * (src/commands/users/passwordRules.ts). Both throw Unavailable; TooManyHashes where too many wait for a hash already.
+ * (src/commands/users/passwordRules.ts). All throw Unavailable; TooManyHashes where too many wait for a hash already.
  */
 export type Passwords = {
   /** From now on this one alone matches. */

@@ -71,6 +71,13 @@ export function postgresLinks(deps: {
     async withdraw(kind, subject) {
       await database.query(replace, [kind, subject, clock.now()]);
     },
+    async withdrawLeaked(tokens) {
+      const tokenOf = new Map(tokens.map((token) => [hashOf(token).toString("hex"), token]));
+      const hashes = tokens.map(hashOf);
+      await database.query(withdrawAll, [hashes, clock.now()]);
+      const { rows } = await database.query<{ hash: string }>(known, [hashes]);
+      return rows.map(({ hash }) => tokenOf.get(hash) as string);
+    },
   };
   return links;
 }
@@ -106,6 +113,12 @@ const finish = "update work.links set used_at = $2 where token_sha256 = $1";
 const replace = `
   update work.links set replaced_at = $3
   where kind = $1 and subject = $2 and used_at is null and replaced_at is null`;
+
+const withdrawAll = `
+  update work.links set replaced_at = $2
+  where token_sha256 = any($1::bytea[]) and used_at is null and replaced_at is null`;
+
+const known = "select encode(token_sha256, 'hex') as hash from work.links where token_sha256 = any($1::bytea[])";
 
 const insert = `
   insert into work.links (token_sha256, kind, subject, about, address, expires_at) values ($1, $2, $3, $4, $5, $6)`;

@@ -134,6 +134,29 @@ describe("approval links in other mail", function () {
     expect((await fetch(`${service.url}${new URL(stopLink).pathname}`)).status).to.equal(200);
   });
 
+  it("hide links to people's accounts too, and end them: who follows one decides as that person", async () => {
+    const { links } = service.deps.accounts;
+    for (const [kind, page] of [
+      ["reset", "reset"],
+      ["invitation", "invitation"],
+      ["email", "new-email"],
+      ["confirm", "confirm"],
+    ] as const) {
+      const token = await links.issue({ kind, subject: `${kind} of ana`, about: {}, address: "ana@boss.example" });
+      const text = `Fwd: ${service.url}/${page}/${token}-- see`;
+      await service.deliver(identity.address, mail({ id: `${randomBytes(8).toString("hex")}@boss`, text }));
+      const [thread] = (await agent("GET /v1/threads")).json.data;
+      const message = (await agent(`GET /v1/threads/${thread.id}`)).json.messages.at(-1);
+      expect([message.body_text.includes(`/${page}/${mark}`), message.approval_link_removed], page).to.deep.equal([
+        true,
+        true,
+      ]);
+      expect((await agent(`GET /v1/messages/${message.id}/raw`)).json.error, page).to.equal("insufficient_scope");
+      const fault = await links.find(kind, token).catch((error) => error.fault);
+      expect(fault, page).to.equal("replaced");
+    }
+  });
+
   it("in a mail that is attached are closed too, and the attachment is for those who may decide", async () => {
     const draft = await asked();
     const enclosed = [

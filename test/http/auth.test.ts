@@ -301,7 +301,46 @@ describe("people at the door [4 /auth/*]", function () {
       expect((await other.get("/auth/session")).status).to.equal(401);
       expect(visitor.cookie()).not.to.equal(before);
       expect((await visitor.get("/auth/session")).status).to.equal(200);
+      // Who has copied the cookie is shut out with that answer.
+      expect((await atTheDoor(service.url, { cookie: before }).get("/auth/session")).status).to.equal(401);
       expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
+    });
+  });
+
+  describe("a new password", () => {
+    it("set at the profile takes back the change of address that whoever knew the one before has asked for", async () => {
+      const [email, thiefs] = [freshAddress(), freshAddress("thief")];
+      const { door: visitor } = await newUser(service, { email });
+      const thief = door();
+      await thief.json("/auth/sign-in", { email, password: goodPassword });
+      expect((await thief.json("/auth/email", { new_email: thiefs, password: goodPassword })).status).to.equal(202);
+      const token = await mailedToken(service, { address: thiefs, page: "new-email" });
+      const change = { current_password: goodPassword, password: another };
+      expect((await visitor.json("/auth/password/change", change)).status).to.equal(200);
+      expect((await thief.json("/auth/email/confirm", { token })).status).to.equal(422);
+      expect((await door().json("/auth/sign-in", { email, password: another })).body.user.email).to.equal(email);
+    });
+
+    it("leaves no session to who gave the one before at the same moment", async () => {
+      const { user } = await newUser(service, { email: freshAddress() });
+      const { passwords, sessions } = service.deps.accounts;
+      const { matches } = passwords;
+      const racer = door();
+      try {
+        // Looked at before, answered after: as where many wait for their hash.
+        passwords.matches = async (userId, password) => {
+          const isRight = await matches(userId, password);
+          await passwords.set(user.id, another);
+          await sessions.endAll(user.id);
+          return isRight;
+        };
+        const signedIn = await racer.json("/auth/sign-in", { email: user.email, password: goodPassword });
+        expect(signedIn.status).to.equal(401);
+      } finally {
+        passwords.matches = matches;
+      }
+      expect(await sessions.list(user.id)).to.deep.equal([]);
+      expect((await racer.get("/auth/session")).status).to.equal(401);
     });
   });
 

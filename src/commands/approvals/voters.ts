@@ -60,19 +60,23 @@ async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): P
   );
 }
 
-/** Signed-in people among these voters who may not decide in this workspace any more. */
+/** Signed-in people among these voters who may not decide in this workspace any more: by their role, or because the operator has disabled them. */
 export async function lapsedVoters(
-  deps: Pick<Dependencies, "members">,
+  deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
   voters: readonly string[],
 ): Promise<string[]> {
-  if (!voters.some((voter) => voter.startsWith(userVoter("")))) return [];
+  const signedIn = voters.filter((voter) => voter.startsWith(userVoter("")));
+  if (signedIn.length === 0) return [];
   const { state } = await deps.members.load(workspaceId);
-  const isMember = (voter: string) => {
-    const member = activeMember(state, voter.slice(userVoter("").length));
-    return member !== undefined && deciding.includes(member.role);
+  const mayDecide = async (voter: string): Promise<boolean> => {
+    const userId = voter.slice(userVoter("").length);
+    const member = activeMember(state, userId);
+    if (member === undefined || !deciding.includes(member.role)) return false;
+    return !(await deps.users.load(userId)).state.disabled;
   };
-  return voters.filter((voter) => voter.startsWith(userVoter("")) && !isMember(voter));
+  const judged = await Promise.all(signedIn.map(mayDecide));
+  return signedIn.filter((_, index) => !judged[index]);
 }
 
 /** The members of a workspace who may approve, each by the mailbox that the same person would be asked at. */
@@ -115,7 +119,7 @@ export async function voterNames(
 
 /** An approval as the draft's stream counts it. `channel`: what it came through; null for none. `votes`: the draft's so far. */
 export async function votingOf(
-  deps: Pick<Dependencies, "workspaces" | "members" | "store" | "userEmails">,
+  deps: Pick<Dependencies, "workspaces" | "members" | "users" | "store" | "userEmails">,
   identity: Identity,
   { actor, channel, votes }: { actor: Actor; channel: Asked["channel"] | null; votes: readonly Vote[] },
 ): Promise<Voting> {

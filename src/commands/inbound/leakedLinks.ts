@@ -16,6 +16,7 @@ export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approva
 /**
  * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: whoever reads the mail
  * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
+ * The links of people's accounts (an invitation, a new password) are treated the same: who follows one decides as that person.
  * `messageId`: as what the mail is filed, if it is. Throws Unavailable.
  */
 export async function withoutApprovalLinks(
@@ -60,8 +61,8 @@ const runsIn = (line: string): string[] => tokenRuns(line).map(({ run }) => run)
 type Links = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
 
 /**
- * Which runs are tokens of approval links that were ever given out, or of links that stop our mail: by one of those an agent could see to it that
- * no approver is asked. Those are only taken out, never closed: the approver still needs them.
+ * Which runs are tokens of approval links that were ever given out, of account links, which end here, or of links that stop our mail: by one of those
+ * an agent could see to it that no approver is asked. Those are only taken out, never closed: the approver still needs them.
  */
 async function linksAmong(
   deps: Dependencies,
@@ -73,7 +74,8 @@ async function linksAmong(
     else if (readStopToken(deps.keyRing, run) !== undefined) stops.add(run);
   }
   const { removed, tokens } = await approvalLinksAmong(deps, { event, runs: others });
-  return { removed: new Set([...removed, ...stops]), tokens };
+  const accounts = others.size === 0 ? [] : await deps.accounts.links.withdrawLeaked([...others]);
+  return { removed: new Set([...removed, ...stops, ...accounts]), tokens };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { LinkKind } from "#src/accounts/links.ts";
 import { font, mailFrame, row } from "#src/channels/email/mailFrame.ts";
 import { html } from "#src/html/html.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -25,8 +26,11 @@ export type AccountLetter = {
  * mailbox, in which the place is taken while the person waits.
  */
 export type AccountMail = {
-  /** Takes a place for one mail to this mailbox. Throws Rejected rate_limited when the hour's are taken; the same for every address. */
-  admit(address: string): Promise<void>;
+  /**
+   * Takes a place for one mail of this kind to this mailbox. Each kind has its own: strangers who ask to sign up with an address keep nobody from a
+   * new password. Throws Rejected rate_limited when the hour's are taken; the same for every address.
+   */
+  admit(kind: LinkKind, address: string): Promise<void>;
   /**
    * Writes the letter and hands it over behind the caller's back, so that an answer takes no longer where there is something to write. What does
    * not leave is tried again twice, then a warning says so.
@@ -64,8 +68,8 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
   }
 
   return {
-    async admit(address) {
-      const mailbox = `account ${mailboxOf(address)}`;
+    async admit(kind, address) {
+      const mailbox = `account ${kind} ${mailboxOf(address)}`;
       // No workspace is behind it: each mailbox is its own.
       const place = await deps.mailMeasure?.take({
         ...{ attemptId: deps.ids.uuid(), measure: "notices", mailbox, workspaceId: mailbox },

@@ -18,7 +18,7 @@ export class WrongPassword extends Rejected {
 
 /** Mails a link for a new password, if the address has an account: nobody is told whether it has. Throws Rejected rate_limited. */
 export async function forgotPassword(deps: Dependencies, { email }: { email: string }): Promise<void> {
-  await deps.accountMail.admit(email);
+  await deps.accountMail.admit("reset", email);
   deps.accountMail.later(async () => {
     const person = await personOf(deps, email);
     if (!person || person.disabled) return undefined;
@@ -79,10 +79,13 @@ export async function changePassword(
   const set = { type: "RecordPassword", because: "changed" } as const;
   await deps.users.handle(person.userId, set, causeOfPerson(deps, person, by));
   await deps.accounts.links.withdraw("reset", person.userId);
+  // Who knew the password before may have asked for another address.
+  await deps.accounts.links.withdraw("email", person.userId);
   const others = await endSessions(deps, { person, because: "password_changed", except: session.id }, by);
   deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
   await deps.accounts.sessions.confirmPassword(session.id);
-  return { issued: await deps.accounts.sessions.rotate(session.id), ended: [...others, session.id] };
+  // Whoever has copied the cookie is to be shut out by this: its token is known no longer.
+  return { issued: await deps.accounts.sessions.rotate(session.id, { atOnce: true }), ended: [...others, session.id] };
 }
 
 /** Throws WrongPassword about this field where it is not the person's password. */

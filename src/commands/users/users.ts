@@ -13,7 +13,7 @@ export type By = { ip: string | undefined; userAgent: string | undefined; reques
 export type Person = { userId: string; email: string; name: string | null; disabled: boolean };
 
 /** Nobody's id: looked up where an address is nobody's, so that the same is done for every address. */
-const nobody = "00000000-0000-0000-0000-000000000000";
+export const nobody = "00000000-0000-0000-0000-000000000000";
 
 /** An address as one account has it: upper and lower case do not tell two apart, tags do. */
 export const userEmailHash = (email: string): string => addressHash(email);
@@ -26,6 +26,10 @@ export async function personOf(
   const { state } = await deps.userEmails.load(userEmailHash(email));
   return personById(deps, state.userId ?? nobody);
 }
+
+/** How many passwords a user has had; asked for nobody too, so that the same is done for every address. */
+export const passwordsOf = async (deps: Pick<Dependencies, "users">, person: Person | undefined): Promise<number> =>
+  (await deps.users.load(person?.userId ?? nobody)).state.passwords;
 
 export async function personById(deps: Pick<Dependencies, "users">, userId: string): Promise<Person | undefined> {
   return personIn(userId, (await deps.users.load(userId)).state);

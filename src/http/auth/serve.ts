@@ -149,7 +149,8 @@ async function sessionOf(
   if (!found?.due) return found;
   const rotated = await deps.accounts.sessions.rotate(found.id);
   if (rotated) cookie.give(response, rotated.token);
-  return rotated?.session;
+  // Another request of the same browser may have replaced it a moment ago.
+  return rotated?.session ?? deps.accounts.sessions.find(token!);
 }
 
 async function requireSignedIn(session: Session | undefined, { deps }: AuthOptions): Promise<SignedIn> {

@@ -62,7 +62,7 @@ describe("who counts once", () => {
     expect(isSamePerson(before, await voterNames(node, ...link("a@new.example")))).to.equal(true);
   });
 
-  it("is nobody any more who was removed, or may only read; where several are required, that is asked", async () => {
+  it("is nobody any more who was removed or disabled, or may only read; where several are required, that is asked", async () => {
     const node = await annOf("ann@example.com");
     const join = (userId: string, role: "owner" | "approver" | "auditor") =>
       node.members.handle(
@@ -76,6 +76,10 @@ describe("who counts once", () => {
     const voters = ["session:user-ann", "session:user-bob", "session:user-cyd", "session:nobody", "telegram:7", "keys"];
     const lapsed = () => lapsedVoters(node, workspaceId, voters);
     expect(await lapsed()).to.deep.equal(["session:user-cyd", "session:nobody"]);
+    await node.users.handle("user-ann", { type: "DisableUser" }, cause);
+    expect(await lapsed()).to.include("session:user-ann");
+    await node.users.handle("user-ann", { type: "EnableUser" }, cause);
+    expect(await lapsed()).not.to.include("session:user-ann");
     await node.members.handle(
       workspaceId,
       { type: "RemoveMember", memberId: "member-user-ann", by: { userId: "user-bob" } },

@@ -36,7 +36,8 @@ describe("approval links in a mail", () => {
       return position <= reached;
     };
     const clock = { now: () => new Date(Date.parse(receivedAt) + waitedMs) };
-    return { positions, deps: { projected, clock, reads: emptyReads } as unknown as Dependencies };
+    const accounts = { links: { withdrawLeaked: async () => [] } };
+    return { positions, deps: { projected, clock, reads: emptyReads, accounts } as unknown as Dependencies };
   }
 
   it("are looked up once the read model knows all that was asked before the mail came", async () => {

@@ -151,7 +151,7 @@ describe("console: settings", () => {
       expect(paused.page).to.contain("Joan paused it").and.contain("A <b>loop</b>");
       expect((await workspace.ask("GET /v1/workspaces/me")).json.sending_paused).to.equal(true);
       const resumed = await follow(admin, await admin.post("/review/resume", back));
-      expect(resumed.page).to.contain("Mail leaves as it is approved.");
+      expect(resumed.page).to.contain("Pause all sending").and.not.contain("Sending is paused");
     });
 
     it("offers an auditor nothing to change", async () => {

@@ -41,7 +41,7 @@ export function consoleDocument(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex, nofollow">
 <meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
+<link rel="icon" href="${assets.icon}" type="image/svg+xml">
 <meta name="htmx-config" content="${htmxConfig}">
 <title>${shown.title} · Countersign</title>
 <link rel="stylesheet" href="${assets.style}">

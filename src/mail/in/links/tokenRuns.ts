@@ -1,6 +1,6 @@
 import { readingsOf } from "./readings.ts";
 
-/** Characters that may be the token of an approval link, or of one that stops such mail (with a dot), and where they stand in a text, however they are written there. */
+/** Characters that may be the token of an approval link, of a link to somebody's account, or of one that stops such mail (with a dot), and where they stand in a text, however they are written there. */
 export type TokenRun = { run: string; start: number; end: number };
 
 /** 32 random bytes in base64url. */
@@ -8,7 +8,10 @@ const tokenLength = 43;
 /** What a link that stops the service's mail has, with a dot in it: whom it is about, and a mark. */
 const stop = "(?<=/stop/)[\\w-]{20,1000}\\.[\\w-]{32}";
 /** Nothing of base64url stands around it; or it stands where a link has its token, whatever follows. */
-const runs = new RegExp(`${stop}|(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/[al]/)[\\w-]{${tokenLength}}`, "g");
+const runs = new RegExp(
+  `${stop}|(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/(?:[al]|confirm|reset|new-email|invitation)/)[\\w-]{${tokenLength}}`,
+  "g",
+);
 
 /** An address as one gateway writes it: `_` for a slash, `-XX` for what others write `%XX`. */
 const dashed = /urldefense\.proofpoint\.com\/v2\/url\?u=([\w.=-]+)/gi;
