@@ -73,8 +73,8 @@ ${
   domain.sandbox
     ? sandboxWords()
     : html`<div id="state" hx-get="${path}" hx-trigger="live:domains from:body" hx-select="#state" hx-target="this" hx-swap="outerHTML">
-${await standing(deps, visit, domain)}
 ${unreachableNote(domain)}
+${await standing(deps, visit, domain)}
 ${subdomainAdvice(domain, mayWrite)}
 <section aria-labelledby="records"><h2 id="records">DNS records</h2>
 <p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as it stands here; some want it in full. <strong>@</strong> is the domain itself.</p>
