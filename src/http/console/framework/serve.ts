@@ -13,6 +13,7 @@ import { isSameOrigin, ownPath } from "../../framework/sameOrigin.ts";
 import { send } from "../../framework/send.ts";
 import type { Assets } from "./assets.ts";
 import type { SessionCookie } from "./cookie.ts";
+import { currentSession } from "./currentSession.ts";
 import * as errorPages from "./errorPages.ts";
 import { consoleDocument, consoleHeaders } from "./layout.ts";
 import { isNotice } from "./notices.ts";
@@ -96,13 +97,8 @@ async function signedIn(
   response: Response,
   { deps, cookie, principalOf, inFlight }: ConsoleOptions,
 ): Promise<{ principal: SessionPrincipal; flight: Flight } | undefined> {
-  const { sessions } = deps.accounts;
-  const token = cookie.read(request);
-  const found = token === undefined ? undefined : await sessions.find(token);
-  if (!found) return undefined;
-  const rotated = found.due ? await sessions.rotate(found.id) : undefined;
-  if (rotated) cookie.give(response, rotated.token);
-  const session = rotated?.session ?? found;
+  const session = await currentSession(request, response, { sessions: deps.accounts.sessions, cookie });
+  if (!session) return undefined;
   const flight = inFlight.enter(session.id, randomUUID());
   const principal = await principalOf(session).catch((error) => {
     flight.leave();
