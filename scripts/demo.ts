@@ -118,6 +118,9 @@ async function story(client: Client): Promise<void> {
       ),
     );
   }
+  say(
+    `\n   People see the same in a browser: ${bold("npm start")} shows a link by which you own a workspace. Its console has the drafts that wait,\n   the conversations, and for each draft its life, with “why was this sent?” answered at the top.`,
+  );
   say(`\n${bold("That is Countersign:")} the agent writes, a person keeps the last word, and the history proves it.\n`);
 }
 

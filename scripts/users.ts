@@ -73,8 +73,10 @@ async function list({ store }: Composition): Promise<unknown> {
       }
     }
   }
-  return [...users].map(([id, { email, name, disabled }]) => ({
-    ...{ user_id: id, email, name, disabled, operator: email !== null && operators.includes(email.toLowerCase()) },
+  return [...users].map(([id, { email, name, disabled, isConfirmed }]) => ({
+    ...{ user_id: id, email, name, disabled },
+    // An address that somebody only named is no proof of who they are.
+    operator: isConfirmed && email !== null && operators.includes(email.toLowerCase()),
     workspaces: [...workspaces].flatMap(([workspaceId, { members }]) =>
       members
         .filter(({ userId }) => userId === id)

@@ -14,12 +14,13 @@ export function welcome(config: Config, service: Service, shown: Shown): void {
 }
 
 export function welcomeLines(
-  config: Pick<Config, "mailProvider" | "smtpInHost">,
+  config: Pick<Config, "mailProvider" | "smtpInHost" | "publicUrl">,
   { url, smtpPort }: Pick<Service, "url" | "smtpPort">,
   { apiKey, ownerLink }: Shown,
 ): string[] {
   const lines = ["", "  Countersign is ready."];
-  if (url) lines.push(`    API      ${url}/v1`, `    Docs     ${url}/docs`);
+  // People sign in at the address that links in mail lead to.
+  if (url) lines.push(`    Console  ${config.publicUrl}/`, `    API      ${url}/v1`, `    Docs     ${url}/docs`);
   if (url && config.mailProvider === "outbox")
     lines.push(`    Outbox   ${url}/outbox   (outgoing mail is caught here, not sent)`);
   if (smtpPort) lines.push(`    Mail in  ${config.smtpInHost}:${smtpPort} (SMTP)`);

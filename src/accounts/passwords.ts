@@ -12,8 +12,6 @@ export type Passwords = {
    * today's is made anew on the way.
    */
   matches(userId: string | null, password: string): Promise<boolean>;
-  /** When the user's password was set; null where there is none. */
-  setAt(userId: string): Promise<Date | null>;
 };
 
 /** Turns passwords into hashes that say how they were made. */

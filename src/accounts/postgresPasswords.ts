@@ -37,10 +37,6 @@ export function postgresPasswords(deps: {
       if (hasher.isWeak(kept)) await database.query(renew, [userId, await hasher.hash(normalised(password)), kept]);
       return true;
     },
-    async setAt(userId) {
-      const { rows } = await database.query<{ set_at: Date }>(selectTime, [userId]);
-      return rows[0]?.set_at ?? null;
-    },
   };
 }
 
@@ -49,8 +45,6 @@ const put = `
   on conflict (user_id) do update set hash = excluded.hash, set_at = excluded.set_at`;
 
 const select = "select hash from work.passwords where user_id = $1::uuid";
-
-const selectTime = "select set_at from work.passwords where user_id = $1";
 
 /** Not over a password that was set meanwhile. */
 const renew = "update work.passwords set hash = $2 where user_id = $1 and hash = $3";

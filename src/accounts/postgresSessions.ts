@@ -25,6 +25,8 @@ type Row = {
   due: boolean;
 };
 
+type Change = { workspaceId?: string | null; atOnce?: boolean };
+
 /** In PostgreSQL, where only hashes of tokens stand. */
 export function postgresSessions(deps: { database: Pick<Database, "query">; clock: Clock; ids: Ids }): Sessions {
   const { database, clock, ids } = deps;
@@ -34,16 +36,16 @@ export function postgresSessions(deps: { database: Pick<Database, "query">; cloc
 
   async function issued(
     id: string,
-    change: { workspaceId?: string | null },
+    { workspaceId, atOnce = false }: Change,
   ): Promise<(Row & { token: string }) | undefined> {
     const token = newToken();
-    const chosen = change.workspaceId !== undefined;
-    const values = [id, ids.uuid(), hashOf(token), now(), chosen, change.workspaceId ?? null, ...living()];
+    const chosen = workspaceId !== undefined;
+    const values = [id, ids.uuid(), hashOf(token), now(), chosen, workspaceId ?? null, ...living(), atOnce];
     const { rows } = await database.query<Row>(replace, values);
     return rows[0] && { ...rows[0], token };
   }
 
-  const issue = async (id: string, change: { workspaceId?: string | null }) => {
+  const issue = async (id: string, change: Change) => {
     const row = await issued(id, change);
     return row && { session: sessionOf(row), token: row.token };
   };
@@ -56,7 +58,7 @@ export function postgresSessions(deps: { database: Pick<Database, "query">; cloc
       const { rows } = await database.query<Row>(insert, values);
       return { session: sessionOf(rows[0]!), token };
     },
-    async find(token) {
+    async find(token, { quietly = false } = {}) {
       const { rows } = await database.query<Row>(select, [
         hashOf(token),
         new Date(now().getTime() - graceMs),
@@ -64,10 +66,11 @@ export function postgresSessions(deps: { database: Pick<Database, "query">; cloc
       ]);
       const [row] = rows;
       if (!row) return undefined;
-      if (now().getTime() - row.seen_at.getTime() >= seenEveryMs) await database.query(see, [row.id, now()]);
+      const isDue = now().getTime() - row.seen_at.getTime() >= seenEveryMs;
+      if (isDue && !quietly) await database.query(see, [row.id, now()]);
       return { ...sessionOf(row), due: row.due };
     },
-    rotate: (id) => issue(id, {}),
+    rotate: (id, options = {}) => issue(id, options),
     choose: (id, workspaceId) => issue(id, { workspaceId }),
     async confirmPassword(id) {
       await database.query("update work.sessions set password_at = $2 where id = $1", [id, now()]);
@@ -127,14 +130,14 @@ const see = "update work.sessions set seen_at = $2 where id = $1";
 /** A replaced token stays known for a moment; one that was replaced twice within it does not. */
 const replace = `
   update work.sessions
-  set id = $2, earlier_sha256 = token_sha256, token_sha256 = $3, replaced_at = $4, due = false,
+  set id = $2, earlier_sha256 = case when $9 then null else token_sha256 end, token_sha256 = $3, replaced_at = $4, due = false,
       workspace_id = case when $5 then $6::uuid else workspace_id end
   where id = $1 and seen_at >= $7 and started_at >= $8
   returning ${columns}`;
 
 const listOf = `
   select ${columns} from work.sessions where user_id = $1 and seen_at >= $2 and started_at >= $3
-  order by started_at desc, id`;
+  order by started_at desc, id limit 100`;
 
 const renewAll = `
   with changed as (

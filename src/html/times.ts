@@ -1,32 +1,45 @@
 import { html, type Markup } from "./html.ts";
 
+/** `seconds`: for histories, in which much happens within one minute. */
+type Exactness = { seconds?: boolean };
+
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** An ISO time as people read it, in UTC: "21 Nov 2026, 14:05 UTC". */
-export function readableTime(iso: string): string {
+/** An ISO time as people read it, in UTC: "21 Nov 2026, 14:05 UTC"; with seconds "21 Nov 2026, 14:05:31 UTC". */
+export function readableTime(iso: string, { seconds = false }: Exactness = {}): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return iso;
   const two = (value: number) => String(value).padStart(2, "0");
   const date = `${time.getUTCDate()} ${months[time.getUTCMonth()]} ${time.getUTCFullYear()}`;
-  return `${date}, ${two(time.getUTCHours())}:${two(time.getUTCMinutes())} UTC`;
+  return `${date}, ${two(time.getUTCHours())}:${two(time.getUTCMinutes())}${seconds ? `:${two(time.getUTCSeconds())}` : ""} UTC`;
 }
 
 /** A moment in the reader's own time zone, with UTC on hover. `zone`: an IANA name; one that is none counts as UTC. */
-export const when = ({ zone }: { zone: string }, iso: string | null | undefined): Markup | string => {
+export const when = (
+  { zone }: { zone: string },
+  iso: string | null | undefined,
+  exactness: Exactness = {},
+): Markup | string => {
   if (iso === null || iso === undefined || Number.isNaN(Date.parse(iso))) return "never";
-  return html`<time datetime="${new Date(iso).toISOString()}" title="${readableTime(iso)}">${inZone(iso, zone)}</time>`;
+  return html`<time datetime="${new Date(iso).toISOString()}" title="${readableTime(iso, exactness)}">${inZone(iso, zone, exactness)}</time>`;
 };
+
+/** As `when`, to the second. */
+export const whenExactly = (reader: { zone: string }, iso: string | null | undefined): Markup | string =>
+  when(reader, iso, { seconds: true });
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function inZone(iso: string, zone: string): string {
-  if (zone === "UTC" || !isZone(zone)) return readableTime(iso);
-  let format = formats.get(zone);
+function inZone(iso: string, zone: string, exactness: Exactness): string {
+  if (zone === "UTC" || !isZone(zone)) return readableTime(iso, exactness);
+  const key = exactness.seconds ? `${zone} to the second` : zone;
+  let format = formats.get(key);
   if (!format) {
     const parts = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" } as const;
-    format = new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: zone });
+    const second = exactness.seconds ? ({ second: "2-digit" } as const) : {};
+    format = new Intl.DateTimeFormat("en-GB", { ...parts, ...second, timeZone: zone });
     // Zones are some hundreds; what is made up is none.
-    formats.set(zone, format);
+    formats.set(key, format);
   }
   return format.format(new Date(iso));
 }

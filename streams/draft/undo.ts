@@ -33,8 +33,9 @@ const refused = ({ status }: Draft, sentence: string): Rejected => new Rejected(
 
 /** As which voter this person is among those whose approval the draft has. */
 function ownVoter(person: Pick<UndoApproval, "voter" | "also">, { approver, votes }: Draft): string | undefined {
-  if (approver?.voter === person.voter) return approver.voter;
-  return votes.find((vote) => isSamePerson(vote, person))?.voter;
+  // Who completed it may have voted before under another name of theirs: it is that vote which goes.
+  const vote = votes.find(({ voter }) => voter === person.voter) ?? votes.find((each) => isSamePerson(each, person));
+  return vote?.voter ?? (approver?.voter === person.voter ? approver.voter : undefined);
 }
 
 /** Until when (ISO 8601) the draft's approval can be taken back, and nothing may leave; null if it can leave. `at`: now. */

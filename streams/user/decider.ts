@@ -4,25 +4,34 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type SessionsEndedBecause, type UserEvent, userStream } from "./events.ts";
 
-/** `email` null: there is no such user. */
-export type User = { email: string | null; name: string | null; disabled: boolean };
+/** `email` null: there is no such user. `isConfirmed`: mail to it was read. `passwords`: how many were set so far. */
+export type User = {
+  email: string | null;
+  name: string | null;
+  disabled: boolean;
+  isConfirmed: boolean;
+  passwords: number;
+};
 
 export type UserCommand =
-  | { type: "RegisterUser"; email: string; name: string | null }
+  /** `unconfirmed`: nobody has read mail at the address yet. */
+  | { type: "RegisterUser"; email: string; name: string | null; unconfirmed?: boolean }
   | { type: "RenameUser"; name: string | null }
   | { type: "ChangeUserEmail"; email: string }
   | { type: "RecordPassword"; because: "registered" | "reset" | "changed" }
-  | { type: "RecordSignIn"; sessionId: string }
+  /** `passwords`: as many as were set when theirs was looked at, if one was. */
+  | { type: "RecordSignIn"; sessionId: string; passwords?: number }
   | { type: "RecordSessionsEnded"; because: SessionsEndedBecause }
   | { type: "DisableUser" }
   | { type: "EnableUser" };
 
-const initial: User = { email: null, name: null, disabled: false };
+const initial: User = { email: null, name: null, disabled: false, isConfirmed: false, passwords: 0 };
 
 function decide(command: UserCommand, user: User): UserEvent[] {
   if (command.type === "RegisterUser") {
-    const { email, name } = command;
-    return user.email === null ? [{ type: "UserRegistered", data: { email, name } }] : [];
+    const { email, name, unconfirmed = false } = command;
+    if (user.email !== null) return [];
+    return [{ type: "UserRegistered", data: { email, name, ...(unconfirmed && { unconfirmed }) } }];
   }
   if (user.email === null) throw new Rejected("not_found", "no such user");
   return decideOnExisting(command, user);
@@ -33,12 +42,17 @@ function decideOnExisting(command: Exclude<UserCommand, { type: "RegisterUser" }
     case "RenameUser":
       return command.name === user.name ? [] : [{ type: "UserRenamed", data: { name: command.name } }];
     case "ChangeUserEmail":
-      return command.email === user.email ? [] : [{ type: "UserEmailChanged", data: { email: command.email } }];
+      if (command.email === user.email && user.isConfirmed) return [];
+      return [{ type: "UserEmailChanged", data: { email: command.email } }];
     case "RecordPassword":
       return [{ type: "PasswordSet", data: { because: command.because } }];
     case "RecordSignIn":
       // Judged here once more: whoever was disabled a moment ago starts no session.
       if (user.disabled) throw new Rejected("unauthorized", "this user is disabled");
+      // Nor does one whose password was replaced after it was looked at: the end of all sessions may have come before this one's start.
+      if ((command.passwords ?? user.passwords) !== user.passwords) {
+        throw new Rejected("unauthorized", "the password was changed a moment ago");
+      }
       return [{ type: "SignedIn", data: { sessionId: command.sessionId } }];
     case "RecordSessionsEnded":
       return [{ type: "SessionsEnded", data: { because: command.because } }];
@@ -54,16 +68,22 @@ function decideOnExisting(command: Exclude<UserCommand, { type: "RegisterUser" }
 function evolve(user: User, event: UserEvent): User {
   switch (event.type) {
     case "UserRegistered":
-      return { ...user, email: event.data.email, name: event.data.name };
+      return {
+        ...user,
+        email: event.data.email,
+        name: event.data.name,
+        isConfirmed: event.data.unconfirmed !== true,
+      };
     case "UserRenamed":
       return { ...user, name: event.data.name };
     case "UserEmailChanged":
-      return { ...user, email: event.data.email };
+      return { ...user, email: event.data.email, isConfirmed: true };
     case "UserDisabled":
       return { ...user, disabled: true };
     case "UserEnabled":
       return { ...user, disabled: false };
     case "PasswordSet":
+      return { ...user, passwords: user.passwords + 1 };
     case "SignedIn":
     case "SessionsEnded":
       return user;

@@ -5,8 +5,10 @@ import type { Event } from "../event.ts";
  * spelling. What the person may do in which workspace is on `member-<workspaceId>`.
  */
 export type UserEvent =
-  | Event<"UserRegistered", { email: string; name: string | null }>
+  /** `unconfirmed`: they named the address themselves, and nobody has read mail there yet. */
+  | Event<"UserRegistered", { email: string; name: string | null; unconfirmed?: true }>
   | Event<"UserRenamed", { name: string | null }>
+  /** Mail to the address was read. The same address again: it is confirmed by that. */
   | Event<"UserEmailChanged", { email: string }>
   /** `registered`: the first one. `reset`: by a mailed link. `changed`: by who knew the one before. */
   | Event<"PasswordSet", { because: "registered" | "reset" | "changed" }>

@@ -301,6 +301,8 @@ describe("people at the door [4 /auth/*]", function () {
       expect((await other.get("/auth/session")).status).to.equal(401);
       expect(visitor.cookie()).not.to.equal(before);
       expect((await visitor.get("/auth/session")).status).to.equal(200);
+      // Who has copied the cookie is shut out with that answer.
+      expect((await atTheDoor(service.url, { cookie: before }).get("/auth/session")).status).to.equal(401);
       expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
     });
   });

@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { firstOwnerLink } from "#src/commands/members/invitations.ts";
+import { type Person, personOf } from "#src/commands/users/users.ts";
 import { deskOf } from "#test/support/desk.ts";
 import { atTheDoor, goodPassword, mailedToken } from "#test/support/door.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
@@ -41,6 +43,21 @@ describe("an invitation at the door [4 /auth/*]", function () {
     expect(body.workspace_id).to.equal(workspace.id);
     const twice = await door().json("/auth/invitations/accept", { token, password: goodPassword });
     expect([twice.status, twice.body.field]).to.deep.equal([422, "token"]);
+  });
+
+  it("that names no address proves none: who names theirs confirms it by reading mail there", async () => {
+    const { id } = await service.workspace();
+    const token = (await firstOwnerLink(service.deps, id))!.split("/").at(-1)!;
+    const [email, visitor] = [freshAddress(), door()];
+    const accepted = await visitor.json("/auth/invitations/accept", { token, password: goodPassword, email });
+    expect(accepted.status).to.equal(200);
+    const isConfirmed = async () => (await personOf(service.deps, email).then(stateOf)).isConfirmed;
+    const stateOf = async (person: Person | undefined) => (await service.deps.users.load(person!.userId)).state;
+    expect(await isConfirmed()).to.equal(false);
+    await visitor.json("/auth/email", { new_email: email, password: goodPassword });
+    const confirmation = await mailedToken(service, { address: email, page: "new-email" });
+    expect((await door().json("/auth/email/confirm", { token: confirmation })).status).to.equal(200);
+    expect(await isConfirmed()).to.equal(true);
   });
 
   it("is accepted by who has an account only with that account's password, and under the invited address", async () => {

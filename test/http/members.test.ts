@@ -33,7 +33,7 @@ describe("http members", function () {
     of.ask("POST /v1/members", { json: { email, role } });
   const mailsTo = async (email: string) =>
     (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(email));
-  const tokenIn = (text: string): string => /\/invitation\?token=([\w-]{43})/.exec(text)![1]!;
+  const tokenIn = (text: string): string => /\/invitation\/([\w-]{43})/.exec(text)![1]!;
   /** The tokens of the links that this address was mailed, the newest first, once there are so many. */
   async function tokensOf(email: string, number = 1): Promise<string[]> {
     await until(async () => (await mailsTo(email)).length >= number);
@@ -269,6 +269,37 @@ describe("http members", function () {
       expect((await max.get("/settings/members/invite")).status).to.equal(403);
       expect(max.cookies.get("countersign")).not.to.equal(before);
     });
+  });
+
+  it("a session that two requests renew at once ends for both of them", async () => {
+    const { sessions } = service.deps.accounts;
+    const ben = await deskOf(service, tenant.id, { role: "approver" });
+    const cookie = ben.cookies.get("countersign")!;
+    await sessions.renew(ben.user.id, tenant.id);
+    // Of two with the token of before, one found it due, and the other has replaced it by now.
+    const { find } = sessions;
+    let found = 0;
+    sessions.find = async (...asked) => {
+      const session = await find(...asked);
+      if (session?.due && ++found === 1) await sessions.rotate(session.id);
+      return session;
+    };
+    let stream: Response;
+    try {
+      const headers = { cookie: `countersign=${cookie}`, accept: "text/event-stream" };
+      stream = await fetch(`${service.url}/console/events`, { headers });
+    } finally {
+      sessions.find = find;
+    }
+    expect(stream.status).to.equal(200);
+    const removed = await tenant.ask(`DELETE /v1/members/${ben.user.memberId}`);
+    expect(removed.status).to.equal(200);
+    // What it followed is over, and not only at the next heartbeat.
+    const ended = await stream.text().then(
+      () => true,
+      () => true,
+    );
+    expect(ended).to.equal(true);
   });
 
   describe("the page /settings/members", () => {

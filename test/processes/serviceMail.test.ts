@@ -182,9 +182,13 @@ describe("mail of the service's own", function () {
     expect(await send(to, { workspaceId: other, kind: "outcome" })).to.deep.equal({ sent: true });
   });
 
-  it("has one way out, where all of this is asked", () => {
+  it("has one way out, where all of this is asked, and one for mail about accounts, which no workspace stops", () => {
     const sending = sourceFiles("src").filter((file) => /\brenderNotice\(/.test(textOf(file)));
-    expect(sending).to.have.members(["src/commands/serviceMail/sendNotice.ts", "src/mail/out/render.ts"]);
+    expect(sending).to.have.members([
+      "src/commands/serviceMail/sendNotice.ts",
+      "src/commands/users/accountMail.ts",
+      "src/mail/out/render.ts",
+    ]);
   });
 
   it("waits for room where it asks an approver, and says how long", async () => {

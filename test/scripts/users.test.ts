@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { personOf } from "#src/commands/users/users.ts";
+import { operator } from "#test/support/cause.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
@@ -49,12 +50,23 @@ describe("npm run users", function () {
     ]);
   });
 
+  it("takes nobody for an operator who only named the address", async () => {
+    const [cause, userId] = [operator(tenant.id), service.deps.ids.uuid()];
+    const email = "boss@people.example";
+    await service.deps.users.handle(userId, { type: "RegisterUser", email, name: null, unconfirmed: true }, cause);
+    const isOperator = async () =>
+      (await json("list")).find(({ user_id }: { user_id: string }) => user_id === userId).operator;
+    expect(await isOperator()).to.equal(false);
+    await service.deps.users.handle(userId, { type: "ChangeUserEmail", email }, cause);
+    expect(await isOperator()).to.equal(true);
+  });
+
   it("gives a link for a new password, of which the newest is good", async () => {
     const [older, newest] = [
       await json("reset-link", "--email", "ann@people.example"),
       await json("reset-link", "--email", "ann@people.example"),
     ];
-    const tokenOf = ({ reset }: { reset: string }) => /\/reset\?token=([\w-]{43})$/.exec(reset)![1]!;
+    const tokenOf = ({ reset }: { reset: string }) => /\/reset\/([\w-]{43})$/.exec(reset)![1]!;
     const { links } = service.deps.accounts;
     expect((await links.find("reset", tokenOf(newest))).about).to.deep.equal({ userId: ann.user.id });
     const fault = await links.find("reset", tokenOf(older)).catch((error) => error.fault);

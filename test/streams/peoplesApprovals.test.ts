@@ -176,6 +176,25 @@ describe("an approval that is taken back", () => {
       .then();
   });
 
+  it("takes one's own vote by another name, where it was enough by the time that they approved again", () => {
+    const votes = [gave("mailbox:ann", { required: 3 }), gave("bob", { required: 3 })];
+    const ann = word("session:ann", { required: 2, also: ["mailbox:ann"] });
+    const quorum = { required: 2, voters: ["mailbox:ann", "bob"] };
+    const complete = approved(1, { sendRequested: true, quorum, approver: "session:ann", sendAfter });
+    draft(...votes)
+      .when(approve(ann))
+      .then(complete);
+    const { because } = undo("session:ann") as { because: string };
+    const taken: DraftEvent = { type: "DraftReturnedToPending", data: { because, withdrawn: "mailbox:ann" } };
+    draft(...votes, complete)
+      .when(undo("session:ann", ["mailbox:ann"]))
+      .then(taken);
+    // What they took back is not counted when the next one approves.
+    draft(...votes, complete, taken)
+      .when(approve(word("bob", { required: 2 })))
+      .then();
+  });
+
   it("keeps a send that began before it from being queued", () => {
     draft(bySession("ann"), back("ann"))
       .when({ type: "QueueDraft", queued: queued(1).data, at: sendAfter })

@@ -44,8 +44,8 @@ export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause:
   const command = {
     type: "EditAndApprove",
     edit: await editOf(deps, { draft, edit, isPersons: true }),
-    // An edit starts anew: nobody else has approved what it makes.
-    word: await wordOf(deps, { identity, sends: identity.sendOnChannelApproval, votes: [] }, cause),
+    // Where nothing was edited after all, it is an approval beside those that there are: of these some may count no more.
+    word: await wordOf(deps, { identity, sends: identity.sendOnChannelApproval, votes: draft.votes }, cause),
   } as const;
   return changeDraft(deps, { draftId, command }, cause);
 }

@@ -48,7 +48,8 @@ export async function acceptAsNew(
   const userId = derivedId("invited user", createHash("sha256").update(token).digest("hex"));
   let person: Person | undefined;
   const as = async () => {
-    person = await makeUser(deps, { userId, email, name, password }, cause);
+    const unconfirmed = invitation.email === null;
+    person = await makeUser(deps, { userId, email, name, password, unconfirmed }, cause);
     return { userId: person.userId, email };
   };
   const accepted = await withLink(() => acceptInvitation(deps, { token, as }, cause));

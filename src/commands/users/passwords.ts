@@ -84,7 +84,8 @@ export async function changePassword(
   const others = await endSessions(deps, { person, because: "password_changed", except: session.id }, by);
   deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
   await deps.accounts.sessions.confirmPassword(session.id);
-  return { issued: await deps.accounts.sessions.rotate(session.id), ended: [...others, session.id] };
+  // Whoever has copied the cookie is to be shut out by this: its token is known no longer.
+  return { issued: await deps.accounts.sessions.rotate(session.id, { atOnce: true }), ended: [...others, session.id] };
 }
 
 /** Throws WrongPassword about this field where it is not the person's password. */

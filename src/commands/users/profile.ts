@@ -67,7 +67,7 @@ export async function useNewEmail(
       // What was mailed to the address before is in hands that may not be the person's any more.
       await links.withdraw("reset", userId);
       const ended = await endSessions(deps, { person: { ...person, email }, because: "email_changed" }, by);
-      deps.accountMail.later(async () => letters.emailChanged(from, deps.settings.publicUrl));
+      if (left !== claimed) deps.accountMail.later(async () => letters.emailChanged(from, deps.settings.publicUrl));
       return { ended, position };
     }),
   );

@@ -4,7 +4,7 @@ import { Rejected } from "#streams/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import type { SessionsEndedBecause } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { type By, causeOfPerson, nobody, type Person, personById, personOf, wrongPair } from "./users.ts";
+import { type By, causeOfPerson, type Person, passwordsOf, personById, personOf, wrongPair } from "./users.ts";
 
 /** Who is signed in, in which session. */
 export type SignedIn = { person: Person; session: Session };
@@ -19,25 +19,28 @@ export async function signIn(
   by: By,
 ): Promise<{ person: Person; issued: Issued }> {
   const person = await personOf(deps, email);
+  const passwords = await passwordsOf(deps, person);
   const mayEnter = person !== undefined && !person.disabled;
-  const { passwords, sessions } = deps.accounts;
-  const setAt = await passwords.setAt(person?.userId ?? nobody);
-  const isRight = await passwords.matches(mayEnter ? person.userId : null, password);
+  const isRight = await deps.accounts.passwords.matches(mayEnter ? person.userId : null, password);
   if (!mayEnter || !isRight) throw wrongPair();
-  const issued = await startSession(deps, { person, earlier }, by);
-  // A new password ends all sessions. One that is set between the look at the old one and this session's start may not have found it.
-  if ((await passwords.setAt(person.userId))?.getTime() === setAt?.getTime()) return { person, issued };
-  await sessions.end(person.userId, issued.session.id);
-  throw wrongPair();
+  return { person, issued: await startSession(deps, { person, earlier, passwords }, by) };
 }
+
+type Starting = {
+  person: Person;
+  workspaceId?: string;
+  earlier: Session | undefined;
+  /** How many they had had before theirs was looked at, if it was. */
+  passwords?: number;
+};
 
 /**
  * Starts a session that shows `workspaceId`, or one of the person's workspaces, and ends the one the browser came with. Throws Rejected unauthorized
- * for who is disabled by now.
+ * for who is disabled by now, or has another password.
  */
 export async function startSession(
   deps: Dependencies,
-  { person, workspaceId, earlier }: { person: Person; workspaceId?: string; earlier: Session | undefined },
+  { person, workspaceId, earlier, passwords }: Starting,
   by: By,
 ): Promise<Issued> {
   const { userId } = person;
@@ -46,7 +49,8 @@ export async function startSession(
   const issued = await deps.accounts.sessions.start({ userId, workspaceId: shown, agent: by.userAgent ?? null });
   try {
     const sessionId = issued.session.id;
-    await deps.users.handle(userId, { type: "RecordSignIn", sessionId }, causeOfPerson(deps, person, by));
+    const record = { type: "RecordSignIn", sessionId, ...(passwords !== undefined && { passwords }) } as const;
+    await deps.users.handle(userId, record, causeOfPerson(deps, person, by));
   } catch (error) {
     await deps.accounts.sessions.end(userId, issued.session.id);
     throw error instanceof Rejected ? wrongPair() : error;

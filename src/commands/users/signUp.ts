@@ -70,13 +70,22 @@ export async function confirmSignUp(
   );
 }
 
+type NewUser = {
+  userId: string;
+  email: string;
+  name: string | null;
+  password: string;
+  /** They named the address themselves. */
+  unconfirmed?: boolean;
+};
+
 /**
- * Makes a user of somebody who has proven to read mail at the address. It may have begun before: each step finds what is there. Throws Rejected
+ * Makes a user of somebody who has proven to read mail at the address, or whom the operator lets name it. It may have begun before: each step finds what is there. Throws Rejected
  * invalid_request where the address has an account that is another one.
  */
 export async function makeUser(
   deps: Dependencies,
-  { email, name, password, ...drawn }: { userId: string; email: string; name: string | null; password: string },
+  { email, name, password, unconfirmed = false, ...drawn }: NewUser,
   cause: Cause,
 ): Promise<Person> {
   const { state } = await deps.userEmails.load(userEmailHash(email));
@@ -84,7 +93,7 @@ export async function makeUser(
   const begun = state.userId !== null && (await personById(deps, state.userId)) === undefined;
   const userId = begun ? (state.userId as string) : drawn.userId;
   await deps.userEmails.handle(userEmailHash(email), { type: "ClaimUserEmail", userId, email }, cause);
-  const { state: user } = await deps.users.handle(userId, { type: "RegisterUser", email, name }, cause);
+  const { state: user } = await deps.users.handle(userId, { type: "RegisterUser", email, name, unconfirmed }, cause);
   await deps.accounts.passwords.set(userId, password);
   await deps.users.handle(userId, { type: "RecordPassword", because: "registered" }, cause);
   return { userId, email: user.email ?? email, name: user.name, disabled: user.disabled };

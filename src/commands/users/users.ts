@@ -27,6 +27,10 @@ export async function personOf(
   return personById(deps, state.userId ?? nobody);
 }
 
+/** How many passwords a user has had; asked for nobody too, so that the same is done for every address. */
+export const passwordsOf = async (deps: Pick<Dependencies, "users">, person: Person | undefined): Promise<number> =>
+  (await deps.users.load(person?.userId ?? nobody)).state.passwords;
+
 export async function personById(deps: Pick<Dependencies, "users">, userId: string): Promise<Person | undefined> {
   return personIn(userId, (await deps.users.load(userId)).state);
 }

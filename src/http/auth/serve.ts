@@ -9,7 +9,6 @@ import { type SignedIn, signedInBy } from "#src/commands/users/signIn.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Assets } from "../console/framework/assets.ts";
 import type { SessionCookie } from "../console/framework/cookie.ts";
-import { currentSession } from "../console/framework/currentSession.ts";
 import type { FormTokens } from "../console/framework/formToken.ts";
 import { consoleHeaders, plainDocument } from "../console/framework/layout.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
@@ -139,8 +138,20 @@ async function finish(response: Response, { token, ended = [] }: Done, options: 
   await Promise.all(ended.map((id) => options.revocation.drain(id, {})));
 }
 
-const sessionOf = (request: Request, response: Response, { deps, cookie }: AuthOptions): Promise<Session | undefined> =>
-  currentSession(request, response, { sessions: deps.accounts.sessions, cookie });
+/** The session a request comes with. Where its token is due to be replaced, the answer brings the new one. */
+async function sessionOf(
+  request: Request,
+  response: Response,
+  { deps, cookie }: AuthOptions,
+): Promise<Session | undefined> {
+  const token = cookie.read(request);
+  const found = token === undefined ? undefined : await deps.accounts.sessions.find(token);
+  if (!found?.due) return found;
+  const rotated = await deps.accounts.sessions.rotate(found.id);
+  if (rotated) cookie.give(response, rotated.token);
+  // Another request of the same browser may have replaced it a moment ago.
+  return rotated?.session ?? deps.accounts.sessions.find(token!);
+}
 
 async function requireSignedIn(session: Session | undefined, { deps }: AuthOptions): Promise<SignedIn> {
   const who = session && (await signedInBy(deps, session));

@@ -127,7 +127,8 @@ describe("people × routes × foreign ids", function () {
       faults.push(...found.map((fault) => `${path}: ${fault}`));
       marks += [...tenant.told.words.values()].filter(({ mark }) => seen.text.includes(mark)).length;
     }
-    expect(doors).to.include.members(["/sign-in", "/sign-up", "/invitation", "/workspaces"]);
+    expect(doors).to.include.members(["/sign-in", "/sign-up", "/workspaces"]);
+    expect(doors.filter((path) => /^\/(invitation|confirm|reset|new-email)\/x/.test(path))).to.have.length(4);
     for (const [browser, path] of [...doors.map((each) => [nobody, each] as const), [owner, "/workspaces"] as const]) {
       const seen = await browser.get(path);
       if (seen.status >= 400 && seen.status !== 404) faults.push(`${path}: ${seen.status}`);

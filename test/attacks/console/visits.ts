@@ -11,9 +11,9 @@ export const pages: readonly ConsoleRoute[] = realPages().filter(({ method }) =>
 export const forms: readonly ConsoleRoute[] = realPages().filter(({ method }) => method === "POST");
 
 /** The pages at the door, which need nobody to be signed in, as src/http/auth/pageRouter.ts has them. */
-export const doors: readonly string[] = [...textOf("src/http/auth/pageRouter.ts").matchAll(/\bat\("(\/[\w-]+)"/g)].map(
-  ([, path]) => path as string,
-);
+export const doors: readonly string[] = [
+  ...textOf("src/http/auth/pageRouter.ts").matchAll(/\bat\("(\/[\w-]+(\/:token)?)"/g),
+].map(([, path = ""]) => path.replace(":token", "x".repeat(43)));
 
 /** Whether a page's path names a file to be kept, not to be looked at. */
 export const isFile = (path: string): boolean => /\/(raw|attachments\/:\w+)$/.test(path);

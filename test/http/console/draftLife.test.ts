@@ -177,6 +177,8 @@ describe("console: a draft's life", function () {
       const [, title, shown] = new RegExp(`datetime="${sent.sent_at}" title="([^"]+)">([^<]+)<`).exec(text)!;
       expect(title).to.include(sent.sent_at.slice(11, 16)).and.to.match(/UTC$/);
       expect(shown).to.include(there.slice(11, 16));
+      // Much of a history happens within one minute.
+      expect(text).to.match(/Step 1<\/a> · <time datetime="[^"]+" title="[^"]+:\d\d:\d\d UTC">[^<]+:\d\d:\d\d</);
     });
   });
 

@@ -210,6 +210,12 @@ describe("console: the frame", () => {
       service.clock.advance(11 * 3_600_000);
     }
     expect((await ann.get("/review")).status).to.equal(303);
+    const cleo = await desk();
+    for (let hour = 0; hour < 12; hour += 4) {
+      expect((await cleo.get("/review", { "HX-Request": "true" })).status, `the script at ${hour} h`).to.equal(200);
+      service.clock.advance(4 * 3_600_000 + 30_000);
+    }
+    expect((await cleo.get("/review")).status, "an open page alone").to.equal(303);
     const ben = await desk();
     service.clock.advance(12 * 3_600_000 + 61_000);
     expect((await ben.get("/review")).status).to.equal(303);

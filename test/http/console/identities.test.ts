@@ -280,6 +280,9 @@ describe("the pages of identities", function () {
     const { location } = await send(owner, `/identities/${id}`, { action: `/identities/${id}/test` });
     await until(async () => (await owner.get(location!)).page.includes("not taken yet"));
     const { text } = await owner.get(location!);
+    // Under the name of another identity there is no such test.
+    const elsewhere = location!.replace(id, await made());
+    expect((await owner.get(elsewhere)).status).to.equal(404);
     expect(text).to.include("Slack: &lt;img src=x&gt;[U+202E] busy.").and.not.to.include("<img src=x>");
     expect(text).to.include('hx-trigger="every 2s"');
     chat.channel.tell = tell!;

@@ -51,7 +51,12 @@ describe("console: review", () => {
     const nobody = await service.workspace();
     const page = await (await deskOf(service, nobody.id, { role: "approver" })).get("/review");
     expect(page.status).to.equal(200);
-    expect(page.page).to.contain("Nothing waits for your decision.");
+    expect(page.page).to.contain("Nothing waits for your decision.").and.not.contain("Set one up");
+    // Who may set it up is told where to begin, as long as there is no identity.
+    const owner = await deskOf(service, nobody.id, { role: "owner" });
+    expect((await owner.get("/review")).page).to.contain("Set one up for your agent");
+    await service.identity(nobody.id);
+    expect((await owner.get("/review")).page).not.to.contain("Set one up");
   });
 
   it("lists what waits, the most urgent first: by priority, then who is asked soonest, then who waited longest", async () => {

@@ -22,6 +22,10 @@ describe("console: settings", () => {
     expect(status).to.equal(200);
     for (const path of ["/settings/keys", "/settings/workspace", "/settings/sessions", "/settings/members", "/billing"])
       expect(text).to.contain(`href="${path}"`);
+    const approvers = (await (await desk({ role: "approver" })).get("/settings")).text;
+    for (const path of ["/settings/keys", "/settings/workspace", "/billing"])
+      expect(approvers).not.to.contain(`href="${path}"`);
+    expect(approvers).to.contain('href="/settings/sessions"');
   });
 
   describe("API keys", () => {
@@ -147,7 +151,7 @@ describe("console: settings", () => {
       expect(paused.page).to.contain("Joan paused it").and.contain("A <b>loop</b>");
       expect((await workspace.ask("GET /v1/workspaces/me")).json.sending_paused).to.equal(true);
       const resumed = await follow(admin, await admin.post("/review/resume", back));
-      expect(resumed.page).to.contain("Mail leaves as it is approved.");
+      expect(resumed.page).to.contain("Pause all sending").and.not.contain("Sending is paused");
     });
 
     it("offers an auditor nothing to change", async () => {

@@ -1,5 +1,11 @@
 import { expect } from "chai";
-import { foundInWords, receivingName, statusInWords, takesOverMail } from "#src/http/console/domains/words.ts";
+import {
+  foundInWords,
+  receivingName,
+  statusInWords,
+  takesOverMail,
+  unreachableHost,
+} from "#src/http/console/domains/words.ts";
 import type { Visit } from "#src/http/console/framework/visit.ts";
 import { aroundOf, surroundingsOf } from "#src/http/console/identities/around.ts";
 import { checklistOf } from "#src/http/console/identities/checklist.ts";
@@ -136,5 +142,14 @@ describe("how a domain stands, in words", () => {
     expect(
       [domain, { ...domain, inbound_subdomain: "mail" }, { ...domain, has_existing_mx: null }].map(takesOverMail),
     ).to.deep.equal([true, false, false]);
+  });
+
+  it("has the host of its MX record named where no other mail server can reach it", () => {
+    const mx = (value: string) => [{ type: "TXT", value: "localhost" } as const, { type: "MX", value } as const];
+    expect(["localhost", "127.0.0.1", "mx.service.example"].map((host) => unreachableHost(mx(host)))).to.deep.equal([
+      "localhost",
+      "127.0.0.1",
+      undefined,
+    ]);
   });
 });

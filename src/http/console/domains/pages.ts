@@ -8,7 +8,7 @@ import type { Refused, Visit } from "../framework/visit.ts";
 import { asSentence } from "../identities/words.ts";
 import type { ConsoleDependencies } from "../index.ts";
 import { recordsTable } from "./recordsTable.ts";
-import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail } from "./words.ts";
+import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail, unreachableHost } from "./words.ts";
 
 /** Every domain and how it stands, and the form that adds one. `refused`: why the form was not taken. */
 export async function domainList(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
@@ -74,6 +74,7 @@ ${
     ? sandboxWords()
     : html`<div id="state" hx-get="${path}" hx-trigger="live:domains from:body" hx-select="#state" hx-target="this" hx-swap="outerHTML">
 ${await standing(deps, visit, domain)}
+${unreachableNote(domain)}
 ${subdomainAdvice(domain, mayWrite)}
 <section aria-labelledby="records"><h2 id="records">DNS records</h2>
 <p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as it stands here; some want it in full. <strong>@</strong> is the domain itself.</p>
@@ -101,6 +102,13 @@ function nextInWords(visit: Visit, next: "soon" | string | null, nowMs: number):
   if (next === null) return "when you ask for it";
   // One that is due is under way.
   return next === "soon" || Date.parse(next) <= nowMs ? "now" : when(visit, next);
+}
+
+/** An install that was never told its name names itself in the records: added like that, they lead nowhere. */
+function unreachableNote({ dns_records: records, status }: Domain): Markup | false {
+  const host = unreachableHost(records);
+  if (status === "verified" || host === undefined) return false;
+  return html`<div class="card alert"><p><strong>Do not add these records yet.</strong> The MX record names “${shortLine(host, 100)}”, and other mail servers cannot reach that. The operator of this service first sets <code>PUBLIC_URL</code> and <code>INBOUND_MX_HOST</code>: <a href="/docs/operations#going-to-production">Going to production</a>.</p></div>`;
 }
 
 /** Why a subdomain is better where mail goes elsewhere already. */

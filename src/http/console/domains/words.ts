@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../../framework/insiders.ts";
 import type { WireDomain } from "../../present/domains.ts";
 
 export type Domain = WireDomain;
@@ -51,3 +52,7 @@ export const receivingName = ({ domain_name, inbound_subdomain }: Pick<Domain, "
 /** Whether its own mail would go elsewhere with these records: it receives mail already, and no subdomain is used. */
 export const takesOverMail = ({ has_existing_mx, inbound_subdomain }: Domain): boolean =>
   has_existing_mx === true && inbound_subdomain === null;
+
+/** The host that an MX record names although no other mail server can reach it: the service was not told its own name. Undefined if there is none. */
+export const unreachableHost = (records: readonly Pick<DnsRecord, "type" | "value">[]): string | undefined =>
+  records.find(({ type, value }) => type === "MX" && isLoopbackHost(value))?.value;

@@ -1,7 +1,7 @@
 import { type HashStage, hashStages, isOneContent } from "#src/commands/drafts/life/hashes.ts";
 import type { Life } from "#src/commands/drafts/life/life.ts";
 import { html, type Markup } from "#src/html/html.ts";
-import { when } from "#src/html/times.ts";
+import { whenExactly } from "#src/html/times.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
 import type { Step } from "./steps.ts";
 import type { Reader } from "./telling.ts";
@@ -23,7 +23,7 @@ export function hashView(
 ${verdict(stages, isAsApproved)}
 <dl class="hashes">${stages.map(
     ({ stage, version, sha256, at }) =>
-      html`<dt>As ${stage}</dt><dd>version ${version}, ${when(reader, at)}<br><bdi class="code">${sha256}</bdi></dd>`,
+      html`<dt>As ${stage}</dt><dd>version ${version}, ${whenExactly(reader, at)}<br><bdi class="code">${sha256}</bdi></dd>`,
   )}<dt>Computed now</dt><dd>from the content of version ${made.version} in the log<br><bdi class="code">${anew}</bdi></dd></dl>
 <details${opened && html` open`}><summary>Check it yourself</summary>
 <p>The hash is the SHA-256 of the content as RFC 8785 JSON: <code>GET /v1/drafts/${draftId}/content?version=${made.version}</code> answers that very object.</p>

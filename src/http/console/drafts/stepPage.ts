@@ -1,6 +1,6 @@
 import { actorInWords } from "#src/commands/drafts/life/people.ts";
 import { html, type Markup } from "#src/html/html.ts";
-import { when } from "#src/html/times.ts";
+import { whenExactly } from "#src/html/times.ts";
 import { handOverStep } from "./handedOver.ts";
 import { answerView, headView, letterSection } from "./lifePage.ts";
 import { type HandedOver, mimeView } from "./mimeView.ts";
@@ -19,7 +19,7 @@ export function stepPage(
   return html`${headView(draft)}
 ${walk("Steps")}
 <section aria-labelledby="step"><h2 id="step">Step ${step.n} of ${steps.length}: ${inMarkup(reader, step.what)}</h2>
-<p class="meta">${when(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
+<p class="meta">${whenExactly(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
 ${stepBody(reader, step, { opened: false })}
 </section>
 ${mailOf({ step, steps, handedOver, draftId: draft.id })}

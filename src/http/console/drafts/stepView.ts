@@ -1,6 +1,6 @@
 import { actorInWords } from "#src/commands/drafts/life/people.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
-import { when } from "#src/html/times.ts";
+import { whenExactly } from "#src/html/times.ts";
 import { changesView, writing } from "./letterView.ts";
 import type { Fact, Step } from "./steps.ts";
 import { inMarkup, type Reader } from "./telling.ts";
@@ -15,7 +15,7 @@ export const stepItem = (
   { draftId, opened = false }: { draftId: string; opened?: boolean },
 ): Markup =>
   html`<li id="step-${step.n}" class="step">
-<p class="meta"><a href="${stepPath(draftId, step.n)}">Step ${step.n}</a> · ${when(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
+<p class="meta"><a href="${stepPath(draftId, step.n)}">Step ${step.n}</a> · ${whenExactly(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
 <h3>${inMarkup(reader, step.what)}</h3>
 ${stepBody(reader, step, { opened })}
 </li>`;
@@ -35,7 +35,7 @@ export const folded = (summary: string, content: Value, opened: boolean): Markup
 
 export const factsView = (reader: Reader, facts: readonly Fact[]): Markup | false =>
   facts.length > 0 &&
-  html`<dl>${facts.map(({ label, value }) => html`<dt>${label}</dt><dd>${inMarkup(reader, value)}</dd>`)}</dl>`;
+  html`<dl>${facts.map(({ label, value }) => html`<dt>${label}</dt><dd>${inMarkup({ ...reader, exactly: true }, value)}</dd>`)}</dl>`;
 
 /** Who did it, as it was recorded. */
 function recordOf({ event }: Step): Fact[] {

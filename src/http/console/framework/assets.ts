@@ -8,10 +8,11 @@ import { pageStyle } from "#src/html/style.ts";
 const { resolve } = createRequire(import.meta.url);
 const folder = fileURLToPath(new URL("../assets/", import.meta.url));
 
-/** What the console's pages load: one stylesheet, and scripts in this order. All of it comes from this process. */
+/** What the console's pages load: one stylesheet, an icon, and scripts in this order. All of it comes from this process. */
 export type Assets = {
   /** The addresses that stand in a page. */
   style: string;
+  icon: string;
   scripts: readonly string[];
   router: Router;
 };
@@ -32,21 +33,24 @@ export function consoleAssets(): Assets {
     asset("htmx.js", readFileSync(resolve("htmx.org/dist/htmx.min.js"), "utf8")),
     ...own(".js").map((name) => asset(name, read(name))),
   ];
+  const icon = asset("icon.svg", read("icon.svg"));
   const router = Router({ caseSensitive: true, strict: true });
-  for (const { path, text, type } of [style, ...scripts]) {
+  for (const { path, text, type } of [style, icon, ...scripts]) {
     router.get(path, (_, response) => {
       response.set({ "Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff" });
       response.type(type).send(text);
     });
   }
-  return { style: style.path, scripts: scripts.map(({ path }) => path), router };
+  return { style: style.path, icon: icon.path, scripts: scripts.map(({ path }) => path), router };
 }
+
+const types: Record<string, string> = { ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml" };
 
 function asset(name: string, text: string): { path: string; text: string; type: string } {
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
   return {
     path: `/console/assets/${hash}/${name}`,
     text,
-    type: name.endsWith(".css") ? "text/css" : "text/javascript",
+    type: types[name.slice(name.lastIndexOf("."))] as string,
   };
 }

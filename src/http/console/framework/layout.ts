@@ -41,7 +41,7 @@ export function consoleDocument(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex, nofollow">
 <meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
+<link rel="icon" href="${assets.icon}" type="image/svg+xml">
 <meta name="htmx-config" content="${htmxConfig}">
 <title>${shown.title} · Countersign</title>
 <link rel="stylesheet" href="${assets.style}">
@@ -50,7 +50,7 @@ ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${show
 <body class="console${shown.wide ? " wide" : ""}">
 <a class="skip-link" href="#main">Skip to the content</a>
 <header class="top">
-<p class="brand"><a href="/review"><span aria-hidden="true">✓</span> Countersign</a></p>
+<p class="brand"><a href="/review"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
 <nav aria-label="Main"><ul>${places
     .filter(({ scope }) => scope === null || visit.principal.scopes.includes(scope))
     .map(

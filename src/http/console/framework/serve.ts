@@ -13,7 +13,6 @@ import { isSameOrigin, ownPath } from "../../framework/sameOrigin.ts";
 import { send } from "../../framework/send.ts";
 import type { Assets } from "./assets.ts";
 import type { SessionCookie } from "./cookie.ts";
-import { currentSession } from "./currentSession.ts";
 import * as errorPages from "./errorPages.ts";
 import { consoleDocument, consoleHeaders } from "./layout.ts";
 import { isNotice } from "./notices.ts";
@@ -68,7 +67,8 @@ const isPage = ({ headers }: Request): boolean =>
 
 function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
   return async (request, response, next) => {
-    const session = await signedIn(request, response, options);
+    const quietly = route.options.events === true || request.headers["hx-request"] === "true";
+    const session = await signedIn(request, response, { ...options, quietly });
     if (!session && route.options.events) return void response.status(401).set(consoleHeaders).send("");
     if (!session) return route.options.alsoSignedOut ? next("router") : toSignIn(request, response, route);
     const { principal, flight } = session;
@@ -91,13 +91,20 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
   };
 }
 
-/** Who is signed in and what they may do now; the cookie is replaced where it is due. Answers by itself, and undefined, for who may do nothing. */
+/** `quietly`: a script asks, and nobody may be there. Who is signed in and what they may do now; the cookie is replaced where it is due. Answers by itself, and undefined, for who may do nothing. */
 async function signedIn(
   request: Request,
   response: Response,
-  { deps, cookie, principalOf, inFlight }: ConsoleOptions,
+  { deps, cookie, principalOf, inFlight, quietly }: ConsoleOptions & { quietly: boolean },
 ): Promise<{ principal: SessionPrincipal; flight: Flight } | undefined> {
-  const session = await currentSession(request, response, { sessions: deps.accounts.sessions, cookie });
+  const { sessions } = deps.accounts;
+  const token = cookie.read(request);
+  const found = token === undefined ? undefined : await sessions.find(token, { quietly });
+  if (!found) return undefined;
+  const rotated = found.due ? await sessions.rotate(found.id) : undefined;
+  if (rotated) cookie.give(response, rotated.token);
+  // Another request replaced its token a moment ago, or ended it: what runs under the id of before would outlive the session.
+  const session = found.due ? (rotated?.session ?? (await sessions.find(token!, { quietly }))) : found;
   if (!session) return undefined;
   const flight = inFlight.enter(session.id, randomUUID());
   const principal = await principalOf(session).catch((error) => {

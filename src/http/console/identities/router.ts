@@ -34,7 +34,7 @@ export const identityPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /identities/:id/delete", onlyIfMayWrite(deletePage), sensitive),
   consoleForm("POST /identities/:id/delete", remove, sensitive),
   consoleForm("POST /identities/:id/test", sendTest),
-  consolePage("GET /identities/:id/tests/:task_id", testPage),
+  consolePage("GET /identities/:id/tests/:task_id", (visit) => testPage(deps, visit)),
 ];
 
 const sensitive = { sensitive: true } as const;

@@ -1,9 +1,12 @@
+import { isUuid } from "#src/commands/ids.ts";
 import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { Rejected } from "#streams/decider.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
 import { identityOf } from "./identityPage.ts";
 import { asSentence } from "./words.ts";
 
@@ -16,9 +19,15 @@ type Task = {
 };
 
 /** What became of a test notification; the page looks again by itself while it is on its way. */
-export async function testPage(visit: Visit): Promise<ConsoleAnswer> {
+export async function testPage(
+  { channelTests }: Pick<ConsoleDependencies, "channelTests">,
+  visit: Visit,
+): Promise<ConsoleAnswer> {
   const identity = await identityOf(visit);
   const { task_id = "" } = visit.params;
+  // Of another identity, or a test mail: this page would say of it what is not so.
+  const { state: test } = await channelTests.load(isUuid(task_id) ? task_id.toLowerCase() : "");
+  if (test.identityId !== identity.id) throw new Rejected("not_found", "there is no such test");
   const task: Task = await visit.ask("GET /v1/tasks/:task_id", { params: { task_id } });
   const path = `/identities/${identity.id}`;
   const here = `${path}/tests/${encodeURIComponent(task_id)}`;

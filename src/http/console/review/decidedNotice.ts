@@ -18,7 +18,7 @@ export type Decided = {
 export function decidedNotice(visit: Visit, decided: Decided | undefined, place: Place): Markup {
   if (!decided) return html`<div id="decided"></div>`;
   const { row, undoUntil, now } = decided;
-  return html`<div id="decided" class="notice"><p data-announce>${sentence(visit, decided)} <a href="/drafts/${row.id}">Its life</a></p>
+  return html`<div id="decided" class="notice"><p data-announce>${sentence(visit, decided)} <a href="/drafts/${row.id}">See its history</a></p>
 ${
   undoUntil !== null &&
   html`<div data-until="${undoUntil}" data-seconds="${secondsTo(undoUntil, now)}">${form(

@@ -46,6 +46,7 @@ export async function reviewPage(
     current === undefined ? undefined : await chosenDraft(deps, visit, { draftId: current, since: notDone?.since });
   const decided = place.decided === undefined ? undefined : await decidedDraft(deps, visit, place.decided);
   const options = { place, neighbours: neighboursOf(queue, current), notDone };
+  const isNew = !chosen && (await isToBeSetUp(visit, queue));
   const now = deps.clock.now();
   const userId = visit.principal.user.id;
   const refresh = refreshPath(visit, { ...place, draft: current }, chosen);
@@ -57,7 +58,7 @@ export async function reviewPage(
 ${decidedNotice(visit, decided, place)}
 ${pauseSwitch(visit, await pauseOf(deps, visit), "/review")}
 <div class="review">${queueSection({ queue, place, current, now, userId, refresh })}
-${chosen ? chosenSection(visit, chosen, options) : nothingWaits(queue, place)}</div>
+${chosen ? chosenSection(visit, chosen, options) : nothingWaits(queue, place, { isNew })}</div>
 ${keysHelp()}`,
   });
 }
@@ -70,12 +71,20 @@ function titleOf(total: number, notDone: NotDone | undefined): string {
 const nothingWaits = (
   { total }: Queue,
   { draft, identity }: Place,
+  { isNew }: { isNew: boolean },
 ): Markup => html`<section id="chosen" class="chosen empty"><h2>${draft !== undefined ? "There is no such draft" : "All done"}</h2>
 ${
   draft !== undefined || total > 0
     ? html`<p><a href="${reviewPath({ identity })}">Show what waits</a></p>`
-    : html`<p>Nothing waits for your decision. When an agent writes a draft, it appears here by itself.</p>`
+    : html`<p>Nothing waits for your decision. When an agent writes a draft, it appears here by itself.</p>
+${isNew && html`<p>Mail needs an address to come to. <a href="/identities">Set one up for your agent</a>: that page has every step until it can answer.</p>`}`
 }</section>`;
+
+/** Whether the workspace has no identity yet, and this person may make one: then they are told where to begin. */
+async function isToBeSetUp(visit: Visit, { total }: Queue): Promise<boolean> {
+  if (total > 0 || !visit.may("write:identities")) return false;
+  return (await visit.ask("GET /v1/identities", { query: { limit: 1 } })).total === 0;
+}
 
 async function chosenDraft(
   deps: ConsoleDependencies,

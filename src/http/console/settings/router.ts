@@ -1,5 +1,7 @@
 import { html, type Markup } from "#src/html/html.ts";
+import type { Scope } from "../../framework/keys/scopes.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
 import { billingRoutes } from "./billing.ts";
 import { confirmRoutes } from "./confirm.ts";
@@ -9,7 +11,7 @@ import { workspaceSettings } from "./workspace.ts";
 
 /** /settings and what is below it, but for members and the profile; and the billing of the workspace. */
 export const settingsPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /settings", async () => shown({ title: "Settings", main: overview })),
+  consolePage("GET /settings", async (visit) => shown({ title: "Settings", main: overview(visit) })),
   ...keyRoutes(deps),
   ...workspaceSettings(),
   ...sessionRoutes(deps),
@@ -17,17 +19,29 @@ export const settingsPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...billingRoutes(deps),
 ];
 
-type Part = { path: string; name: string; about: string };
+/** `scope`: who may not read it is not led there. */
+type Part = { path: string; name: string; about: string; scope?: Scope };
 
 const ofWorkspace: readonly Part[] = [
   { path: "/settings/members", name: "Members", about: "Who may do what here; invitations." },
-  { path: "/settings/keys", name: "API keys", about: "What agents and other programs call the API with." },
+  {
+    path: "/settings/keys",
+    name: "API keys",
+    about: "What agents and other programs call the API with. Revoke one, and its agent is stopped.",
+    scope: "read:keys",
+  },
   {
     path: "/settings/workspace",
     name: "Workspace",
     about: "Its name, whether a person has to approve, whether mail leaves.",
+    scope: "read:workspace",
   },
-  { path: "/billing", name: "Plan and billing", about: "The plan, what is used of it, payment and invoices." },
+  {
+    path: "/billing",
+    name: "Plan and billing",
+    about: "The plan, what is used of it, payment and invoices.",
+    scope: "read:billing",
+  },
 ];
 
 const own: readonly Part[] = [
@@ -36,8 +50,8 @@ const own: readonly Part[] = [
   { path: "/workspaces", name: "Your workspaces", about: "Look at another one, or make one." },
 ];
 
-const overview: Markup = html`<h1>Settings</h1>
-<section><h2>This workspace</h2>${listOf(ofWorkspace)}</section>
+const overview = ({ may }: Pick<Visit, "may">): Markup => html`<h1>Settings</h1>
+<section><h2>This workspace</h2>${listOf(ofWorkspace.filter(({ scope }) => scope === undefined || may(scope)))}</section>
 <section><h2>You</h2>${listOf(own)}</section>`;
 
 function listOf(parts: readonly Part[]): Markup {

@@ -20,9 +20,14 @@ export type InFlight = {
 
 type Running = Flight & { revoke(): void; excepted: boolean };
 
-export function createInFlight(): InFlight {
+/** What was revoked longer ago is met by its own look-up: not every session that ever ended is remembered. */
+const rememberedMs = 86_400_000;
+
+/** `now`: milliseconds of a clock that only goes forward. */
+export function createInFlight({ now = () => performance.now() }: { now?: () => number } = {}): InFlight {
   const running = new Map<string, Map<string, Running>>();
-  const revoked = new Set<string>();
+  /** Since when, in that order. */
+  const revoked = new Map<string, number>();
   const waiting = new Map<string, (() => void)[]>();
 
   const counted = (keyId: string): Running[] =>
@@ -32,6 +37,13 @@ export function createInFlight(): InFlight {
     running.get(keyId)?.delete(callId);
     if (running.get(keyId)?.size === 0) running.delete(keyId);
     tellWaiting(keyId);
+  }
+
+  function forgetOld(): void {
+    for (const [keyId, since] of revoked) {
+      if (since > now() - rememberedMs) return;
+      revoked.delete(keyId);
+    }
   }
 
   function tellWaiting(keyId: string): void {
@@ -48,7 +60,8 @@ export function createInFlight(): InFlight {
       return flight;
     },
     revoke(keyId, except) {
-      revoked.add(keyId);
+      forgetOld();
+      if (!revoked.has(keyId)) revoked.set(keyId, now());
       const excepted = except === undefined ? undefined : running.get(keyId)?.get(except);
       if (excepted) excepted.excepted = true;
       for (const flight of counted(keyId)) flight.revoke();

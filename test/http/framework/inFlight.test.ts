@@ -1,0 +1,21 @@
+import { expect } from "chai";
+import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+
+describe("requests in flight", () => {
+  it("are remembered as revoked for a day, and not for ever", () => {
+    let now = 0;
+    const inFlight = createInFlight({ now: () => now });
+    const isDead = (id: string) => {
+      const flight = inFlight.enter(id, `call of ${id}`);
+      flight.leave();
+      return flight.revoked;
+    };
+    inFlight.revoke("first");
+    now = 86_399_999;
+    inFlight.revoke("second");
+    expect([isDead("first"), isDead("second"), isDead("third")]).to.deep.equal([true, true, false]);
+    now = 86_400_000;
+    inFlight.revoke("third");
+    expect([isDead("first"), isDead("second"), isDead("third")]).to.deep.equal([false, true, true]);
+  });
+});
