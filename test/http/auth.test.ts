@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { operator } from "#test/support/cause.ts";
 import { atTheDoor, goodPassword, mailedToken, mailsTo, newUser } from "#test/support/door.ts";
 import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 
@@ -327,10 +328,11 @@ describe("people at the door [4 /auth/*]", function () {
       const { matches } = passwords;
       const racer = door();
       try {
-        // Looked at before, answered after: as where many wait for their hash.
+        // Looked at before, answered after, as where many wait for their hash; in the steps of a reset.
         passwords.matches = async (userId, password) => {
           const isRight = await matches(userId, password);
           await passwords.set(user.id, another);
+          await service.deps.users.handle(user.id, { type: "RecordPassword", because: "reset" }, operator());
           await sessions.endAll(user.id);
           return isRight;
         };
