@@ -328,7 +328,7 @@ describe("people at the door [4 /auth/*]", function () {
       const { matches } = passwords;
       const racer = door();
       try {
-        // Looked at before, answered after: as where many wait for their hash.
+        // Looked at before, answered after, as where many wait for their hash; in the steps of a reset.
         passwords.matches = async (userId, password) => {
           const isRight = await matches(userId, password);
           await passwords.set(user.id, another);

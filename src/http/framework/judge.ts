@@ -116,11 +116,12 @@ function requireJson({ headers }: Request): void {
 /** What no resource has for an id: asked for in place of a path id that is none, it gives the same answer in the same time as a missing one. */
 const idOfNothing = "00000000-0000-0000-0000-000000000000";
 
+/** An id of a path as ids are written here; what is none is the id of nothing. */
+export const idIn = (given: string): string => (isUuid(given) ? given.toLowerCase() : idOfNothing);
+
 function paramsOf(params: Record<string, string>, route: Route): Record<string, string> {
   if (!route.checkParams) {
-    return Object.fromEntries(
-      route.paramNames.map((name) => [name, isUuid(params[name]!) ? params[name]!.toLowerCase() : idOfNothing]),
-    );
+    return Object.fromEntries(route.paramNames.map((name) => [name, idIn(params[name]!)]));
   }
   const given = Object.fromEntries(route.paramNames.map((name) => [name, params[name]!]));
   try {

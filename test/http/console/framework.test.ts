@@ -181,6 +181,21 @@ describe("console: the frame", () => {
     expect((await ann.get("/review")).status).to.equal(200);
   });
 
+  it("gives requests that come together one session, whose forms are taken", async () => {
+    const ann = await desk({ role: "admin" });
+    const { sessions } = service.deps.accounts;
+    const { rotate } = sessions;
+    await sessions.renew(ann.user.id, workspace.id);
+    // Another request is faster.
+    sessions.rotate = async (id) => {
+      sessions.rotate = rotate;
+      await rotate(id);
+      return rotate(id);
+    };
+    expect((await ann.get("/review")).status).to.equal(200);
+    expect((await ann.post("/review/rename", { name: "Together" })).status).to.equal(303);
+  });
+
   it("asks for the password again before what is sensitive", async () => {
     const ann = await desk();
     expect((await ann.get("/review/secret")).page).to.contain("Secret");

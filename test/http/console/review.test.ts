@@ -318,6 +318,8 @@ describe("console: review", () => {
     for (const form of ["approve", "reject", "undo", "ask-again", "edit", "looking"]) {
       const answer = await stranger.post(`/review/${id}/${form}`, { version: "1", text: "x", act: "approve" });
       expect(answer.text, form).not.to.contain("secret plans");
+      const ofNoId = await stranger.post(`/review/%00/${form}`, { version: "1", text: "x", act: "approve" });
+      expect(ofNoId.status, `${form} of no id`).to.be.below(500);
     }
     expect((await historyOf(id)).filter(({ actor }) => actor.kind === "session")).to.deep.equal([]);
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });

@@ -222,6 +222,18 @@ describe("console: settings", () => {
       expect((await owner.get("/settings")).status).to.equal(200);
     });
 
+    it("are not said to have ended where one goes on under another id", async () => {
+      const owner = await desk();
+      const phone = await another(owner, "phone");
+      await owner.get("/settings/sessions");
+      await service.deps.accounts.sessions.choose(phone.id, workspace.id);
+      const done = await owner.post(`/settings/sessions/${phone.id}/end`);
+      expect((await follow(owner, done)).page)
+        .to.contain("look at what is listed now")
+        .and.not.contain("has ended.");
+      expect((await phone.get("/settings")).status).to.equal(200);
+    });
+
     it("end all together, but for this one", async () => {
       const owner = await desk();
       const others = [await another(owner, "one"), await another(owner, "two")];

@@ -31,6 +31,8 @@ export const notices = {
   // Settings
   key_revoked: "The key is revoked: nothing is answered under it any more.",
   session_ended: "That sign-in has ended.",
+  session_not_found:
+    "That sign-in had ended already, or it has been renewed since this page was loaded: look at what is listed now.",
   sessions_ended: "All your other sign-ins have ended.",
   approval_required: "From now on a person has to approve every reply.",
   approval_waived: "Each identity decides again whether a person has to approve.",

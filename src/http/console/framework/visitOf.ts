@@ -4,6 +4,7 @@ import { isZone } from "#src/html/times.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../../framework/errors.ts";
 import type { AskRoute, Behalf } from "../../framework/inProcess.ts";
+import { idIn } from "../../framework/judge.ts";
 import type { Flight } from "../../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import { cookieOf } from "./cookie.ts";
@@ -46,7 +47,7 @@ export function visitOf(
   const askRaw: Visit["askRaw"] = (line, call = {}) => askRoute(line, call, behalf);
   return {
     ...{ principal, form, askRaw, request, signal: flight.signal },
-    params: request.params as Record<string, string>,
+    params: paramsOf(request),
     query: new URLSearchParams(request.originalUrl.split("?")[1] ?? ""),
     path: request.originalUrl,
     zone: zone !== undefined && isZone(zone) ? zone : "UTC",
@@ -73,6 +74,15 @@ export function visitOf(
     },
   };
 }
+
+/** As over HTTP: what is no id names nothing, and pages need not ask. */
+const paramsOf = ({ params }: Request): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(params as Record<string, string>).map(([name, value]) => [
+      name,
+      /(^|_)id$/.test(name) ? idIn(value) : value,
+    ]),
+  );
 
 /** A refusal, or a fault, as a page says it. */
 export function refusedBy(error: unknown, request: Request): Refused {

@@ -25,8 +25,10 @@ export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
 
     consoleForm("POST /settings/sessions/:id/end", async (visit) => {
       const { id = "" } = visit.params;
-      // One that has ended already, or is somebody else's: either way it is not one of these any more.
-      if (isUuid(id) && (await sessions.end(visit.principal.user.id, id))) await drained([id]);
+      // It has ended already, is somebody else's, or goes on under another id: whoever holds it may see to that.
+      if (!isUuid(id) || !(await sessions.end(visit.principal.user.id, id)))
+        return seeOther("/settings/sessions", "session_not_found");
+      await drained([id]);
       return seeOther("/settings/sessions", "session_ended");
     }),
 
