@@ -10,6 +10,7 @@ import { bundle, bundled, touched } from "./support/bundle.mjs";
 const commands = {
   start: "src/main.ts",
   workspace: "scripts/workspace.ts",
+  users: "scripts/users.ts",
   projections: "scripts/projections.ts",
   processes: "scripts/processes.ts",
   secrets: "scripts/secrets.ts",

@@ -4,10 +4,14 @@ import { createApiKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { isUuid } from "#src/commands/ids.ts";
+import { invitationLink } from "#src/commands/members/invitations.ts";
+import { invite as inviteMember } from "#src/commands/members/members.ts";
 import { createWorkspace, setPlanByOperator } from "#src/commands/workspaces.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { firstKeyScopes } from "#src/http/framework/keys/scopes.ts";
+import { formats } from "#src/http/framework/validation/formats.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { type Role, roles } from "#streams/member/roles.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
 import type { Plan, PlanStatus, WorkspaceEvent } from "#streams/workspace/events.ts";
 import { besideService } from "./support/beside.ts";
@@ -17,7 +21,8 @@ import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `Manages workspaces, for the operator. Works beside a running service.
 
-  npm run workspace -- create --name NAME [--plan builder_pack|pro|agency] [--beta]
+  npm run workspace -- create --name NAME [--plan builder_pack|pro|agency] [--beta] [--owner EMAIL]
+  npm run workspace -- invite --workspace ID --email EMAIL [--role owner|admin|approver|auditor]
   npm run workspace -- set-plan --workspace ID [--plan builder_pack|pro|agency]
                                 [--status trialing|active|past_due|canceled] [--beta true|false]
                                 [--trial-ends TIME|none] [--period-start TIME|none] [--period-end TIME|none]
@@ -26,6 +31,8 @@ const usage = `Manages workspaces, for the operator. Works beside a running serv
 Times are ISO 8601. --plan starts a period now, with new counters, unless the times of one are given. Where nobody
 named a period, calendar months since the workspace was created apply. A workspace with a subscription at the payment
 processor follows that again as soon as the processor says something of it.
+invite and --owner print the link of an invitation, which you hand over: no mail is sent. It is good for 7 days, for that
+address alone, and once; invited again, only the newest link is good. Without --role it is the owner's.
 The output is JSON. The API key of a new workspace is shown only once. While the running service is still
 catching up with its event log, the command waits until the service knows of the change.`;
 
@@ -51,7 +58,9 @@ const planOptions = {
 function read([command, ...rest]: string[]): Run {
   switch (command) {
     case "create":
-      return create(options(rest, { name: "string", plan: "string", beta: "boolean" }));
+      return create(options(rest, { name: "string", plan: "string", beta: "boolean", owner: "string" }));
+    case "invite":
+      return invite(options(rest, { workspace: "string", email: "string", role: "string" }));
     case "set-plan":
       return changePlan(options(rest, planOptions));
     case "list":
@@ -75,22 +84,60 @@ function oneOf<T extends string>(name: string, value: unknown, allowed: readonly
   return found;
 }
 
-function create({ name, plan: givenPlan, beta }: Given): Run {
+function create({ name, plan: givenPlan, beta, owner: givenOwner }: Given): Run {
   if (typeof name !== "string" || name.trim() === "") throw new Misuse("--name is required.");
   if (Buffer.byteLength(name) > maxNameBytes) throw new Misuse(`--name: expected at most ${maxNameBytes} bytes.`);
   const plan = oneOf("plan", givenPlan, plans) ?? "builder_pack";
+  const owner = givenOwner === undefined ? undefined : address("owner", givenOwner);
   return async (deps) => {
     const cause = byOperator();
     const { workspaceId } = await createWorkspace(deps, { name, plan, betaOverride: beta === true }, cause);
     const wish = { workspaceId, name: "first key", scopes: firstKeyScopes };
     const { key, position } = await createApiKey(deps, wish, cause);
-    return { shown: { workspace_id: workspaceId, api_key: key }, position };
+    const shown = { workspace_id: workspaceId, api_key: key };
+    if (owner === undefined) return { shown, position };
+    const invited = await invitedAs(deps, { workspaceId, email: owner, role: "owner" });
+    return { shown: { ...shown, ...(invited.shown as object) }, position: invited.position };
   };
 }
 
+function invite({ workspace, email: givenEmail, role: givenRole }: Given): Run {
+  const workspaceId = workspaceIn(workspace);
+  const email = address("email", givenEmail);
+  const role = oneOf("role", givenRole, roles) ?? "owner";
+  return async (deps) => {
+    if (!(await deps.workspaces.load(workspaceId)).state.exists)
+      throw new Misuse(`There is no workspace ${workspaceId}.`);
+    return invitedAs(deps, { workspaceId, email, role });
+  };
+}
+
+async function invitedAs(
+  deps: Dependencies,
+  invitation: { workspaceId: string; email: string; role: Role },
+): Promise<Required<Done>> {
+  const { workspaceId, email, role } = invitation;
+  const { memberId, position } = await inviteMember(deps, invitation, { ...byOperator(), workspaceId });
+  const { state } = await deps.members.load(workspaceId);
+  if (state.members.some((member) => member.memberId === memberId && member.status === "active"))
+    throw new Misuse(`${email} is a member already, as ${role}.`);
+  const link = await invitationLink(deps, { workspaceId, memberId });
+  return { shown: { invited: email, role, invitation: link }, position };
+}
+
+function workspaceIn(given: unknown): string {
+  if (typeof given !== "string" || !isUuid(given)) throw new Misuse("--workspace: expected a workspace id.");
+  return given.toLowerCase();
+}
+
+function address(name: string, given: unknown): string {
+  const { expected, test } = formats["email-address"]!;
+  if (typeof given !== "string" || !test(given)) throw new Misuse(`--${name}: expected ${expected}.`);
+  return given;
+}
+
 function changePlan({ workspace, plan: givenPlan, status, beta, ...times }: Given): Run {
-  if (typeof workspace !== "string" || !isUuid(workspace)) throw new Misuse("--workspace: expected a workspace id.");
-  const workspaceId = workspace.toLowerCase();
+  const workspaceId = workspaceIn(workspace);
   const plan = oneOf("plan", givenPlan, plans);
   const planStatus = oneOf("status", status, statuses);
   const betaText = oneOf("beta", beta, ["true", "false"]);
@@ -162,6 +209,6 @@ await runCommand(usage, async () => {
   await besideService(async (composition) => {
     const { shown, position } = await run(composition.deps);
     console.log(terminalJson(shown, 2));
-    if (position !== undefined) await untilReadable(composition, ["workspaces", "apiKeys"], position);
+    if (position !== undefined) await untilReadable(composition, ["workspaces", "apiKeys", "members"], position);
   });
 });

@@ -23,6 +23,7 @@ import { pauseInForce } from "./commands/installation.ts";
 import { sendNotice } from "./commands/serviceMail/sendNotice.ts";
 import { remakeSnapshots } from "./commands/states/remake.ts";
 import { createStates } from "./commands/states/states.ts";
+import { accountMail } from "./commands/users/accountMail.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
@@ -133,7 +134,7 @@ export function compose(
   const ids = systemIds;
   const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
   const states = createStates({ store, snapshots });
-  const deps: Dependencies = {
+  const silent = {
     ...createStreamServices({ store, clock, ids, states }),
     store,
     clock,
@@ -161,6 +162,7 @@ export function compose(
     sendingDomains,
     settings: { ...settingsOf(config), recordsOf: sendingDomains?.provider },
   };
+  const deps: Dependencies = { ...silent, accountMail: accountMail(silent, provider) };
   const telegram = telegramOf(config, deps, database);
   return {
     database,
@@ -184,6 +186,7 @@ export function compose(
     async close() {
       shared?.stop();
       waitFor.close();
+      await deps.accountMail.close();
       await Promise.all([provider.close(), lent ? undefined : readers.close()]);
       await Promise.all([webhooks.sender.close(), pictures.close(), sendingDomains?.close(), slack.close()]);
       await states.close();
@@ -249,8 +252,10 @@ const settingsOf = (config: Config): Settings => ({
   spfInclude: config.spfInclude,
   approvalsFrom: config.approvalsFrom,
   publicUrl: config.publicUrl,
+  signUp: config.signUp,
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,
+  domainCheckSeconds: config.domainCheckSeconds,
   barrierTimeoutMs: 5_000,
   slackAllowedHosts: config.slackAllowedHosts,
   slackPressesProven: config.slackSigningSecret !== undefined,

@@ -145,6 +145,7 @@ function completed(read: Settings, given: Environment) {
     stripe: stripeIn(read),
     spfInclude: read.spfInclude ?? null,
     sandboxDomain,
+    signUp: read.signUp ?? (production ? ("invited" as const) : ("open" as const)),
     approvalsFrom: read.approvalsFrom ?? `approvals@${sandboxDomain ?? new URL(publicUrl).hostname}`,
     rateLimits: {
       read: read.rateLimitRead,

@@ -2,6 +2,7 @@ import { allWorkspaces } from "#projections/workspaces/queries.ts";
 import { createApiKey } from "./commands/apiKeys.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
+import { firstOwnerLink } from "./commands/members/invitations.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
 import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
@@ -27,6 +28,15 @@ export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId:
   const key = await createApiKey(deps, { workspaceId, name: "first key", scopes: firstKeyScopes }, cause);
   await deps.projected(key.position, { of: ["workspaces", "apiKeys"] });
   return { workspaceId, apiKey: key.key };
+}
+
+/**
+ * A link by which its holder becomes the owner of the oldest workspace, for the terminal of a development install; undefined if there is none or it
+ * has a member. A new one at every start: those before it are good no more.
+ */
+export async function firstOwnerInvitation(deps: Dependencies): Promise<string | undefined> {
+  const [oldest] = await allWorkspaces(deps.reads);
+  return oldest && firstOwnerLink(deps, oldest.id);
 }
 
 /** Read models that were not filled yet would make a second one of every install whose database is new and whose log is not. */

@@ -3,7 +3,7 @@ import { type Composition, compose } from "./compose.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { armCrashPoint } from "./crashPoints.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embeddedPostgres/embeddedPostgres.ts";
-import { firstWorkspace } from "./firstStart.ts";
+import { firstOwnerInvitation, firstWorkspace } from "./firstStart.ts";
 import { runUntilStopped } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
 import { prepareDatabase } from "./postgres/prepare.ts";
@@ -43,7 +43,10 @@ async function main(config: Config): Promise<void> {
         { url, smtp_port, instance, event_store, database, ...(first && { api_key: first.apiKey }) },
         "ready",
       );
-      if (!config.production) welcome(config, service, first?.apiKey);
+      if (config.production) return;
+      // Only where it is shown: each new link ends the one before it.
+      const ownerLink = process.stderr.isTTY ? await firstOwnerInvitation(composition.deps) : undefined;
+      welcome(config, service, { apiKey: first?.apiKey, ownerLink });
     },
     async drain() {
       await service?.stop();

@@ -3,6 +3,7 @@ import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { billingSettings } from "./billingSettings.ts";
 import { crashPoints } from "./crashPoints.ts";
 import { mailInSettings, port } from "./mailInSettings.ts";
+import { rateSettings } from "./rateSettings.ts";
 import { sendGridSettings } from "./sendGridSettings.ts";
 import {
   Days,
@@ -21,7 +22,6 @@ import {
   OneOf,
   PointOf,
   Proxies,
-  Rate,
   Secret,
   ThreeOf,
   Token,
@@ -32,12 +32,6 @@ import {
 export const roles = ["api", "projections", "processes", "smtp"] as const;
 
 const day = 86_400;
-const rate = (what: string, perMinute?: number) =>
-  Rate({
-    description: `How many ${what} are answered; off lifts the limit.`,
-    ...(perMinute === undefined ? { otherwise: "each route that signs in has its own" } : { default: perMinute }),
-  });
-
 /**
  * Every setting of the service, as environment variables and lines of `.env` name it. One that is optional here has no value of its own:
  * `otherwise` says what holds when it is not set. src/config.ts reads them.
@@ -64,6 +58,10 @@ export const settings = Type.Object({
     default: [],
     description:
       "Further names under which pages without a key are answered, beside those of PUBLIC_URL and of this machine.",
+  }),
+  OPERATOR_EMAILS: ListOf(MailAddress(), {
+    default: [],
+    description: "The addresses of the operator's own people, by which they sign in; each counts once it is confirmed.",
   }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
@@ -176,16 +174,14 @@ export const settings = Type.Object({
     }),
   ),
   ...billingSettings,
-  RATE_LIMIT_READ: rate("reading requests of one API key", 60),
-  RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
-  RATE_LIMIT_SEND: rate("requests of one API key that send", 10),
-  RATE_LIMIT_NOTIFY: rate("requests of one workspace to notify approvers", 10),
-  RATE_LIMIT_TEST_EMAIL: rate("requests of one API key for a test mail", 10),
-  RATE_LIMIT_AUTH: Type.Optional(rate("requests of one address to sign in")),
-  RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
-  RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
-  RATE_LIMIT_CONSOLE: rate("pages and forms of one person who is signed in", 300),
-  RATE_LIMIT_DOCUMENT: rate("requests of one address for the front page and the documents", 120),
+  SIGN_UP: Type.Optional(
+    OneOf(["open", "invited", "closed"], {
+      otherwise: "open; in production invited",
+      description:
+        "Who may make an account: anybody (open), people who were invited to a workspace (invited), or nobody, so that only people who have an account can be invited (closed).",
+    }),
+  ),
+  ...rateSettings,
   SERVICE_MAIL_PER_HOUR: FourRates({
     default: [20, 300, 600, 3_000],
     description:

@@ -1,14 +1,35 @@
 import type { Config } from "./config.ts";
 import type { Service } from "./service.ts";
 
+/** What is shown on the terminal and nowhere else: the first API key, at the first start alone, and the first owner's invitation. */
+export type Shown = { apiKey: string | undefined; ownerLink: string | undefined };
+
 /** What a newcomer sees on the terminal once the service is up: where everything is, and something to paste. */
-export function welcome(config: Config, { url, smtpPort }: Service, apiKey: string | undefined): void {
-  if (!process.stderr.isTTY && apiKey === undefined) return;
+export function welcome(config: Config, service: Service, shown: Shown): void {
+  const isTerminal = process.stderr.isTTY;
+  if (!isTerminal && shown.apiKey === undefined) return;
+  // What is no terminal may be a log, which is kept: an invitation to be the owner stands in none.
+  const lines = welcomeLines(config, service, isTerminal ? shown : { ...shown, ownerLink: undefined });
+  process.stderr.write(`${lines.join("\n")}\n\n`);
+}
+
+export function welcomeLines(
+  config: Pick<Config, "mailProvider" | "smtpInHost">,
+  { url, smtpPort }: Pick<Service, "url" | "smtpPort">,
+  { apiKey, ownerLink }: Shown,
+): string[] {
   const lines = ["", "  Countersign is ready."];
   if (url) lines.push(`    API      ${url}/v1`, `    Docs     ${url}/docs`);
   if (url && config.mailProvider === "outbox")
     lines.push(`    Outbox   ${url}/outbox   (outgoing mail is caught here, not sent)`);
   if (smtpPort) lines.push(`    Mail in  ${config.smtpInHost}:${smtpPort} (SMTP)`);
+  if (ownerLink !== undefined && url) {
+    lines.push(
+      "",
+      "  Nobody owns your workspace yet. Open this to become its owner (the newest link alone is good, for 7 days):",
+    );
+    lines.push(`    ${ownerLink}`);
+  }
   if (apiKey !== undefined && url) {
     lines.push(
       "",
@@ -18,5 +39,5 @@ export function welcome(config: Config, { url, smtpPort }: Service, apiKey: stri
       `    curl -s -H "Authorization: Bearer ${apiKey}" ${url}/v1/domains`,
     );
   }
-  process.stderr.write(`${lines.join("\n")}\n\n`);
+  return lines;
 }

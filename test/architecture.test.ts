@@ -13,7 +13,7 @@ const anyStream = /^streams\//;
 const streamContracts = /^streams\/(event|upcast|blobs|(\w+\/(events|content|words|roles)))\.ts$/;
 /** Rules that a process asks as it reacts: pure functions beside a stream's events, and no decider. */
 const streamRules =
-  /^streams\/(decider|draft\/(draft|notification|outcome)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;
+  /^streams\/(decider|draft\/(draft|notification|outcome|undo)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;
 /** These look into a state or fold one themselves: what commands do not answer for them yet. No other process may import a decider. */
 const lookingIntoStates: Record<string, RegExp> = {
   "src/processes/deliver.ts": /^streams\/delivery\/decider\.ts$/,
@@ -141,7 +141,7 @@ const rules: Rule[] = [
 
 /** These put everything together, and nobody else imports them. */
 const composition =
-  /^src\/(main|compose|service|config|settings|mailInSettings|sendGridSettings|billingSettings|settingKinds|firstStart|welcome|lifecycle|logger)\.ts$/;
+  /^src\/(main|compose|service|config|settings|mailInSettings|sendGridSettings|billingSettings|rateSettings|settingKinds|firstStart|welcome|lifecycle|logger)\.ts$/;
 
 /** Beside these, a file of an adapter stands on one library. */
 const notCounted = /^(node:.*|pg|pino|uuid|tsx)$/;

@@ -46,6 +46,7 @@ describe("the configuration", () => {
       metricsToken: undefined,
       outboxToken: undefined,
       allowedHosts: [],
+      operatorEmails: [],
       smtpInTlsCert: undefined,
       smtpInTlsKey: undefined,
       rateLimits: {

@@ -34,6 +34,10 @@ export function withGiven(given: readonly GivenApproval[], data: Given, { actor,
   return [...others, { by: byOf(actor), at, voter, place }];
 }
 
+/** Without the approval of somebody who took it back, or who approved alone. */
+export const withoutGiven = (given: readonly GivenApproval[], withdrawn: string): GivenApproval[] =>
+  given.filter(({ voter }) => voter !== null && voter !== withdrawn);
+
 /** Those that the quorum is made of: an API key's earlier one may not count any more. */
 export const counted = (given: readonly GivenApproval[], { voters }: Quorum): GivenApproval[] =>
   given.filter(({ voter }) => voter !== null && voters.includes(voter));

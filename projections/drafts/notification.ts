@@ -37,6 +37,8 @@ export function applyNotification<Row extends Notification>(row: Row, event: Rec
     case "DraftEdited":
       return { ...row, ...notAsked };
     case "DraftReturnedToPending":
+      // What a person took back for themselves leaves the question as it stands.
+      return event.data.withdrawn === undefined ? { ...row, notification_asked: null } : row;
     case "NotifyRequested":
       // What is asked next is shown, on either channel.
       return { ...row, notification_asked: null };

@@ -12,6 +12,7 @@ const draftEvents = [
   "DraftSubmitted",
   "DraftEdited",
   "ApprovalGiven",
+  "ApprovalWithdrawn",
   "DraftApproved",
   "DraftRejected",
   "DraftReturnedToPending",
@@ -84,7 +85,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 11,
+  version: 12,
   tables: [
     "drafts",
     "draft_counts",

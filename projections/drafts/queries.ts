@@ -61,6 +61,26 @@ export async function draftsOfThread(reads: Reads, workspaceId: string, threadId
   return rows;
 }
 
+export type GivenReason = { reason: string; count: number };
+
+/** Reasons of a workspace's, or an identity's, newest 200 rejections: the most used first, then the newest; at most 8. */
+export async function rejectionReasons(
+  reads: Reads,
+  workspaceId: string,
+  identityId: string | null,
+): Promise<GivenReason[]> {
+  const { rows } = await reads.of(workspaceId).query<GivenReason>(
+    `select reason, count(*)::int as count from (
+       select reason, created_at from drafts
+       where workspace_id = $1 and status = 'rejected' and ($2::uuid is null or identity_id = $2)
+       order by created_at desc, id limit 200
+     ) newest where reason is not null and btrim(reason) <> ''
+     group by reason order by count(*) desc, max(created_at) desc, reason limit 8`,
+    [workspaceId, identityId],
+  );
+  return rows;
+}
+
 /** The ids of an identity's drafts in one of these states. */
 export async function draftIdsOfIdentity(
   reads: Reads,

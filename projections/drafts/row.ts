@@ -1,7 +1,7 @@
 import type { DraftContent, HtmlRemoved, Making } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
-import { counted, type GivenApproval, givenBy, nobodyApproved, withGiven } from "./approvals.ts";
+import { counted, type GivenApproval, givenBy, nobodyApproved, withGiven, withoutGiven } from "./approvals.ts";
 import { applyNotification, notAsked, notRetrying, type ShownQuestion } from "./notification.ts";
 
 /** Who decided, and about what: everything an auditor asks first. */
@@ -43,6 +43,8 @@ export type DraftRow = {
   approvals_given: GivenApproval[];
   /** How many its approval took; null while it has none. */
   approvals_required: number | null;
+  /** Until then who approved can take it back, and nothing leaves; null otherwise. */
+  undo_until: string | Date | null;
   sent_at: string | Date | null;
   failure_code: string | null;
   failure_message: string | null;
@@ -88,6 +90,7 @@ export const draftColumns = [
   "decided_at",
   "approvals_given",
   "approvals_required",
+  "undo_until",
   "sent_at",
   "failure_code",
   "failure_message",
@@ -121,13 +124,17 @@ const decided = (
   return { ...row, decided_by: by, decided_at: at };
 };
 
-type ApprovalData = { version: number; contentSha256: string; quorum?: Quorum };
+type ApprovalData = { version: number; contentSha256: string; quorum?: Quorum; sendAfter?: string };
 
-const approved = (row: DraftRow, { version, contentSha256, quorum }: ApprovalData, meta: Metadata): DraftRow => ({
-  ...decided(row, { decision: "approve", version, contentSha256 }, meta),
-  approvals_given: quorum ? counted(row.approvals_given, quorum) : givenBy(meta),
-  approvals_required: quorum?.required ?? 1,
-});
+const approved = (row: DraftRow, data: ApprovalData, meta: Metadata): DraftRow => {
+  const { version, contentSha256, quorum, sendAfter = null } = data;
+  return {
+    ...decided(row, { decision: "approve", version, contentSha256 }, meta),
+    undo_until: sendAfter,
+    approvals_given: quorum ? counted(row.approvals_given, quorum) : givenBy(meta),
+    approvals_required: quorum?.required ?? 1,
+  };
+};
 
 function submitted(
   id: string,
@@ -157,6 +164,7 @@ function submitted(
     decided_by: null,
     decided_at: null,
     ...nobodyApproved,
+    undo_until: null,
     sent_at: null,
     failure_code: null,
     failure_message: null,
@@ -175,10 +183,22 @@ function submitted(
 
 const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
 
+/** Nothing of an approval is left but what others gave of several, where one person took theirs back. */
+const returned = (row: DraftRow, withdrawn: string | undefined): DraftRow => ({
+  ...row,
+  ...undecided,
+  approvals_given: withdrawn === undefined ? [] : withoutGiven(row.approvals_given, withdrawn),
+});
+
 /** What an event does to a draft's row. Also used to show a draft as it stood at some moment. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
-  return { ...notRetrying(applyNotification(applyEvent(row, event), event)), changed_position: event.position };
+  const applied = withoutUndo(applyEvent(row, event));
+  return { ...notRetrying(applyNotification(applied, event)), changed_position: event.position };
 }
+
+/** Only what is approved, and was not tried to send, can be taken back. */
+const withoutUndo = (row: DraftRow): DraftRow =>
+  row.status === "approved" && row.held_code === null ? row : { ...row, undo_until: null };
 
 function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
   const { metadata: meta } = event;
@@ -214,8 +234,10 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         status: "rejected",
         reason: event.data.reason,
       };
+    case "ApprovalWithdrawn":
+      return { ...next, approvals_given: withoutGiven(row.approvals_given, event.data.voter) };
     case "DraftReturnedToPending":
-      return { ...next, ...undecided, pending_since: meta.at };
+      return { ...returned(next, event.data.withdrawn), pending_since: meta.at };
     case "SendHeld":
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {

@@ -63,7 +63,9 @@ const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
       },
     },
   ],
-  DraftApproved: (data, event) => [approved(data, actorOf(event))],
+  DraftApproved: (data, event) => [
+    approved(data, { ...actorOf(event), ...(data.sendAfter && { undo_until: data.sendAfter }) }),
+  ],
   DraftRejected: (data, event) => [
     { type: "draft.rejected", data: { version: data.version, reason: data.reason, ...actorOf(event) } },
   ],

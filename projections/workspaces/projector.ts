@@ -1,3 +1,4 @@
+import type { Actor, Recorded } from "#streams/event.ts";
 import type { WorkspaceEvent } from "#streams/workspace/events.ts";
 import type { Projection } from "../projection.ts";
 import { foldRows } from "../rows.ts";
@@ -10,6 +11,10 @@ type Row = {
   plan_status: string;
   beta_override: boolean;
   sending_paused: boolean;
+  /** The next three are null while it is not paused. */
+  sending_paused_reason: string | null;
+  sending_paused_by: PausedBy | null;
+  sending_paused_at: string | null;
   require_human_approval: boolean;
   created_at: string;
   updated_at: string;
@@ -23,12 +28,27 @@ const columns = [
   "plan_status",
   "beta_override",
   "sending_paused",
+  "sending_paused_reason",
+  "sending_paused_by",
+  "sending_paused_at",
   "require_human_approval",
   "created_at",
   "updated_at",
 ] as const;
 
-function apply(row: Row, event: WorkspaceEvent): Row {
+/** Who paused sending. */
+export type PausedBy = Pick<Actor, "kind" | "id" | "name">;
+
+const pausedBy = ({ kind, id, name }: Actor): PausedBy => ({ kind, id, ...(name !== undefined && { name }) });
+
+const notPaused = {
+  sending_paused: false,
+  sending_paused_reason: null,
+  sending_paused_by: null,
+  sending_paused_at: null,
+};
+
+function apply(row: Row, event: Recorded<WorkspaceEvent>): Row {
   switch (event.type) {
     case "WorkspaceCreated": {
       const { name, slug, plan, planStatus, betaOverride, createdAt } = event.data;
@@ -41,9 +61,15 @@ function apply(row: Row, event: WorkspaceEvent): Row {
       return { ...row, plan, plan_status: planStatus, beta_override: betaOverride };
     }
     case "SendingPaused":
-      return { ...row, sending_paused: true };
+      return {
+        ...row,
+        sending_paused: true,
+        sending_paused_reason: event.data.reason ?? null,
+        sending_paused_by: pausedBy(event.metadata.actor),
+        sending_paused_at: event.metadata.at,
+      };
     case "SendingResumed":
-      return { ...row, sending_paused: false };
+      return { ...row, ...notPaused };
     case "HumanApprovalRequired":
       return { ...row, require_human_approval: true };
     case "HumanApprovalWaived":
@@ -52,11 +78,11 @@ function apply(row: Row, event: WorkspaceEvent): Row {
 }
 
 /** Until somebody says otherwise. */
-const empty = { sending_paused: false, require_human_approval: false };
+const empty = { ...notPaused, require_human_approval: false };
 
 export const workspaces: Projection<WorkspaceEvent> = {
   name: "workspaces",
-  version: 3,
+  version: 4,
   tables: ["workspaces"],
   handles: [
     "WorkspaceCreated",

@@ -1,4 +1,5 @@
 import type { Reads } from "../reads.ts";
+import type { PausedBy } from "./projector.ts";
 
 /** The Workspace of the contract; its counters come from the quota streams (src/commands/plans/quotas.ts). */
 export type WorkspaceRow = {
@@ -9,13 +10,16 @@ export type WorkspaceRow = {
   plan_status: string;
   beta_override: boolean;
   sending_paused: boolean;
+  sending_paused_reason: string | null;
+  sending_paused_by: PausedBy | null;
+  sending_paused_at: Date | null;
   require_human_approval: boolean;
   created_at: Date;
   updated_at: Date;
 };
 
 const columns =
-  "id, name, slug, plan, plan_status, beta_override, sending_paused, require_human_approval, created_at, updated_at";
+  "id, name, slug, plan, plan_status, beta_override, sending_paused, sending_paused_reason, sending_paused_by, sending_paused_at, require_human_approval, created_at, updated_at";
 
 export async function workspaceById(reads: Reads, workspaceId: string): Promise<WorkspaceRow | undefined> {
   const { rows } = await reads

@@ -7,6 +7,9 @@ create table workspaces (
   plan_status text not null,
   beta_override boolean not null,
   sending_paused boolean not null,
+  sending_paused_reason text,
+  sending_paused_by json,
+  sending_paused_at timestamptz,
   require_human_approval boolean not null,
   created_at timestamptz not null,
   updated_at timestamptz not null

@@ -1,9 +1,15 @@
 import { listContacts } from "#projections/contacts/queries.ts";
 import { listDrafts } from "#projections/drafts/queries.ts";
-import { newestMessages } from "#projections/messages/queries.ts";
+import {
+  conversationLines,
+  heldOfThread,
+  lastOfThread,
+  listMessages,
+  newestMessages,
+} from "#projections/messages/queries.ts";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
-import { listThreads, type ThreadFilter } from "#projections/threads/queries.ts";
+import { listThreads, neighbours, type ThreadFilter } from "#projections/threads/queries.ts";
 import type { Scaled } from "./scaled.ts";
 
 /** Shows which index each list goes by, under the policies and with the values a request would have. */
@@ -43,6 +49,22 @@ export async function explainLists({ database, workspaceId, identityIds }: Scale
   await explain(database.owner, "select word from search_words where workspace_id = $1 and word like '%ante%'", [
     workspaceId,
   ]);
+}
+
+/** The same for what pages ask beside the routes. */
+export async function explainPages({ database, workspaceId }: Scaled): Promise<void> {
+  const { data } = await listThreads(database.reads, workspaceId, { limit: 40, offset: 0 });
+  const threadId = data[0]?.id as string;
+  const at = (name: string): Reads => explaining(database.reads, name);
+  await conversationLines(
+    at("the lines of 40 conversations"),
+    workspaceId,
+    data.map(({ id }) => id),
+  );
+  await lastOfThread(at("the last of a conversation"), workspaceId, threadId);
+  await heldOfThread(at("what is held of it"), workspaceId, { threadId, count: 20 });
+  await neighbours(at("its neighbours"), workspaceId, threadId);
+  await listMessages(at("its newest messages"), workspaceId, { threadId, sort: "newest", limit: 20, offset: 0 });
 }
 
 /** Explains instead of asking. */

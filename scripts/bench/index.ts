@@ -11,6 +11,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   visible: () => import("./visible.ts"),
   inbound: () => import("./inbound.ts"),
   "read-scale": () => import("./readScale.ts"),
+  console: () => import("./console.ts"),
   "read-api": () => import("./readApi.ts"),
   "main-job": () => import("./mainJob.ts"),
   rules: () => import("./rules.ts"),

@@ -28,7 +28,7 @@ export async function startScaled(server: BenchServer, threads: number): Promise
   const urls = await server.database({ migrated: false });
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-bench-"));
   // Counted, as in service, and never reached.
-  const limits = { RATE_LIMIT_READ: "1000000" };
+  const limits = { RATE_LIMIT_READ: "1000000", RATE_LIMIT_CONSOLE: "1000000" };
   const settings = { DATA_DIR: dataDir, DATABASE_URL: urls.serviceUrl, DATABASE_OWNER_URL: urls.ownerUrl };
   const first = await startInstance({ ...settings, LOG_LEVEL: "info" });
   const client = createClient({ ...first, apiKey: first.apiKey! });

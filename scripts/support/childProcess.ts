@@ -6,7 +6,7 @@ import { bundle, bundled, projectRoot } from "./bundle.mjs";
 /** What tests, the soak and the benchmarks start as processes of their own. */
 const runnable = [
   "src/main.ts",
-  ...["workspace", "projections", "processes", "secrets"].map((name) => `scripts/${name}.ts`),
+  ...["workspace", "users", "projections", "processes", "secrets"].map((name) => `scripts/${name}.ts`),
   "test/support/livingProcess.ts",
   "test/support/keepEmbedded.ts",
   "test/http/framework/instance.ts",

@@ -2,6 +2,9 @@ import type { Clock } from "#src/clock.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { normalised, type PasswordHasher, type Passwords } from "./passwords.ts";
 
+/** Characters that are looked at: no password has as many, and what is longer costs no more. */
+const longestGiven = 1_024;
+
 /** In PostgreSQL, where only hashes stand. */
 export function postgresPasswords(deps: {
   database: Pick<Database, "query">;
@@ -28,8 +31,9 @@ export function postgresPasswords(deps: {
       const standIn = await hashOfNobody();
       const { rows } = await database.query<{ hash: string }>(select, [userId]);
       const kept = rows[0]?.hash;
-      const isRight = await hasher.verify(kept ?? standIn, normalised(password));
-      if (!isRight || kept === undefined) return false;
+      const isTooLong = password.length > longestGiven;
+      const isRight = await hasher.verify(kept ?? standIn, isTooLong ? "" : normalised(password));
+      if (!isRight || kept === undefined || isTooLong) return false;
       if (hasher.isWeak(kept)) await database.query(renew, [userId, await hasher.hash(normalised(password)), kept]);
       return true;
     },

@@ -50,7 +50,12 @@ export type RecordedOutcome = {
   at: string;
   /** Of a rejection, or of a failure. */
   reason?: string | null;
+  /** Who approved it can still take that back: then the question stands open again, with what it decides by. */
+  undoable?: true;
 };
+
+/** What an outcome that is not certain says beyond itself. */
+export const mayReopen = "It leaves within seconds, unless the approval is taken back.";
 
 /** Where several have to approve: how many, and who has so far. `by`: as others see them; `at`: ISO time. */
 export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };

@@ -17,6 +17,7 @@ import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
+import type { AccountMail } from "./users/accountMail.ts";
 
 /** What the commands work with; src/main.ts and the tests put it together. */
 export type Dependencies = StreamServices & {
@@ -24,6 +25,8 @@ export type Dependencies = StreamServices & {
   clock: Clock;
   /** What is kept of people outside the log. */
   accounts: Accounts;
+  /** Mail to people about their own accounts. */
+  accountMail: AccountMail;
   ids: Ids;
   blobs: Blobs;
   /** The read models, for look-ups a stream cannot answer. */
@@ -59,7 +62,12 @@ export type Dependencies = StreamServices & {
   settings: Settings;
 };
 
+/** Who may make an account: anybody; those who were invited; nobody, so that only people who have one can be invited. */
+export type SignUp = "open" | "invited" | "closed";
+
 export type Settings = {
+  /** By default only those who were invited. */
+  signUp?: SignUp;
   sandboxDomain: string | null;
   /** What domains' MX records have to say. */
   inboundMxHost: string;
@@ -71,6 +79,8 @@ export type Settings = {
   publicUrl: string;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
+  /** How often a domain's records are looked up: in its first hour, while it stays pending, once it is verified. */
+  domainCheckSeconds?: readonly [eager: number, patient: number, verified: number];
   /** How many open requests a mailbox gets in mails of their own (commands/approvals/bundles.ts); 30 by default. */
   mostMailedAlone?: number;
   /** Other limits than the contract's (streams/workspace/planLimits.ts). */

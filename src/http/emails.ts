@@ -79,7 +79,7 @@ export const emailRoutes = (deps: HttpDependencies): Route[] => [
 
 type Letter = Pick<Static<typeof SendEmail>, "body_text" | "body_html" | "cc" | "bcc" | "attachments">;
 
-const letterOf = ({ body_text, body_html, cc, bcc, attachments }: Letter) => ({
+export const letterOf = ({ body_text, body_html, cc, bcc, attachments }: Letter) => ({
   bodyText: body_text ?? null,
   bodyHtml: body_html ?? null,
   cc: cc ?? [],

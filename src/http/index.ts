@@ -1,33 +1,19 @@
 import { setMaxListeners } from "node:events";
-import type { Router } from "express";
 import type { Logger } from "pino";
 import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
-import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
-import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
-import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
-import { checkoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
-import { recordProcessorEvent } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { postedMail } from "#src/commands/inbound/postedMail.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
-import { sendGridReports } from "#src/commands/sends/providerEvents.ts";
-import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
 import type { Metrics } from "#src/metrics/metrics.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
-import { planLimits } from "#streams/workspace/planLimits.ts";
 import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
-import { approvalListPages } from "./approvalPages/listRouter.ts";
-import { approvalPages } from "./approvalPages/router.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
+import { beside } from "./beside.ts";
 import { billingRoutes } from "./billing.ts";
-import { billingPage } from "./billingPage/router.ts";
-import { sessionCookie } from "./console/framework/cookie.ts";
-import { createConsole } from "./console/index.ts";
 import { contactRoutes } from "./contacts.ts";
 import { introduction } from "./docs/introduction.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
@@ -40,31 +26,22 @@ import { createApp } from "./framework/app.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
-import { createInProcess } from "./framework/inProcess.ts";
 import { createAuthenticate } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
-import type { CountUnknown } from "./framework/linkPages.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
 import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
 import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
-import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
-import { sendGridEvents } from "./hooks/sendGrid/events.ts";
-import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
-import { slackInteractions } from "./hooks/slack/interactions.ts";
-import { stripeHook } from "./hooks/stripe.ts";
-import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
+import type { SendGridInboundOptions } from "./hooks/sendGrid/inbound.ts";
+import type { TelegramHookOptions } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { memberRoutes } from "./members.ts";
 import { messageRoutes } from "./messages.ts";
-import { createOutboxAccess } from "./outbox/access.ts";
-import { outboxPages } from "./outbox/outbox.ts";
 import { ruleRoutes } from "./rules.ts";
-import { stopPages } from "./stopPages/router.ts";
 import { taskRoutes } from "./tasks.ts";
 import { threadRoutes } from "./threads.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -151,22 +128,14 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const closing = new AbortController();
   // As many listen to it as there are streams open.
   setMaxListeners(0, closing.signal);
-  const { webhookDeliveries, outbox } = options;
+  const { webhookDeliveries } = options;
   const checks = readiness(options, options.parts);
   const { obstacleOf } = options;
   const parts = { database, revocation, webhookDeliveries, closing: closing.signal, obstacleOf };
   const httpDeps = httpDependencies(deps, parts);
   const bodies = createBodyParser();
   const routes = allRoutes(httpDeps);
-  const cookie = sessionCookie({ publicUrl });
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
-  const access = createOutboxAccess({
-    token: options.outboxToken,
-    production: options.production,
-    cookieKey: deps.keyRing.deriveKey("outbox-cookie"),
-    clock,
-    countWrong: (request) => strangers.count("bad_key", request),
-  });
   const app = createApp({
     routes,
     logger,
@@ -197,60 +166,17 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     readiness: checks,
     metrics: options.metrics,
     metricsToken: options.metricsToken,
-    beside: [
-      approvalPages({
-        ...approvalDecisions(deps, httpDeps.requireReadable),
-        nonceKey: deps.keyRing.deriveKey("approval-nonce"),
-        clock: deps.clock,
-        countUnknown: (request) => strangers.count("bad_link", request),
-        onError: (error) => logger.error({ err: error }, "approval page failed"),
-      }),
-      approvalListPages({
-        ...approvalLists(deps, httpDeps.requireReadable),
-        clock: deps.clock,
-        countUnknown: (request) => strangers.count("bad_link", request),
-        onError: (error) => logger.error({ err: error }, "approval page failed"),
-      }),
-      slackInteractions({
-        ...approvalDecisions(deps, httpDeps.requireReadable),
-        ...options.slack,
-        question: (token) => chatQuestion(deps, token),
-        publicUrl,
-        clock: deps.clock,
-        countUnknown: (request) => strangers.count("bad_link", request),
-        onError: (error) => logger.error({ err: error }, "a press in Slack could not be answered"),
-      }),
-      stopPages({
-        ...stopLinks(deps),
-        nonceKey: deps.keyRing.deriveKey("stop-nonce"),
-        clock: deps.clock,
-        countUnknown: (request) => strangers.count("bad_link", request),
-        onError: (error) => logger.error({ err: error }, "stop page failed"),
-      }),
-      sendGridInbound({
-        ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
-        countUnknown: (request) => strangers.count("bad_link", request),
-      }),
-      ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
-      sendGridEvents({
-        record: sendGridReports(deps),
-        publicKey: options.sendGridEventsKey,
-        countUnknown: (request) => strangers.count("bad_link", request),
-        ...{ clock, logger },
-      }),
-      createConsole({
-        ...{ deps: httpDeps, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
-        upToDate: () => revocation.upToDate(),
-        askRoute: createInProcess({ ...httpDeps, routes, bodies, checkResponses: options.checkResponses }),
-      }),
-      telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
-      frontPage({
-        readiness: checks,
-        hasOutbox: (request) => outbox !== undefined && access.isOffered(request),
-        hasSession: (request) => cookie.read(request) !== undefined,
-      }),
-      ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
-    ],
+    beside: beside({
+      options,
+      deps: httpDeps,
+      routes,
+      inFlight,
+      counter,
+      bodies,
+      strangers,
+      revocation,
+      readiness: checks,
+    }),
   });
   await revocation.start();
   const server = await listen(app, options).catch(async (error) => {
@@ -265,30 +191,4 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       await Promise.all([revocation.stop(), bodies.close()]);
     },
   };
-}
-
-/** The page about plans, and where the payment processor calls if there is one. */
-function billing(
-  deps: Dependencies,
-  { publicUrl, logger, countUnknown }: { publicUrl: string; logger: Logger; countUnknown: CountUnknown },
-): Router[] {
-  const { payments, ids } = deps;
-  const causeOf = (id: string) => {
-    const callId = ids.uuid();
-    return { actor: { kind: "system" as const, id }, correlationId: callId, causationId: callId };
-  };
-  const page = billingPage({
-    plans: () => ({ limits: deps.settings.planLimits ?? planLimits, publicUrl, isConnected: payments !== null }),
-    outcome: (sessionId) => checkoutOutcome(deps, sessionId, causeOf("billing page")),
-    countUnknown,
-    onError: (error) => logger.error({ err: error }, "billing page failed"),
-  });
-  if (payments === null) return [page];
-  const hook = stripeHook({
-    payments,
-    record: (event) => recordProcessorEvent(deps, event, { ...causeOf("stripe"), workspaceId: null }),
-    countForged: countUnknown,
-    onError: (error) => logger.error({ err: error }, "an event of Stripe's was not recorded, it sends it again"),
-  });
-  return [page, hook];
 }

@@ -45,12 +45,13 @@ const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise
  * Anybody who has an approval link can decide: mail that may hold some is given as it came only to keys that may change who approves. Throws Rejected
  * (`insufficient_scope`).
  */
-export function requireMayDecide({ scopes }: Pick<Principal, "scopes">, isFreeOfLinks: boolean): void {
+export function requireMayDecide({ kind, scopes }: Pick<Principal, "kind" | "scopes">, isFreeOfLinks: boolean): void {
   if (isFreeOfLinks || scopes.includes("write:approvals")) return;
-  throw new Rejected(
-    "insufficient_scope",
-    "this mail may contain approval links: use a key with the scope write:approvals to download it or its attachments",
-  );
+  const remedy =
+    kind === "session"
+      ? "your role does not allow downloading it or its attachments: ask an owner or an admin"
+      : "use a key with the scope write:approvals to download it or its attachments";
+  throw new Rejected("insufficient_scope", `this mail may contain approval links: ${remedy}`);
 }
 
 /** `expiredAfterDays`: after how many days the content of a mail was removed, if it was. Throws Rejected (`not_found`) then. */

@@ -28,6 +28,7 @@ export const workspaceRoutes = (deps: HttpDependencies): Route[] => [
       const changes = {
         name: body.name ?? undefined,
         sendingPaused: body.sending_paused,
+        sendingPausedReason: body.sending_paused_reason,
         requireHumanApproval: body.require_human_approval,
         mayLoosen: principal.scopes.includes("write:approvals"),
       };

@@ -67,6 +67,7 @@ const telling: readonly DraftEvent["type"][] = [
   "DraftEdited",
   "DraftReturnedToPending",
   "DraftMarkedStale",
+  "SendHeld",
   "DraftQueued",
   "DraftSent",
   "DraftFailed",

@@ -16,37 +16,51 @@ export function conclusionOf(notificationId: string, history: History): string |
       type === "ApproversAsked" && (data as { notificationId: string }).notificationId === notificationId,
   );
   let approved: string[] = [];
+  /** An approval that can still be taken back: it is told when it is certain. */
+  let untold: string[] = [];
+  const certain = (): string[] => {
+    const told = untold.length > 0 ? untold : approved;
+    untold = [];
+    return told;
+  };
   let ended: string[] = [];
   const told = () => (approved.length + ended.length === 0 ? null : [...approved, ...ended].join(" "));
   for (const [index, event] of history.entries()) {
     if (asked === -1 || index <= asked) continue;
     const when = readableTime(event.metadata.at);
     switch (event.type) {
-      case "DraftApproved":
-        approved = [
+      case "DraftApproved": {
+        const sentences = [
           `Approved by ${approversOf(event, history.slice(0, index))}, ${when}.`,
           event.data.sendRequested ? "It is on its way." : "It is not sent yet.",
         ];
+        if (event.data.sendAfter === undefined) approved = sentences;
+        else untold = sentences;
+        break;
+      }
+      case "SendHeld":
+        if (untold.length > 0) approved = [...certain().slice(0, 1), "It is not sent yet."];
         break;
       case "DraftQueued":
+        approved = certain();
         // What was approved before has been told; a key's send of the rest is its approval.
         if (approved.length === 0)
           approved = [`Approved by ${nameOf(event.metadata.actor)}, ${when}.`, "It is on its way."];
         break;
       case "DraftSent":
-        approved = approved.slice(0, 1);
+        approved = certain().slice(0, 1);
         ended = [`Sent, ${when}.`];
         break;
       case "DraftRejected":
-        approved = [];
+        [approved, untold] = [[], []];
         ended = [...ended, `Rejected by ${nameOf(event.metadata.actor)}, ${when}.`, ...reasonOf(event.data.reason)];
         break;
       case "DraftMarkedStale":
-        approved = approved.slice(0, 1);
+        approved = certain().slice(0, 1);
         ended = [`Stopped, ${when}: a newer message arrived after the one it answers.`];
         break;
       case "DraftFailed":
-        approved = approved.slice(0, 1);
+        approved = certain().slice(0, 1);
         ended = [
           event.data.code === "unconfirmed"
             ? `Nobody knows whether it was sent (${when}). It is not sent again automatically.`
@@ -54,6 +68,11 @@ export function conclusionOf(notificationId: string, history: History): string |
         ];
         break;
       case "DraftReturnedToPending":
+        // Nobody was told of it: the question stands as it stood.
+        if (event.data.withdrawn !== undefined) {
+          untold = [];
+          break;
+        }
         return `Not approved any more, ${when}: ${shortLine(event.data.because, 300)}. A new question follows.`;
       case "DraftEdited":
         return `Changed, ${when}: version ${event.data.version} takes the place of the one above. Nothing is decided here any more.`;

@@ -48,17 +48,10 @@ export function mailInvitations(deps: Dependencies, provider: MailProvider): Pro
   };
 }
 
-const articles: Record<Role, string> = {
-  owner: "an owner",
-  admin: "an admin",
-  approver: "an approver",
-  auditor: "an auditor",
-};
-
 function letter({ workspace, role, by }: { workspace: string; role: Role; by: string | null }) {
   const who = by === null ? "You are invited" : `${quoted(by)} invites you`;
   return {
     subject: "You are invited to a workspace",
-    text: `${who} to the workspace ${quoted(workspace)} on Countersign, as ${articles[role]}. Countersign holds back the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and ends in seven days. If you did not expect it, do nothing.\n\nTo accept, open this page:`,
+    text: `${who} to the workspace ${quoted(workspace)} on Countersign, as an ${role}. Countersign holds back the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and ends in seven days. If you did not expect it, do nothing.\n\nTo accept, open this page:`,
   };
 }

@@ -2,6 +2,7 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
+import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
@@ -78,6 +79,22 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId, escalated: draft.version, happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "secondary" }, context);
   }
+  /** What a person took back leaves the question as it stands, with whoever has it. */
+  async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+    if (event.data.withdrawn === undefined) return onAskedAgain(event, context);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
+    return isWithSomebody(draft, deps.clock.now()) ? undefined : onAskedAgain(event, context);
+  }
+
+  /** Who edited it and has approved that, where others have to as well, is not asked for it. */
+  async function onEdited(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
+    const { state: identity } = await deps.identities.load(draft.identityId);
+    const { approvalChannel: channel } = identity;
+    if (channel?.type === "email" && hasApproved(draft, channel.config.to as string)) return undefined;
+    return onDraft(event, context);
+  }
+
   const onEscalated = (event: Recorded, context: ProcessContext) => {
     const escalated = event.data.version as number;
     return ask(
@@ -143,8 +160,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     keyOf: (event) => idOf(event.stream),
     on: {
       DraftSubmitted: onDraft,
-      DraftEdited: onDraft,
-      DraftReturnedToPending: onAskedAgain,
+      DraftEdited: onEdited,
+      DraftReturnedToPending: onReturned,
       NotifyRequested: onAskedAgain,
       DraftEscalated: onEscalated,
       ApprovalLinkClosed: onLinkClosed,
@@ -162,6 +179,12 @@ const changedSlots = (changes: Partial<IdentitySettings>): ChannelSlot[] => [
   ...(changes.approvalChannel ? (["primary"] as const) : []),
   ...(changes.secondaryApprovalChannel ? (["secondary"] as const) : []),
 ];
+
+/** A question about this version was taken by a channel, and its links decide. */
+const isWithSomebody = (draft: Draft, now: Date): boolean =>
+  (["primary", "secondary"] as const).some((slot) =>
+    deciding(draft, slot).some(({ expiresAt }) => Date.parse(expiresAt) > now.getTime()),
+  );
 
 /** This very mailbox has been asked about this version, and its links decide. */
 const wasAsked = (draft: Draft, slot: ChannelSlot, channel: ApprovalChannel | null): boolean =>

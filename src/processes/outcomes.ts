@@ -59,7 +59,8 @@ export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Ou
       return { subject: "Approved: a mail you were asked about", sentences, ...toThoseAsked(history, actor) };
     }
     case "DraftEdited": {
-      if (event.data.because !== "edit") return null;
+      // What was approved by the same act is told when it has left, and who edited it may take that back until then.
+      if (event.data.because !== "edit" || event.data.approvedAtOnce) return null;
       const sentences = [
         "The mail was changed after you were asked about it, so the links that you have decide nothing any more. The first approver is asked about the new version, and you will be if nobody decides in time.",
       ];
@@ -93,18 +94,20 @@ const approvedBy = (decision: Approved | undefined): string[] =>
   decision ? [`It was approved by ${nameOf(decision.metadata.actor)}.`] : [];
 
 /**
- * Those asked about the newest version; and those asked about earlier ones that the service alone replaced, which they were not told. `who`
- * saw it on the page.
+ * Those asked about the newest version; and those asked about earlier ones that the service alone replaced, or a person who approved theirs at once, which
+ * they were not told. `who` saw it on the page.
  */
 function toThoseAsked(history: History, who?: Actor): Pick<Outcome, "versions" | "except"> {
   const made = history.filter((event) => event.type === "DraftSubmitted" || event.type === "DraftEdited");
   const isWritten = (event: Recorded<DraftEvent>) =>
-    event.type === "DraftSubmitted" || (event.type === "DraftEdited" && event.data.because === "edit");
+    event.type === "DraftSubmitted" ||
+    (event.type === "DraftEdited" && event.data.because === "edit" && !event.data.approvedAtOnce);
   const written = made.findLastIndex(isWritten);
   const versions = made
     .slice(Math.max(written, 0))
     .map((event) => (event.type === "DraftEdited" ? event.data.version : 1));
-  return { versions, except: { address: who?.kind === "email_link" ? who.id : null } };
+  const address = who?.kind === "session" ? who.email : who?.kind === "email_link" ? who.id : undefined;
+  return { versions, except: { address: address ?? null } };
 }
 
 /** Who decided, and through what. */
@@ -123,6 +126,8 @@ export function nameOf({ kind, id, name, channel }: Actor): string {
       return "the identity's setting auto_approve_replies";
     case "system":
       return "the service";
+    case "session":
+      return `${who} in the console`;
     default:
       return channel === undefined ? who : `${who} through ${shortLine(channel, 30)}`;
   }

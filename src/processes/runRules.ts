@@ -112,6 +112,19 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     return aboutOneDraft(event, { trigger: "email.delivered", draftId }, context);
   }
 
+  /** One that can still be taken back is approved for nobody else before it is certain. */
+  async function onApproved(event: Recorded, context: ProcessContext): Promise<WaitFor | Again | undefined> {
+    const { sendAfter } = event.data as { sendAfter?: string };
+    if (sendAfter === undefined) return onDraft("draft.approved")(event, context);
+    const againInMs = Date.parse(sendAfter) - deps.clock.now().getTime();
+    if (againInMs > 0) return { againInMs };
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
+    const isTakenBack = draft.status === "pending" || draft.status === "rejected";
+    // Approved anew since, it is another event's.
+    if (isTakenBack || (draft.status === "approved" && draft.approver?.sendAfter !== sendAfter)) return undefined;
+    return onDraft("draft.approved")(event, context);
+  }
+
   /** An auto-approved draft counts as approved once its own rules have left it so. */
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
@@ -134,7 +147,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       MessageAuthenticated: onReceived,
       DraftSubmitted: submissions.onSubmitted,
       DraftRulesApplied: onRulesApplied,
-      DraftApproved: onDraft("draft.approved"),
+      DraftApproved: onApproved,
       DraftMarkedStale: onDraft("draft.stale"),
       DraftQueued: onDraft("email.sent"),
       DraftSent: onDraft("draft.sent"),

@@ -5,6 +5,7 @@ import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
 import { isByPersonOrKey } from "#streams/draft/draft.ts";
+import { undoableUntil } from "#streams/draft/undo.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext, SetAside, WaitFor } from "./process.ts";
 
@@ -27,8 +28,8 @@ const wantsPeople = ["human_approval_required", "approvals_missing"];
 const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn"];
 
 /**
- * An approval that means to send is carried out by this rule, so that a crash in between loses nothing. One by its
- * identity's setting alone comes after the rules of the draft's creation.
+ * An approval that means to send is carried out by this rule, so that a crash in between loses nothing; a signed-in person's as soon as they can take it
+ * back no more. One by its identity's setting alone comes after the rules of the draft's creation.
  */
 export function sendApproved(deps: Dependencies): Process {
   async function send(meant: Meant, acting: Acting): Promise<SetAside | undefined> {
@@ -36,6 +37,9 @@ export function sendApproved(deps: Dependencies): Process {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.status !== "approved" || !draft.sendRequested) return undefined;
+      const until = undoableUntil(draft, deps.clock.now().toISOString());
+      // Whatever woke this: who approved can still take it back. Of one that is, nothing is left to do then.
+      if (until !== null) return again(meant, acting, { dueAt: new Date(until) });
       // Nothing but a person's word comes before the rules of its creation, whatever else woke this.
       if (meant.kind === "auto" && draft.autoApproved && !draft.rulesApplied) return undefined;
       try {
@@ -78,8 +82,13 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.drafts.handle(draftId, { type: "ReturnToPending", because }, cause);
   }
 
-  const again = ({ draftId, kind }: Meant, { timers }: Acting, inMs = recheckMs) =>
-    timers.set({ key: draftId, name: "again", inMs, payload: { kind } });
+  async function again(
+    { draftId, kind }: Meant,
+    { timers }: Acting,
+    when: { inMs: number } | { dueAt: Date } = { inMs: recheckMs },
+  ): Promise<undefined> {
+    await timers.set({ key: draftId, name: "again", ...when, payload: { kind } });
+  }
 
   /** Another send of this draft came to nothing: one that was cut off, or that was refused. What the approval means is carried out after all. */
   async function onAbandoned(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
@@ -117,7 +126,7 @@ export function sendApproved(deps: Dependencies): Process {
     for (const draftId of await heldDraftIds(deps.reads, workspaceId as string, "identity_not_active")) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.held === "identity_not_active" && draft.sendRequested) {
-        await again({ draftId, kind: "auto" }, context, 0);
+        await again({ draftId, kind: "auto" }, context, { inMs: 0 });
       }
     }
     return undefined;

@@ -32,7 +32,11 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
       loadThread(deps, threadId),
     ]);
     const mail = `the ${basedOnMessageId === null ? "mail" : "reply"} from ${shortLine(identity.emailAddress, 100)}`;
-    const which = `This is about ${mail} on “${shortLine(thread.subject, 100)}”, version ${version}, which you were asked about.`;
+    const asked =
+      delivered(draft, version).length > 0
+        ? "which you were asked about"
+        : "which you were not asked about: it was changed after you were asked";
+    const which = `This is about ${mail} on “${shortLine(thread.subject, 100)}”, version ${version}, ${asked}.`;
     const text = [...outcome.sentences, which, `Draft ${draftId}, thread ${threadId}.`].join("\n\n");
     for (const to of told) {
       await tell({ identityId, threadId, ...about(event), to, subject: outcome.subject, text }, context);
@@ -49,7 +53,8 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
         return type === "email" && address && now?.type === type && now.config.to === address ? [address] : [];
       });
     const knows = (address: string) =>
-      address === except.address || (except.primary && address === identity.approvalChannel?.config.to);
+      address.toLowerCase() === except.address?.toLowerCase() ||
+      (except.primary && address === identity.approvalChannel?.config.to);
     return [...new Set(asked)].filter((address) => !knows(address));
   }
 

@@ -42,17 +42,17 @@ type Approving = {
   signedIn?: SignedIn | undefined;
 };
 
-/** It is a signed-in person's approval. `sendAfter` (ISO 8601): until then they can take it back; null if it does not send. */
-export type SignedIn = { sendAfter: string | null };
+/** It is a signed-in person's approval. `sendAfter` (ISO 8601): if it sends, they can take it back until then. */
+export type SignedIn = { sendAfter: string };
 
-/** How an approval names the signed-in person who gave it. */
-export const approverIn = (
+/** How an approval names the signed-in person who gave it; nothing for anybody else's. */
+export function approverIn(
   voter: string,
-  signedIn: SignedIn | undefined,
-): { approver?: string; sendAfter?: string } => {
+  { signedIn, sends }: { signedIn: SignedIn | undefined; sends: boolean },
+): { approver?: string; sendAfter?: string } {
   if (signedIn === undefined) return {};
-  return { approver: voter, ...(signedIn.sendAfter !== null && { sendAfter: signedIn.sendAfter }) };
-};
+  return { approver: voter, ...(sends && { sendAfter: signedIn.sendAfter }) };
+}
 
 /**
  * What an approval comes to where more than one is required: it is on record, and the one that completes the quorum approves the draft in the same
@@ -76,7 +76,7 @@ export function vote(
   if (counted.length < required) return given;
   const quorum: Quorum = { required, voters: counted.map((each) => each.voter) };
   const means = counted.some((each) => each.sendRequested);
-  const by = approverIn(voter, signedIn && { sendAfter: means ? signedIn.sendAfter : null });
+  const by = approverIn(voter, { signedIn, sends: means });
   return [...given, { type: "DraftApproved", data: { ...shown, sendRequested: means, quorum, ...by } }];
 }
 

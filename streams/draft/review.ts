@@ -8,7 +8,8 @@ import { requireOpenLink } from "./notification.ts";
 import { approverIn, isSamePerson, type SignedIn, type Voting, vote } from "./quorum.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
 
-type EditDraft = {
+/** What an edit makes of a draft. */
+export type EditDraft = {
   type: "EditDraft";
   contentSha256: string;
   rationale: string | null;
@@ -110,7 +111,7 @@ function approve(
   const { sendRequested, tokenSha256, grantedBy, voting, signedIn } = command;
   if (voting !== undefined && voting.required > 1) return vote(draft, { voting, sendRequested, tokenSha256, signedIn });
   const { version, contentSha256 } = draft;
-  const by = voting ? approverIn(voting.voter, signedIn) : {};
+  const by = voting ? approverIn(voting.voter, { signedIn, sends: sendRequested }) : {};
   return [
     {
       type: "DraftApproved",

@@ -25,8 +25,19 @@ export type Asker = { userId: string } | "api_key" | "operator";
 
 /** `at`: now, ISO 8601 UTC. */
 export type MemberCommand =
-  /** An address that is invited already, to the same role, gets its invitation anew. */
-  | { type: "InviteMember"; memberId: string; email: string; role: Role; expiresAt: string; by: Asker }
+  /**
+   * An address that is invited already, to the same role, gets its invitation anew. `holder`: the user whose address it is now, if any. That one may
+   * have come in by another address, and somebody else by this one.
+   */
+  | {
+      type: "InviteMember";
+      memberId: string;
+      email: string;
+      holder: string | null;
+      role: Role;
+      expiresAt: string;
+      by: Asker;
+    }
   | { type: "RenewInvitation"; memberId: string; expiresAt: string; by: Asker }
   | { type: "AcceptInvitation"; memberId: string; userId: string; email: string; at: string }
   /** `first`: only while the workspace has no active member. */
@@ -41,9 +52,14 @@ export const mostMembers = 200;
 export const activeMember = ({ members }: Members, userId: string): Member | undefined =>
   members.find((member) => member.status === "active" && member.userId === userId);
 
-/** The member or invited person of this address, however it is spelt in upper and lower case; undefined if there is none. */
-export const memberOfAddress = ({ members }: Members, email: string): Member | undefined =>
-  members.find((member) => sameAddress(member.email, email));
+/** The place that an address has: its invitation, however it is spelt in upper and lower case, or that of the member whose address it is. */
+export const placeOf = (
+  state: Members,
+  { email, holder }: { email: string; holder: string | null },
+): Member | undefined => invitationTo(state, email) ?? (holder === null ? undefined : activeMember(state, holder));
+
+const invitationTo = ({ members }: Members, email: string): Member | undefined =>
+  members.find((member) => member.status === "invited" && sameAddress(member.email, email));
 
 export const memberById = ({ members }: Members, memberId: string): Member | undefined =>
   members.find((member) => member.memberId === memberId);
@@ -85,7 +101,7 @@ function decide(command: MemberCommand, state: Members): MemberEvent[] {
 function invite(command: MemberCommand & { type: "InviteMember" }, state: Members): MemberEvent[] {
   const { memberId, email, role, expiresAt, by } = command;
   mayTouch(by, state, [role]);
-  const there = memberOfAddress(state, email);
+  const there = placeOf(state, command);
   if (there === undefined) {
     thereIsRoom(state);
     return [{ type: "MemberInvited", data: { memberId, email, role, expiresAt } }];
@@ -122,9 +138,8 @@ function join(command: MemberCommand & { type: "JoinMember" }, state: Members): 
     throw invalid("token", "this workspace has an owner by now: ask them for an invitation");
   }
   // Who was invited and joins another way is one member, not two.
-  const open = memberOfAddress(state, email);
-  const withdrawn: MemberEvent[] =
-    open?.status === "invited" ? [{ type: "MemberRemoved", data: { memberId: open.memberId } }] : [];
+  const open = invitationTo(state, email);
+  const withdrawn: MemberEvent[] = open ? [{ type: "MemberRemoved", data: { memberId: open.memberId } }] : [];
   if (withdrawn.length === 0) thereIsRoom(state);
   return [...withdrawn, { type: "MemberJoined", data: { memberId, userId, email, role } }];
 }

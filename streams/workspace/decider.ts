@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { Rejected } from "../decider.ts";
+import { invalid, Rejected } from "../decider.ts";
 import { countersFor, type Stretch, withStretch } from "../quota/rollOver.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
@@ -21,6 +21,8 @@ export type Workspace = PaidPeriod &
     betaOverride: boolean;
     createdAt: string;
     sendingPaused: boolean;
+    /** Why, as who paused it gave it; null if none was given, or it is not paused. */
+    sendingPausedReason: string | null;
     /** Only people may approve, for all of its identities. */
     requireHumanApproval: boolean;
     /** True once it was ever on a plan with periods: their counters belong to a lifetime's. */
@@ -44,6 +46,8 @@ export type SubscribedPlan = { plan: Plan; planStatus: PlanStatus } & PaidPeriod
 export type WorkspaceChanges = {
   name?: string;
   sendingPaused?: boolean;
+  /** Only while it is paused; null for none. */
+  sendingPausedReason?: string | null;
   requireHumanApproval?: boolean;
   mayLoosen?: boolean;
 };
@@ -63,6 +67,7 @@ const initial: Workspace = {
   betaOverride: false,
   createdAt: "",
   sendingPaused: false,
+  sendingPausedReason: null,
   requireHumanApproval: false,
   trialEndsAt: null,
   currentPeriodStart: null,
@@ -86,9 +91,9 @@ function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
     case "PlanSet":
       return planSet(workspace, event.data);
     case "SendingPaused":
-      return { ...workspace, sendingPaused: true };
+      return { ...workspace, sendingPaused: true, sendingPausedReason: event.data.reason ?? null };
     case "SendingResumed":
-      return { ...workspace, sendingPaused: false };
+      return { ...workspace, sendingPaused: false, sendingPausedReason: null };
     case "HumanApprovalRequired":
       return { ...workspace, requireHumanApproval: true };
     case "HumanApprovalWaived":
@@ -165,9 +170,7 @@ function update(command: WorkspaceChanges, workspace: Workspace): WorkspaceEvent
   if (command.name !== undefined && command.name !== workspace.name) {
     events.push({ type: "WorkspaceRenamed", data: { name: command.name } });
   }
-  if (command.sendingPaused !== undefined && command.sendingPaused !== workspace.sendingPaused) {
-    events.push({ type: command.sendingPaused ? "SendingPaused" : "SendingResumed", data: {} });
-  }
+  events.push(...pause(command, workspace));
   const { requireHumanApproval: required, mayLoosen = false } = command;
   if (required !== undefined && required !== workspace.requireHumanApproval) {
     if (!required && !mayLoosen) {
@@ -178,6 +181,19 @@ function update(command: WorkspaceChanges, workspace: Workspace): WorkspaceEvent
     events.push({ type: required ? "HumanApprovalRequired" : "HumanApprovalWaived", data: {} });
   }
   return events;
+}
+
+function pause({ sendingPaused, sendingPausedReason }: WorkspaceChanges, workspace: Workspace): WorkspaceEvent[] {
+  const paused = sendingPaused ?? workspace.sendingPaused;
+  if (!paused) {
+    if (sendingPausedReason) {
+      throw invalid("sending_paused_reason", "sending is not paused: give a reason together with sending_paused true");
+    }
+    return workspace.sendingPaused ? [{ type: "SendingResumed", data: {} }] : [];
+  }
+  const reason = sendingPausedReason === undefined ? workspace.sendingPausedReason : sendingPausedReason;
+  if (workspace.sendingPaused && reason === workspace.sendingPausedReason) return [];
+  return [{ type: "SendingPaused", data: { ...(reason !== null && { reason }) } }];
 }
 
 export const workspaceDecider: Decider<Workspace, WorkspaceCommand, WorkspaceEvent> = {

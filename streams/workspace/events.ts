@@ -43,7 +43,8 @@ export type WorkspaceEvent =
     >
   | Event<"WorkspaceRenamed", { name: string }>
   | Event<"PlanSet", { plan: Plan; planStatus: PlanStatus; betaOverride: boolean } & Partial<PaidPeriod & PlanTerms>>
-  | Event<"SendingPaused", Record<string, never>>
+  /** `reason`: as who paused it gave it; absent where none was given. Once more while it is paused: another reason. */
+  | Event<"SendingPaused", { reason?: string }>
   | Event<"SendingResumed", Record<string, never>>
   /** Counts as set on each of its identities, until it is waived. */
   | Event<"HumanApprovalRequired", Record<string, never>>

@@ -103,13 +103,7 @@ const endpoints = [
     "POST /v1/emails/send": "scope write:emails",
     "POST /v1/emails/reply": "scope write:emails",
   }),
-  ...of(
-    4,
-    {
-      "/auth/*": "rate limited",
-    },
-    "dashboard sign-in is not part of this version",
-  ),
+  ...of(4, { "/auth/*": "rate limited" }),
 ];
 
 const authentication = of(5, {
@@ -166,7 +160,7 @@ const errors = [
 ];
 
 const limits = [
-  ...of(8, { "/auth/*": "5 to 60 a minute by route" }, "dashboard sign-in is not part of this version"),
+  ...of(8, { "/auth/*": "5 to 60 a minute by route" }),
   ...of(8, {
     "read endpoints": "60 a minute",
     "write endpoints": "10 to 20 a minute",

@@ -166,10 +166,36 @@ describe("test mails and their tasks [d6 test-email]", function () {
       await until(async () => (await taskOf(json.task_id)).error !== null);
       expect(await taskOf(json.task_id)).to.include({ status: "running", error: "Slack: <b>rate_limited</b>" });
       chat.channel.tell = tell!;
-      service.clock.advance(6_000);
+      service.clock.advance(130_000);
       expect(await finished(json.task_id)).to.include({ status: "succeeded", error: null });
       expect(chat.told.slice(asked)).to.have.length(1);
       expect(chat.told.at(-1)?.lines.join(" ")).to.include(identity.address);
+    });
+
+    it("never go to a channel that was set after they were asked for", async () => {
+      const identity = await service.identity(workspace.id, { approvalChannel: slack });
+      chat.channel.tell = async () => ({ reached: false, error: "busy", again: true });
+      const { json } = await notify(identity.id);
+      await until(async () => (await taskOf(json.task_id)).error !== null);
+      const other = `${randomUUID()}@office.example`;
+      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approval_channel: email(other) } });
+      chat.channel.tell = tell!;
+      const told = chat.told.length;
+      service.clock.advance(130_000);
+      const { status, error } = await finished(json.task_id);
+      expect([status, error]).to.deep.equal([
+        "failed",
+        "the approval channel was changed after the test was asked for: send another test",
+      ]);
+      expect([chat.told.length, await mailsTo(other)]).to.deep.equal([told, []]);
+    });
+
+    it("do not leave while sending is paused, and say so", async () => {
+      const identity = await service.identity(workspace.id, { approvalChannel: slack });
+      await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
+      const { json } = await notify(identity.id);
+      expect((await finished(json.task_id)).error).to.match(/^sending is paused in this workspace/);
+      await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
     });
 
     it("fail at once where a later try cannot help", async () => {

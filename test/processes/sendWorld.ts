@@ -114,6 +114,8 @@ export function openSendWorld(
   let onConnecting = (): unknown => undefined;
   let beforeAnswering = (): unknown => undefined;
   const timers: KeptTimers = new Map(beginning?.timers);
+  /** Handlers that asked to be asked again at a time. */
+  let asked: { name: string; run: Work; atMs: number }[] = [];
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = beginning?.position ?? 0;
 
@@ -175,6 +177,7 @@ export function openSendWorld(
       // Keys lie in this log as they are.
       payments: null,
       accounts: {} as never,
+      accountMail: {} as never,
       keyRing: { open: (sealed: string) => sealed, deriveKeys: () => [Buffer.alloc(32, 9)] } as never,
       messageIds: createMessageIds(Buffer.alloc(32, 7)),
       settings: {
@@ -233,6 +236,10 @@ export function openSendWorld(
     for (let tries = 0; tries < 20; tries++) {
       try {
         const answer = await run(node.processes.find((process) => process.name === name) as Process);
+        if (answer && "againInMs" in answer) {
+          asked.push({ name, run, atMs: ms + answer.againInMs });
+          return;
+        }
         if (answer && !("setAside" in answer)) throw new Error(`nothing answers ${JSON.stringify(answer)} here`);
         if (answer) aside.push({ name, run, obstacles: answer.setAside });
         return;
@@ -265,6 +272,9 @@ export function openSendWorld(
   }
 
   async function fireDue(): Promise<void> {
+    const again = asked.filter(({ atMs }) => atMs <= ms);
+    asked = asked.filter((each) => !again.includes(each));
+    for (const { name, run } of again) await work(name, run);
     for (const [key, { process: name, timer }] of [...timers]) {
       if (timer.dueAt.getTime() > ms) continue;
       timers.delete(key);
@@ -281,9 +291,10 @@ export function openSendWorld(
   /** Lets time pass from timer to timer until none is left, or `until` holds. */
   async function run(until: () => boolean = () => false): Promise<void> {
     await drain();
-    for (let steps = 0; timers.size > 0 && !until(); steps++) {
+    for (let steps = 0; timers.size + asked.length > 0 && !until(); steps++) {
       if (steps > 1_000) throw new Error("it never comes to rest");
-      const next = Math.min(...[...timers.values()].map(({ timer }) => timer.dueAt.getTime()));
+      const due = [...[...timers.values()].map(({ timer }) => timer.dueAt.getTime()), ...asked.map(({ atMs }) => atMs)];
+      const next = Math.min(...due);
       await advance(Math.max(0, next - ms));
     }
   }

@@ -4,12 +4,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { connectDatabase } from "#src/postgres/database.ts";
 import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { inFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
+
+const noId = "0193a0aa-0000-7000-8000-00000000dead";
 
 describe("npm run workspace", () => {
   let database: TestDatabase;
@@ -129,7 +132,37 @@ describe("npm run workspace", () => {
     expect(Date.parse(canceled.current_period_end)).to.be.greaterThan(Date.parse(canceled.months_from));
   });
 
+  it("invites a first owner and others by a link, of which the newest is good", async () => {
+    const made = await json("create", "--name", "Owned", "--owner", "Olga@example.com");
+    expect(made).to.have.keys("workspace_id", "api_key", "invited", "role", "invitation");
+    expect(made).to.include({ invited: "Olga@example.com", role: "owner" });
+    const invited = (email: string, ...more: string[]) =>
+      json("invite", "--workspace", made.workspace_id, "--email", email, ...more);
+    const again = await invited("olga@example.com");
+    expect(again.invitation)
+      .to.match(/\/invitation\?token=[\w-]{43}$/)
+      .and.not.to.equal(made.invitation);
+    expect(await invited("ann@example.com", "--role", "approver")).to.include({ role: "approver" });
+    const sql = connectDatabase(database);
+    const members = await sql.query<{ type: string }>(
+      "select type from es.events where stream_id = $1 order by revision",
+      [`member-${made.workspace_id}`],
+    );
+    const log = await sql.query("select data::text || metadata::text as text from es.events");
+    await sql.close();
+    expect(members.rows.map(({ type }) => type)).to.deep.equal(["MemberInvited", "InvitationRenewed", "MemberInvited"]);
+    const token = again.invitation.slice(again.invitation.lastIndexOf("=") + 1);
+    expect(JSON.stringify(log.rows)).not.to.contain(token);
+  });
+
   for (const [what, args, says] of [
+    ["an owner that is no address", ["create", "--name", "x", "--owner", "olga"], "--owner: expected one plain email"],
+    [
+      "no role",
+      ["invite", "--workspace", noId, "--email", "a@example.com", "--role", "king"],
+      "--role: expected owner",
+    ],
+    ["nobody's workspace", ["invite", "--workspace", noId, "--email", "a@example.com"], "There is no workspace"],
     ["nothing", [], "Give a command"],
     ["an unknown plan", ["create", "--name", "x", "--plan", "gold"], "--plan: expected builder_pack, pro, agency"],
     ["an unknown option", ["create", "--name", "x", "--colour", "red"], "--colour"],

@@ -30,10 +30,10 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: browserPath, args });
 }
 
-export type Look = { size: "phone" | "desktop" | "narrow"; colours: "light" | "dark"; script?: boolean };
+export type Look = { size: keyof typeof sizes; colours: "light" | "dark"; script?: boolean };
 
 /** CSS pixels; `narrow` is the least that must do without scrolling sideways. */
-const sizes = {
+export const sizes = {
   narrow: { width: 320, height: 640 },
   phone: { width: 390, height: 844 },
   desktop: { width: 1280, height: 900 },
@@ -58,6 +58,8 @@ export function complaintsOf(page: Page): string[] {
   const list: string[] = [];
   page.on("pageerror", (error) => list.push(`script: ${error.message}`));
   page.on("console", (message) => {
+    // A browser asks for an icon by itself.
+    if (message.location().url.endsWith("/favicon.ico")) return;
     if (message.type() === "error" || /content security policy/i.test(message.text())) list.push(message.text());
   });
   return list;

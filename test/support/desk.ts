@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { userEmailHash } from "#src/commands/users/users.ts";
 import type { Role } from "#streams/member/roles.ts";
 import { operator } from "./cause.ts";
 import type { InProcess } from "./inProcess.ts";
@@ -32,7 +33,7 @@ export async function deskOf(
   const memberId = deps.ids.uuid();
   const cause = operator(workspaceId);
   await deps.users.handle(userId, { type: "RegisterUser", email, name }, cause);
-  await deps.userEmails.handle(email, { type: "ClaimUserEmail", userId, email }, cause);
+  await deps.userEmails.handle(userEmailHash(email), { type: "ClaimUserEmail", userId, email }, cause);
   await deps.members.handle(workspaceId, { type: "JoinMember", memberId, userId, email, role }, cause);
   await service.caughtUp();
   const { token, session } = await deps.accounts.sessions.start({ userId, workspaceId, agent: "desk" });
@@ -48,11 +49,11 @@ export function browserAt(url: string, token?: string) {
   async function ask(path: string, init: RequestInit): Promise<Seen> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const own = { Accept: "text/html", "Sec-Fetch-Site": "same-origin", ...(cookie ? { Cookie: cookie } : {}) };
-    const response = await fetch(new URL(path, url), {
-      redirect: "manual",
-      ...init,
-      headers: { ...own, ...(init.headers as Record<string, string>) },
-    });
+    // An empty one is left out: as a browser that does not know it.
+    const headers = Object.entries({ ...own, ...(init.headers as Record<string, string>) }).filter(
+      ([, value]) => value,
+    );
+    const response = await fetch(new URL(path, url), { redirect: "manual", ...init, headers });
     for (const line of response.headers.getSetCookie()) keep(line);
     const text = await response.text();
     formToken = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? formToken;

@@ -464,3 +464,65 @@ told(
   ),
   "Not sent, as evidence of 21 Nov 2026, 10:08 UTC shows; before that, it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
 );
+
+const signedIn = (sendAfter: string | null = null): [DraftEvent, Actor] => [
+  approved(1, { sendRequested: true, approver: "session:user-1", ...(sendAfter !== null && { sendAfter }) }),
+  session,
+];
+const undone: [DraftEvent, Actor] = [
+  { type: "DraftReturnedToPending", data: { because: "taken back", withdrawn: "session:user-1" } },
+  session,
+];
+
+told(
+  "approved by somebody signed in, who may take it back",
+  history(submitted(), signedIn("2026-11-21T10:01:10.000Z")),
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by “Joan” (joan@office.example), who was signed in, and it is not to leave before 21 Nov 2026, 10:01 UTC.",
+);
+told(
+  "waiting after somebody took their approval back",
+  history(submitted(), signedIn(), undone),
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:02 UTC, when its approval was taken back by “Joan” (joan@office.example), who was signed in; no request for a decision has been made.",
+);
+told(
+  "waiting for two after one took theirs back",
+  history(
+    submitted(),
+    [vote("telegram:4711"), telegram],
+    [vote("session:user-1"), session],
+    [{ type: "ApprovalWithdrawn", data: { version: 1, voter: "session:user-1" } }, session],
+  ),
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; no request for a decision has been made; 1 of 2 approvals given, by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC.",
+);
+told(
+  "waiting for two after the last one took theirs back",
+  history(
+    submitted(),
+    [vote("telegram:4711"), telegram],
+    [vote("session:user-1"), session],
+    [
+      approved(1, { quorum: { required: 2, voters: ["telegram:4711", "session:user-1"] }, approver: "session:user-1" }),
+      session,
+    ],
+    undone,
+  ),
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:04 UTC, when its approval was taken back by “Joan” (joan@office.example), who was signed in; no request for a decision has been made; 1 of 2 approvals given, by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC.",
+);
+told(
+  "written and approved by somebody signed in",
+  history([submitted({ approvedAtOnce: true }), session], signedIn(), ...leaves),
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by “Joan” (joan@office.example), who was signed in.",
+);
+told(
+  "sent by a key after the service changed what somebody signed in had written",
+  history(
+    [submitted({ approvedAtOnce: true }), session],
+    signedIn(),
+    [refreshed(2), deliver],
+    [queued(2, { authorisation: { kind: "api_key", approvedVersion: 2 } }), key],
+    started(),
+    accepted(),
+    sentBy(),
+  ),
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because the API key “agent” sent version 2 on 21 Nov 2026, 10:03 UTC, on its own authority.",
+);

@@ -42,9 +42,18 @@ export async function startInProcess(
   }: { log?: (line: string) => void; logger?: Logger; channels?: Partial<Channels> } = {},
 ) {
   const testDatabase = await createTestDatabase({ readModels: true });
-  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT", "CONSOLE"].map(
-    (name) => [`RATE_LIMIT_${name}`, "100000"],
-  );
+  const limits = [
+    "READ",
+    "WRITE",
+    "SEND",
+    "NOTIFY",
+    "TEST_EMAIL",
+    "BAD_KEY",
+    "BAD_LINK",
+    "DOCUMENT",
+    "CONSOLE",
+    "AUTH",
+  ].map((name) => [`RATE_LIMIT_${name}`, "100000"]);
   const config = loadConfig({
     ...settingsOn(testDatabase),
     LOG_LEVEL: "error",

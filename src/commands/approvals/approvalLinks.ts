@@ -121,7 +121,7 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
-  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: asked.channel });
+  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: asked.channel, votes: draft.votes });
   const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
   const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting } as const;
   if (isWrongCode) return refused(deps, { press, command }, cause);

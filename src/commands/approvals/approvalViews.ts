@@ -22,7 +22,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
 import { askedBefore, earlierVersion, pendingSince, recentEvents } from "./draftVersions.ts";
-import { quorumOf } from "./voters.ts";
+import { lapsedVoters, quorumOf } from "./voters.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(
@@ -151,7 +151,9 @@ export async function approvalsSoFar(
 ): Promise<ApprovalsSoFar | null> {
   const { required, keysCount } = await quorumOf(deps, identity);
   if (required === 1) return null;
-  const given = all.filter(({ voter }) => keysCount || voter !== keysVoter);
+  const voters = all.flatMap(({ voter }) => voter ?? []);
+  const lapsed = await lapsedVoters(deps, identity.workspaceId, voters);
+  const given = all.filter(({ voter }) => (keysCount || voter !== keysVoter) && !lapsed.includes(voter ?? ""));
   return { required, given: given.map(({ by, at }) => ({ by: by.name ?? by.id, at: new Date(at).toISOString() })) };
 }
 
@@ -166,5 +168,6 @@ export function recordedOutcome(row: ReadDraft): RecordedOutcome | null {
     by: row.decided_by ? (row.decided_by.name ?? row.decided_by.id) : null,
     at: new Date(row.sent_at ?? row.decided_at ?? row.updated_at).toISOString(),
     reason: row.reason ?? row.failure_message,
+    ...(row.undo_until !== null && { undoable: true }),
   };
 }

@@ -1,28 +1,86 @@
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import type { Asked } from "#streams/draft/events.ts";
-import { keysVoter, linkVoter, type Voting } from "#streams/draft/quorum.ts";
+import { isSamePerson, keysVoter, linkVoter, type Vote, type Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
+import { activeMember } from "#streams/member/decider.ts";
+import type { Role } from "#streams/member/roles.ts";
+import { type UserEvent, userStream } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { addressHash } from "../identities/addresses.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
 type Voter = Pick<Voting, "voter" | "place">;
 
+/** Roles whose approval counts. */
+const deciding: readonly Role[] = ["owner", "admin", "approver"];
+
 /**
- * Who counts once, whichever way they came: a person of a chat, a mailbox, a person who is signed in, and all API keys together. A member whose address
- * an approval mail goes to is one with it. A link into a chat tells nobody apart: all who follow one into chats of a kind are one voter. `channel`: what the decision came
- * through; null for none.
+ * Who counts once, whichever way they came: a person of a chat, a mailbox, a person who is signed in, and all API keys together. A link into a chat
+ * tells nobody apart: all who follow one into chats of a kind are one voter. `channel`: what the decision came through; null for none.
  */
 export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: Asked["channel"] | null): Voter {
   const place = channel === null || channel.type === "email" ? null : placeOf(channel);
   if (kind === "api_key") return { voter: keysVoter, place: null };
-  if (kind === "email_link") return { voter: place === null ? mailbox(id) : linkVoter(place), place };
-  if (kind === "session" && id.includes("@")) return { voter: mailbox(id), place: null };
-  return { voter: `${kind}:${id}`, place };
+  if (kind === "email_link") return { voter: place === null ? mailboxVoter(id) : linkVoter(place), place };
+  return { voter: kind === "session" ? userVoter(id) : `${kind}:${id}`, place };
+}
+
+const userVoter = (userId: string): string => `session:${userId}`;
+
+/**
+ * The other names of the same person: a user's mailboxes, those of before too, and the user of a mailbox. So nobody counts twice by being signed in and following
+ * the link of a mail, nor by changing their address in between.
+ */
+async function otherNames(
+  deps: Pick<Dependencies, "store" | "userEmails">,
+  { kind, id, email }: Pick<Actor, "kind" | "id" | "email">,
+  { voter }: Voter,
+): Promise<string[]> {
+  if (kind === "session")
+    return withoutRepeats([...(email ? [mailboxVoter(email)] : []), ...(await mailboxesOf(deps, id))]);
+  if (kind !== "email_link" || voter !== mailboxVoter(id)) return [];
+  const userIds = await Promise.all([id, mailboxOf(id)].map((address) => userIdOf(deps, address)));
+  const users = withoutRepeats(userIds.flatMap((userId) => userId ?? []));
+  const mailboxes = await Promise.all(users.map((userId) => mailboxesOf(deps, userId)));
+  return withoutRepeats([...users.map(userVoter), ...mailboxes.flat()]).filter((name) => name !== voter);
+}
+
+const withoutRepeats = (names: readonly string[]): string[] => [...new Set(names)];
+
+const userIdOf = async (deps: Pick<Dependencies, "userEmails">, address: string): Promise<string | null> =>
+  (await deps.userEmails.load(addressHash(address))).state.userId;
+
+/** Every mailbox that a user ever signed in with. */
+async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): Promise<string[]> {
+  const events = await readEvents<UserEvent>(deps.store, userStream(userId));
+  return events.flatMap(({ type, data }) =>
+    type === "UserRegistered" || type === "UserEmailChanged" ? [mailboxVoter(data.email)] : [],
+  );
+}
+
+/** Signed-in people among these voters who may not decide in this workspace any more. */
+export async function lapsedVoters(
+  deps: Pick<Dependencies, "members">,
+  workspaceId: string,
+  voters: readonly string[],
+): Promise<string[]> {
+  if (!voters.some((voter) => voter.startsWith(userVoter("")))) return [];
+  const { state } = await deps.members.load(workspaceId);
+  const isMember = (voter: string) => {
+    const member = activeMember(state, voter.slice(userVoter("").length));
+    return member !== undefined && deciding.includes(member.role);
+  };
+  return voters.filter((voter) => voter.startsWith(userVoter("")) && !isMember(voter));
 }
 
 /** Another spelling or tag of an address leads to the same person. */
-const mailbox = (address: string): string => `mailbox:${mailboxOf(address)}`;
+const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}`;
+
+/** Whether the person of this mailbox is among those who have approved the version, while others are missing. */
+export const hasApproved = ({ votes }: { votes: readonly Vote[] }, address: string): boolean =>
+  votes.some((vote) => isSamePerson(vote, { voter: mailboxVoter(address) }));
 
 /** Questions of before a chat's address was kept share one place. */
 const placeOf = ({ type, address }: Asked["channel"]): string => `${type} ${address ?? ""}`.trim();
@@ -37,9 +95,26 @@ export async function quorumOf(
   return { required, keysCount: required === 1 || !(await requiresHuman(deps, identity)) };
 }
 
-/** An approval as the draft's stream counts it. `channel`: what it came through; null for none. */
-export const votingOf = async (
-  deps: Pick<Dependencies, "workspaces">,
+/** A person as the votes of a draft know them. */
+export async function voterNames(
+  deps: Pick<Dependencies, "store" | "userEmails">,
+  actor: Actor,
+  channel: Asked["channel"] | null,
+): Promise<Voter & Pick<Voting, "also">> {
+  const voter = voterOf(actor, channel);
+  return { ...voter, also: await otherNames(deps, actor, voter) };
+}
+
+/** An approval as the draft's stream counts it. `channel`: what it came through; null for none. `votes`: the draft's so far. */
+export async function votingOf(
+  deps: Pick<Dependencies, "workspaces" | "members" | "store" | "userEmails">,
   identity: Identity,
-  { actor, channel }: { actor: Actor; channel: Asked["channel"] | null },
-): Promise<Voting> => ({ ...voterOf(actor, channel), ...(await quorumOf(deps, identity)) });
+  { actor, channel, votes }: { actor: Actor; channel: Asked["channel"] | null; votes: readonly Vote[] },
+): Promise<Voting> {
+  const quorum = await quorumOf(deps, identity);
+  // Where one is enough, nobody is told apart.
+  if (quorum.required === 1) return { ...voterOf(actor, channel), ...quorum };
+  const names = await voterNames(deps, actor, channel);
+  const voters = votes.map(({ voter }) => voter);
+  return { ...names, ...quorum, lapsed: await lapsedVoters(deps, identity.workspaceId, voters) };
+}

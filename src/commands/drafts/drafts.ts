@@ -1,8 +1,8 @@
 import { invalid, Rejected } from "#streams/decider.ts";
 import { changedFields } from "#streams/draft/changes.ts";
-import type { Draft } from "#streams/draft/draft.ts";
+import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import { requireDistinctRecipients } from "#streams/draft/recipients.ts";
-import type { ReviewCommand } from "#streams/draft/review.ts";
+import type { EditDraft, ReviewCommand } from "#streams/draft/review.ts";
 import { votingOf } from "../approvals/voters.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -11,6 +11,7 @@ import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
+import { writtenBodies } from "./writtenBodies.ts";
 
 /** What a PATCH may change; what is absent stays. */
 export type DraftChanges = {
@@ -23,33 +24,36 @@ export type DraftChanges = {
 };
 
 /** Throws Rejected not_found for a draft that is not this workspace's. */
-async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
+export async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
   const { state } = await deps.drafts.load(draftId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
   return state;
 }
 
+export type DraftEdit = {
+  workspaceId: string;
+  draftId: string;
+  ifVersion: number | null;
+  changes: DraftChanges;
+  /** The subject after its override is removed. */
+  threadSubject: string;
+};
+
 /** Edits a pending draft: a new version, unless nothing changed. Throws Rejected invalid_status, version_mismatch, invalid_request. */
-export async function editDraft(
+export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
+  const draft = await loadDraft(deps, edit.workspaceId, edit.draftId);
+  const isPersons = cause.actor.kind === "session";
+  return deps.drafts.handle(edit.draftId, await editOf(deps, { draft, edit, isPersons }), cause);
+}
+
+/** `isPersons`: a person wrote it, who is shown one of the two bodies at a time: what they leave alone is made anew from the other. */
+export async function editOf(
   deps: Dependencies,
-  {
-    workspaceId,
-    draftId,
-    ifVersion,
-    changes,
-    threadSubject,
-  }: {
-    workspaceId: string;
-    draftId: string;
-    ifVersion: number | null;
-    changes: DraftChanges;
-    /** The subject after its override is removed. */
-    threadSubject: string;
-  },
-  cause: Cause,
-): Promise<{ position: number }> {
-  const draft = await loadDraft(deps, workspaceId, draftId);
+  { draft, edit, isPersons }: { draft: Draft; edit: DraftEdit; isPersons: boolean },
+): Promise<EditDraft> {
+  const { ifVersion, threadSubject } = edit;
   const before = await loadContent(deps.blobs, draft.stored);
+  const changes = isPersons ? { ...edit.changes, ...writtenBodies(before, edit.changes) } : edit.changes;
   const { making, ...letter } = await rewriteLetter(deps, { ...before, making: draft.making }, changes);
   const content = { ...before, ...letter };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
@@ -57,7 +61,7 @@ export async function editDraft(
   if (changes.bcc !== undefined) content.bcc = changes.bcc;
   requireDistinctRecipients(content);
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
-  const edit: ReviewCommand = {
+  return {
     type: "EditDraft",
     ...(await storeContent(deps.blobs, content)),
     ...making,
@@ -68,7 +72,6 @@ export async function editDraft(
     // What was edited here is the version loaded above: somebody else's edit in between must not be overwritten unseen.
     ifVersion: ifVersion ?? draft.version,
   };
-  return deps.drafts.handle(draftId, edit, cause);
 }
 
 /** Approves by key; does not send. Where several have to approve, it may stay pending. Throws Rejected human_approval_required, invalid_status, version_mismatch. */
@@ -86,7 +89,7 @@ export async function approveDraft(
     contentSha256: null,
     sendRequested: false,
     tokenSha256: null,
-    voting: await votingOf(deps, identity, { actor: cause.actor, channel: null }),
+    voting: await votingOf(deps, identity, { actor: cause.actor, channel: null, votes: draft.votes }),
   };
   return changeDraft(deps, { draftId, command }, cause);
 }
@@ -102,17 +105,21 @@ export async function rejectDraft(
 }
 
 /**
- * Queues a pending or approved draft for delivery; sending a pending one is the key's own authorisation. `ifVersion`: the version the key
- * means, which also decides on one that the service made after an approval; null if it names none. Throws Rejected as queueSend does.
+ * Queues a draft for delivery. A key may send a pending one too: that is its own authorisation. A person sends what is approved, and approves what is
+ * pending. `ifVersion`: the version that is meant, which also decides on one that the service made after an approval; null if none is named. Throws
+ * Rejected as queueSend does.
  */
 export async function sendDraft(
   deps: Dependencies,
   { workspaceId, draftId, ifVersion = null }: { workspaceId: string; draftId: string; ifVersion?: number | null },
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
-  await loadDraft(deps, workspaceId, draftId);
+  const draft = await loadDraft(deps, workspaceId, draftId);
   const word = ifVersion === null ? {} : { ifVersion };
-  const { position, threadId, queuedAt } = await queueSend(deps, { draftId, kind: "api_key", word }, cause);
+  const isPersons = cause.actor.kind === "session";
+  if (isPersons && draft.status === "pending") requireStatus(draft, "sent", "approved");
+  const kind = isPersons ? "approval" : "api_key";
+  const { position, threadId, queuedAt } = await queueSend(deps, { draftId, kind, word }, cause);
   return { position, threadId, queuedAt };
 }
 

@@ -2,19 +2,24 @@ import { Rejected } from "#streams/decider.ts";
 import type { DraftContent, Making } from "#streams/draft/content.ts";
 import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
+import type { AuthorsWord } from "#streams/draft/review.ts";
+import { newerWord, staleDraft } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft, tellThread } from "../drafts/changeDraft.ts";
 import { contentSha256, storeContent } from "../drafts/draftContents.ts";
+import { wordOf } from "../drafts/peoplesDecisions.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
+import { waitUntilFiled } from "../sends/barrier.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { outcomeOfFirst } from "../sends/repeatedSend.ts";
 import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
 import type { Loaded } from "../states/folded.ts";
+import { loadThread } from "../threads/threads.ts";
 
 export type DirectDraft = {
   kind: DirectKind;
@@ -41,26 +46,38 @@ export type DirectlySent = {
 
 /**
  * What would refuse the send anyway, before anything is created. Throws Rejected identity_not_active, sending_paused, assistant_disabled,
- * and plan_limit_reached where a key's word is enough to send.
+ * and plan_limit_reached where the caller's word is enough to send.
  */
 export async function requireDirectSend(
   deps: Dependencies,
   { workspaceId, identityId, identity }: { workspaceId: string; identityId: string; identity: Identity },
+  cause: Cause,
 ): Promise<void> {
   await requireSendingAllowed(deps, { workspaceId, identityId });
-  await requireAssistantActive(deps, identity);
-  if (await isKeysWordEnough(deps, identity)) await requireQuotaLeft(deps, workspaceId);
+  // A person who writes needs no assistant.
+  if (!isPersons(cause)) await requireAssistantActive(deps, identity);
+  const isEnough = isPersons(cause) ? identity.approvalsRequired === 1 : await isKeysWordEnough(deps, identity);
+  if (isEnough) await requireQuotaLeft(deps, workspaceId);
 }
+
+/** A signed-in person asks. */
+const isPersons = ({ actor }: Cause): boolean => actor.kind === "session";
 
 /**
  * Submits a draft that the calling key approves by the same act, and queues it; if the identity requires human approval, or more than one, the draft stays pending.
- * A refusal leaves a draft that never leaves.
+ * A refusal leaves a draft that never leaves. What a person writes is approved by their word, and leaves as soon as they can take it back no more.
  */
 export async function sendDirectly(
   deps: Dependencies,
   { draft, identity }: { draft: DirectDraft; identity: Identity },
   cause: Cause,
 ): Promise<DirectlySent> {
+  if (isPersons(cause)) {
+    await requireNothingNewer(deps, draft);
+    const word = await wordOf(deps, { identity, sends: true, votes: [] }, cause);
+    const submitted = await submit(deps, { draft, word }, cause);
+    return proceed(deps, { ...submitted, draftId: draft.draftId, identity }, cause);
+  }
   const approvedAtOnce = await isKeysWordEnough(deps, identity);
   const submitted = await submit(deps, { draft, approvedAtOnce }, cause);
   return proceed(deps, { ...submitted, draftId: draft.draftId, identity }, cause);
@@ -73,6 +90,15 @@ export async function resumeSend(deps: Dependencies, draftId: string, cause: Cau
   if (!loaded.state.exists) return undefined;
   const { state: identity } = await deps.identities.load(loaded.state.identityId);
   return proceed(deps, { ...loaded, draftId, identity }, cause);
+}
+
+/** A person is told at once, with what they wrote in hand. Throws Rejected stale_draft. */
+async function requireNothingNewer(deps: Dependencies, { identityId, threadId, basedOn }: DirectDraft): Promise<void> {
+  if (basedOn === null) return;
+  await waitUntilFiled(deps, identityId);
+  const { state: thread } = await loadThread(deps, threadId);
+  const newer = newerWord(thread, { basedOnNumber: basedOn.number });
+  if (newer) throw staleDraft(newer.messageId);
 }
 
 /** Otherwise the mail waits for its approvers; the key's part of several approvals is given as for any draft. */
@@ -91,6 +117,7 @@ async function proceed(
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
   const tell = () => tellThread(deps, { draftId, state, revision, position }, cause);
+  if (isPersons(cause)) return { ...sent, ...(await tell()) };
   if (status === "pending" && !(await isKeysWordEnough(deps, identity))) return { ...sent, ...(await tell()) };
   return withdrawnUnlessDone(deps, { draftId, cause }, async () => {
     if (status === "pending" || status === "approved") await tell();
@@ -102,7 +129,7 @@ async function proceed(
 
 async function submit(
   deps: Dependencies,
-  { draft, approvedAtOnce }: { draft: DirectDraft; approvedAtOnce: boolean },
+  { draft, approvedAtOnce = false, word }: { draft: DirectDraft; approvedAtOnce?: boolean; word?: AuthorsWord },
   cause: Cause,
 ) {
   const { kind, draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata, machineAddresses } =
@@ -125,7 +152,7 @@ async function submit(
     ...(approvedAtOnce && { approvedAtOnce }),
     ...(machineAddresses && { machineAddresses }),
   };
-  return deps.drafts.handle(draftId, { type: "SubmitDraft", draft: data }, cause);
+  return deps.drafts.handle(draftId, { type: "SubmitDraft", draft: data, ...(word && { word }) }, cause);
 }
 
 /** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */

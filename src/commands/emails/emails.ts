@@ -58,7 +58,7 @@ export async function openByMail(
   const draftId = newId(deps, cause, "draft");
   const resumed = await resumeSend(deps, draftId, cause);
   if (resumed) return resumed;
-  await requireDirectSend(deps, { workspaceId, identityId, identity });
+  await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
     ...identityParts(identity, letter),
@@ -149,7 +149,7 @@ async function answer(
   const machine = machineAddresses(message, content.to);
   const { state: current, threadId } = await loadThread(deps, thread.id);
   requireNoLoop(current, { draftId, ...machine });
-  await requireDirectSend(deps, { workspaceId, identityId, identity });
+  await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
   const basedOn = { messageId: message.id, number: message.filing_number ?? 0 };
   const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
   return sendDirectly(deps, { draft: { kind: "reply", ...draft }, identity }, cause);

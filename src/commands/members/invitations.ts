@@ -4,6 +4,7 @@ import type { Role } from "#streams/member/roles.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
+import { linkUrl } from "../users/letters.ts";
 
 const invitationDays = 7;
 const dayMs = 86_400_000;
@@ -21,9 +22,6 @@ export type Invitation = { workspaceId: string; workspaceName: string; email: st
 /** Who accepts. */
 export type Accepting = { userId: string; email: string };
 
-/** The page that accepts it. */
-const urlOf = ({ settings }: Dependencies, token: string): string => `${settings.publicUrl}/invitation/${token}`;
-
 /** A new link for an open invitation: those before it are good no more. Throws Rejected not_found where nobody of that id is invited. */
 export async function invitationLink(
   deps: Dependencies,
@@ -33,7 +31,7 @@ export async function invitationLink(
   if (member?.status !== "invited") throw new Rejected("not_found", "no such invitation");
   const about: About = { workspaceId, memberId };
   const link = { kind: "invitation", subject: memberId, about, address: member.email } as const;
-  return urlOf(deps, await deps.accounts.links.issue(link));
+  return linkUrl(deps.settings, "invitation", await deps.accounts.links.issue(link));
 }
 
 /**
@@ -45,7 +43,8 @@ export async function firstOwnerLink(deps: Dependencies, workspaceId: string): P
   if (state.members.some(({ status }) => status === "active")) return undefined;
   const memberId = derivedId("first owner", workspaceId);
   const about: About = { workspaceId, memberId, first: true };
-  return urlOf(deps, await deps.accounts.links.issue({ kind: "invitation", subject: memberId, about, address: "" }));
+  const link = { kind: "invitation", subject: memberId, about, address: "" } as const;
+  return linkUrl(deps.settings, "invitation", await deps.accounts.links.issue(link));
 }
 
 /** What the link offers; it is not used up. Throws BadLink, and Rejected where the invitation itself is over. */

@@ -1,8 +1,9 @@
-import { type Member, type Members, memberById, memberOfAddress } from "#streams/member/decider.ts";
+import { type Member, type Members, memberById, placeOf } from "#streams/member/decider.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
+import { personOf } from "../users/users.ts";
 import { askerOf, asMembersMayChange } from "./asker.ts";
 import { invitationEnd } from "./invitations.ts";
 
@@ -19,12 +20,13 @@ export async function invite(
   cause: Cause,
 ): Promise<{ memberId: string; position: number }> {
   const memberId = newId(deps, cause, "member");
+  const holder = (await personOf(deps, email))?.userId ?? null;
   const by = askerOf(cause);
   const expiresAt = invitationEnd(deps);
   return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
-    const command = { type: "InviteMember" as const, memberId, email, role, expiresAt, by };
+    const command = { type: "InviteMember" as const, memberId, email, holder, role, expiresAt, by };
     const { state, position } = await deps.members.handle(workspaceId, command, within);
-    return { memberId: memberOfAddress(state, email)?.memberId ?? memberId, position };
+    return { memberId: placeOf(state, { email, holder })?.memberId ?? memberId, position };
   });
 }
 
@@ -68,7 +70,6 @@ export async function removeMember(
       return { type: "RemoveMember" as const, memberId, by };
     };
     const { position } = await deps.members.handle(workspaceId, command, within);
-    await deps.accounts.links.withdraw("invitation", memberId);
     return { position, endedSessions: await endRights(deps, workspaceId, removed?.userId) };
   });
 }

@@ -31,7 +31,7 @@ export async function approvedByKeysToo(
     await changeDraft(deps, { draftId, command: back }, cause);
   }
   const { version: ifVersion, contentSha256 } = draft;
-  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: null });
+  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: null, votes: draft.votes });
   const shown = { ifVersion, contentSha256, tokenSha256: null };
   const command = { type: "ApproveDraft", ...shown, sendRequested: false, voting } as const;
   const { state, changed } = await changeDraft(deps, { draftId, command }, cause);

@@ -5,6 +5,7 @@ import { Rejected } from "#streams/decider.ts";
 import { type Draft, type Reservation, requireStatus } from "#streams/draft/draft.ts";
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
+import { requireUndoOver } from "#streams/draft/undo.ts";
 import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
@@ -71,6 +72,7 @@ async function queueOnce(
   const decides = decidesOnChange(word);
   const shown = await upToDate(deps, draftId, cause);
   requireStatus(shown, "sent", "pending", "approved");
+  requireUndoOver(shown, deps.clock.now().toISOString());
   requireNamedVersion(shown, word);
   requireDecided(shown, decides);
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
@@ -97,7 +99,13 @@ async function queueOnce(
       contentSha256,
       authorisation: authorisationOf(draft, kind),
     };
-    const command = { type: "QueueDraft", queued, decides, approvalsRequired } as const;
+    const command = {
+      type: "QueueDraft",
+      queued,
+      decides,
+      approvalsRequired,
+      at: deps.clock.now().toISOString(),
+    } as const;
     const queueing = { draftId, command, recorded: "send:queued" } as const;
     const handled = await changeDraft(deps, queueing, cause);
     const { threadId, attemptId } = attempt;

@@ -85,7 +85,7 @@ export async function requireSendingAllowed(
     throw new Rejected("sending_paused", "the operator of this service has paused all sending: try again later");
   }
   if (state === "sending_paused") {
-    throw new Rejected("sending_paused", "sending is paused for this workspace: set sending_paused to false to send");
+    throw new Rejected("sending_paused", await pausedSentence(deps, draft.workspaceId));
   }
   if (state === "identity_over_cap") {
     const remedy = "upgrade the plan, or delete an older identity";
@@ -108,13 +108,20 @@ export async function requireSendingAllowed(
   }
 }
 
+/** With the reason, if one was given. */
+async function pausedSentence(deps: Dependencies, workspaceId: string): Promise<string> {
+  const { sendingPausedReason: reason } = (await deps.workspaces.load(workspaceId)).state;
+  const because = reason === null ? "" : ` (${reason})`;
+  return `sending is paused for this workspace${because}: set sending_paused to false to send`;
+}
+
 /** Throws Rejected human_approval_required if only a person may decide about this identity's drafts. */
 export async function requireKeysMayDecide(deps: Dependencies, draft: { identityId: string }): Promise<void> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   if (!(await requiresHuman(deps, identity))) return;
   throw new Rejected(
     "human_approval_required",
-    "this identity requires human approval: a person has to decide through its approval channel",
+    "this identity requires human approval: a person has to decide, through its approval channel or in the console",
   );
 }
 

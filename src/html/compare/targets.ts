@@ -27,7 +27,7 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
   };
   const rest = text
     .replace(/\b(?:https?:\/\/|www\.)[^\s<>"|]+/gi, (found) => {
-      const url = ended(found);
+      const url = withoutPunctuation(found);
       return `${taken(targetKey(url))}${found.slice(url.length)}`;
     })
     .replace(
@@ -36,14 +36,14 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
     )
     .replace(/\btel:[+\d().-]+/gi, (found) => taken(targetKey(found)))
     .replace(/(?<![\p{L}\p{N}.-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?:\/[^\s<>"|]*)?/giu, (found) => {
-      const key = targetKey(ended(found));
+      const key = targetKey(withoutPunctuation(found));
       return known.has(key) ? taken(key) : found;
     });
   return { rest, keys };
 }
 
 /** A web address in running text without the punctuation after it; a closing bracket belongs to it only with its opening one. */
-function ended(found: string): string {
+export function withoutPunctuation(found: string): string {
   const counts = new Map<string, number>();
   for (const one of found) if ("()[]{}".includes(one)) counts.set(one, (counts.get(one) ?? 0) + 1);
   for (let end = found.length; ; end--) {

@@ -1,9 +1,10 @@
-import type {
-  ApprovalsSoFar,
-  ApprovalView,
-  HeldBy,
-  NewerMessage,
-  RecordedOutcome,
+import {
+  type ApprovalsSoFar,
+  type ApprovalView,
+  type HeldBy,
+  mayReopen,
+  type NewerMessage,
+  type RecordedOutcome,
 } from "#src/channels/approvalView.ts";
 import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { writerOf } from "#src/channels/card/names.ts";
@@ -107,13 +108,13 @@ const recorded: Record<Exclude<RecordedOutcome["decision"], "stale">, Pick<Outco
   failed: { tone: "bad", title: "Approved, but it could not be delivered" },
 };
 
-function recordedSentences({ decision, by, at, reason }: RecordedOutcome): (string | Markup)[] {
+function recordedSentences({ decision, by, at, reason, undoable }: RecordedOutcome): (string | Markup)[] {
   const who = by ? html`By <bdi>${visibleLine(by)}</bdi>, ` : "";
   const when = html`<time datetime="${at}">${readableTime(at)}</time>.`;
   const why = reason
     ? [html`${decision === "failed" ? "What happened" : "Reason"}: <span dir="auto" lang="">${reason}</span>`]
     : [];
-  return [html`${who}${when}`, ...why, "Opening this page changed nothing."];
+  return [html`${who}${when}`, ...why, ...(undoable ? [mayReopen] : []), "Opening this page changed nothing."];
 }
 
 const staleOutcome = (view: ApprovalView): Outcome => ({

@@ -1,17 +1,40 @@
 import type { Clock } from "#src/clock.ts";
+import type { AuthLimits } from "../auth/limits.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
+import { domainPages } from "./domains/router.ts";
+import { draftPages } from "./drafts/router.ts";
 import { consoleAssets } from "./framework/assets.ts";
 import { sessionCookie } from "./framework/cookie.ts";
 import { formTokens } from "./framework/formToken.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
 import { principalOf } from "./framework/visitors.ts";
+import { identityPages } from "./identities/router.ts";
+import { livePages } from "./live/router.ts";
+import { memberPages } from "./members/router.ts";
+import { profilePages } from "./profile/router.ts";
+import { reviewPages } from "./review/router.ts";
+import { settingsPages } from "./settings/router.ts";
+import { threadPages } from "./threads/router.ts";
 
 /** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
-export type ConsoleDependencies = HttpDependencies;
+export type ConsoleDependencies = HttpDependencies & {
+  /** Bounds how often somebody who is signed in may guess the password. */
+  limits: Pick<AuthLimits, "guarding">;
+};
 
 /** Every page and form of the console, one list a noun. */
-export const consolePages = (_: ConsoleDependencies): ConsoleRoute[] => [];
+export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...domainPages(deps),
+  ...draftPages(deps),
+  ...identityPages(deps),
+  ...livePages(deps),
+  ...memberPages(deps),
+  ...profilePages(),
+  ...reviewPages(deps),
+  ...settingsPages(deps),
+  ...threadPages(deps),
+];
 
 export type ConsoleParts = Pick<
   ConsoleOptions,

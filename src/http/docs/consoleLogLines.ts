@@ -7,4 +7,14 @@ export const consoleLogLines: readonly LogLine[] = [
     says: "a page of the console failed",
     todo: "`err` says why: it is a bug in the code. Somebody who is signed in saw an error page and can try again.",
   },
+  {
+    level: "error",
+    says: "a request to sign in or sign up failed",
+    todo: "`err` says why: PostgreSQL or the event log did not answer, or it is a bug in the code. The person saw an error and can try again; a mailed link that was used in it is good again.",
+  },
+  {
+    level: "warn",
+    says: "a mail about an account did not leave: the person has to ask for it again",
+    todo: "`reason` says why: the mail provider refused it or did not answer three times within a minute, or the installation is paused. Whoever waits for a link asks for a new one.",
+  },
 ];

@@ -27,7 +27,10 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
     when: "It has a new version.",
     data: [...draft, ...content, "changed_fields", "because", "actor"],
   },
-  "draft.approved": { when: "Somebody or something approved it.", data: [...draft, ...content, "actor"] },
+  "draft.approved": {
+    when: "Somebody or something approved it. With `undo_until`, a signed-in person who may take it back until then: that it is certain, `email.sent` tells.",
+    data: [...draft, ...content, "actor", "undo_until"],
+  },
   "draft.rejected": { when: "Somebody rejected it.", data: [...draft, "version", "reason", "actor"] },
   "draft.sent": { when: "The provider took the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
   "draft.failed": { when: "It was not sent, or nobody knows.", data: [...draft, "failure_code", "failure_message"] },

@@ -1,10 +1,12 @@
 import { globalAttributes, keptAttributes, keptElements, keptProperties } from "#src/html/reduce/names.ts";
 import { measures } from "#src/metrics/metrics.ts";
+import { type Role, roles } from "#streams/member/roles.ts";
 import { fieldsOf } from "#streams/rule/content.ts";
 import { operators, triggerEvents } from "#streams/rule/events.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { statuses } from "../framework/errors.ts";
-import { namedScopes, scopes } from "../framework/keys/scopes.ts";
+import { allScopes, namedScopes, scopes } from "../framework/keys/scopes.ts";
+import { scopesOf } from "../framework/roles.ts";
 import type { LimitClass, Route } from "../framework/route.ts";
 import { errorMeanings } from "./errorMeanings.ts";
 import { eventKinds } from "./eventKinds.ts";
@@ -36,6 +38,10 @@ export const fixedTables = (): Record<string, string> => ({
       may,
       isNamed(name) ? "if it is named" : "unless others are named",
     ]),
+  ),
+  roles: table(
+    ["role", "scopes"],
+    roles.map((role) => [code(role), scopesInWords(role)]),
   ),
   errors: table(
     ["status", "error", "what it means"],
@@ -131,6 +137,15 @@ const inWords = (value: string, secondsEach: number): string =>
 function duration(seconds: number): string {
   if (seconds % 3_600 === 0 && seconds > 0) return `${seconds / 3_600} h`;
   return seconds % 60 === 0 && seconds >= 120 ? `${seconds / 60} min` : `${seconds} s`;
+}
+
+/** The scopes of a role, or those that it has not where it has most of them. */
+function scopesInWords(role: Role): string {
+  const has = scopesOf(role);
+  const lacks = allScopes.filter((scope) => !has.includes(scope));
+  if (lacks.length === 0) return "all";
+  if (lacks.length <= 3) return `all but ${codes(lacks)}`;
+  return allScopes.every((scope) => has.includes(scope) === scope.startsWith("read:")) ? "every `read:…`" : codes(has);
 }
 
 const isNamed = (scope: string): boolean => (namedScopes as string[]).includes(scope);

@@ -1,4 +1,5 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
+import type { DraftChanges } from "#src/commands/drafts/drafts.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { presentDraft, type WireDraft } from "../present/drafts.ts";
@@ -39,4 +40,17 @@ export async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Prom
     }
     throw error;
   }
+}
+
+/** What an edit asks for; what is absent stays. */
+export function changesOf(body: {
+  body_text?: string | null;
+  body_html?: string | null;
+  subject_override?: string | null;
+  cc?: string[];
+  bcc?: string[];
+  rationale?: string | null;
+}): DraftChanges {
+  const { body_text: bodyText, body_html: bodyHtml, subject_override: subject, cc, bcc, rationale } = body;
+  return { bodyText, bodyHtml, subject, cc, bcc, rationale };
 }

@@ -1,4 +1,5 @@
 import { approveDraft, notifyAgain, rejectDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
+import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { type Route, route } from "../framework/route.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
@@ -20,9 +21,10 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       errors: ["invalid_status", "version_mismatch", "human_approval_required"],
       load: loadDraft(deps),
     },
-    async ({ workspaceId, params, ifMatch, cause }) => {
+    async ({ workspaceId, principal, params, ifMatch, cause }) => {
       const approval = { workspaceId, draftId: params.id, ifVersion: ifMatch ?? null };
-      const { position } = await approveDraft(deps, approval, cause);
+      const approve = principal.kind === "session" ? approveByPerson : approveDraft;
+      const { position } = await shownOnRefusal(deps, () => approve(deps, approval, cause));
       return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },
   ),

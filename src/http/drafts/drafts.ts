@@ -2,7 +2,7 @@ import { listDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
 import { newerWordId } from "#projections/messages/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
 import { draftAt, draftAtVersion } from "#src/commands/drafts/draftHistories.ts";
-import { type DraftChanges, editDraft } from "#src/commands/drafts/drafts.ts";
+import { editDraft } from "#src/commands/drafts/drafts.ts";
 import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
 import { Rejected } from "#streams/decider.ts";
 import { readAttachments } from "../attachments/attachmentUpload.ts";
@@ -21,7 +21,7 @@ import {
   EditDraft,
 } from "../schemas/drafts.ts";
 import { findThread } from "../threads.ts";
-import { draftAfter, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
+import { changesOf, draftAfter, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
 import { draftDecisionRoutes } from "./draftDecisions.ts";
 
 export const draftRoutes = (deps: HttpDependencies): Route[] => [
@@ -130,18 +130,6 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
   ),
   ...draftDecisionRoutes(deps),
 ];
-
-function changesOf(body: {
-  body_text?: string | null;
-  body_html?: string | null;
-  subject_override?: string | null;
-  cc?: string[];
-  bcc?: string[];
-  rationale?: string | null;
-}): DraftChanges {
-  const { body_text: bodyText, body_html: bodyHtml, subject_override: subject, cc, bcc, rationale } = body;
-  return { bodyText, bodyHtml, subject, cc, bcc, rationale };
-}
 
 const maxEditConflicts = 10;
 

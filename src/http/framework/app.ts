@@ -64,7 +64,7 @@ export function createApp(options: AppOptions): Express {
   const unknown = refuseUnknown(serveOptions);
   if (options.metrics) app.use(measureRequests(options.metrics));
   app.use(nameRequest, logRequests(options.logger), requireKnownHost(options.hosts ?? []));
-  app.use("/v1", apiHeaders());
+  app.use(["/v1", "/auth"], apiHeaders());
   app.use(onlySound(unknown));
   mount(app, options.routes, serveOptions);
   const document = openApi(options.routes, options.info, {

@@ -43,6 +43,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
       required: row.approvals_required ?? row.approvals_required_now,
       given: row.approvals_given.map(({ by, at }) => ({ by, at: timestamp(at) })),
     },
+    undo_until: timestampOrNull(row.undo_until),
     sent_at: timestampOrNull(row.sent_at),
     held_code: row.held_code,
     failure_code: row.failure_code,

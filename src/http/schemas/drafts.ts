@@ -48,6 +48,7 @@ export const DecidedBy = Strict(
     kind: Type.String({ description: "api_key, telegram, slack, email_link, session, rule or auto" }),
     id: Type.String(),
     name: Type.Optional(Type.String()),
+    email: Type.Optional(Type.String({ description: "Of a signed-in person, as it was then." })),
     channel: Type.Optional(Type.String()),
     ip: Type.Optional(Type.String()),
     user_agent: Type.Optional(Type.String()),
@@ -140,6 +141,13 @@ export const Draft = Strict(
     decided_by: Nullable(DecidedBy),
     decided_at: Nullable(Timestamp),
     approvals: Approvals,
+    undo_until: Nullable(
+      Type.String({
+        format: "date-time",
+        description:
+          "Set for ten seconds after a signed-in person approved: until then they can take it back, and nothing is sent.",
+      }),
+    ),
     sent_at: Nullable(Timestamp),
     held_code: Nullable(
       Type.String({

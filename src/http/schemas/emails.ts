@@ -21,27 +21,35 @@ export const SendEmail = Strict(
   { title: "SendEmail", description: "At least one of body_text and body_html.", ...anyBody },
 );
 
-export const ReplyEmail = Strict(
-  {
-    thread_id: Uuid,
-    based_on_message_id: Type.Optional(
-      Nullable(
-        Type.String({
-          format: "uuid",
-          lowercase: true,
-          description:
-            "The message you read. By default the thread's newest message is answered, a person's before a machine's.",
-        }),
-      ),
+const reply = {
+  based_on_message_id: Type.Optional(
+    Nullable(
+      Type.String({
+        format: "uuid",
+        lowercase: true,
+        description:
+          "The message you read. By default the thread's newest message is answered, a person's before a machine's.",
+      }),
     ),
-    ...letter,
-    reply_all: Type.Boolean({
-      default: false,
-      description: "Also send to everyone else in the message's To and Cc, except our own addresses.",
-    }),
-  },
+  ),
+  ...letter,
+  reply_all: Type.Boolean({
+    default: false,
+    description: "Also send to everyone else in the message's To and Cc, except our own addresses.",
+  }),
+};
+
+export const ReplyEmail = Strict(
+  { thread_id: Uuid, ...reply },
   { title: "ReplyEmail", description: "At least one of body_text and body_html.", ...anyBody },
 );
+
+/** A person's reply on the thread that the path names. */
+export const ThreadReply = Strict(reply, {
+  title: "ThreadReply",
+  description: "At least one of body_text and body_html.",
+  ...anyBody,
+});
 
 /** A mail on its way, or waiting for a person; `message_id` is the id its message has once it is queued. */
 export const EmailAccepted = Strict(

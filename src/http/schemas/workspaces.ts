@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { Plan, PlanStatus } from "./billing.ts";
-import { Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
+import { Nullable, Strict, Text, Timestamp, Uuid, VisibleLine } from "./common.ts";
 
 export const Workspace = Strict(
   {
@@ -11,6 +11,14 @@ export const Workspace = Strict(
     plan_status: PlanStatus,
     beta_override: Type.Boolean({ description: "True if plan limits are bypassed." }),
     sending_paused: Type.Boolean({ description: "While true, nothing is sent." }),
+    sending_paused_reason: Nullable(Type.String({ description: "Why, as whoever paused it gave it." })),
+    sending_paused_by: Nullable(
+      Strict(
+        { kind: Type.String(), id: Type.String(), name: Type.Optional(Type.String()) },
+        { description: "Who paused it: a signed-in person, an API key or the operator." },
+      ),
+    ),
+    sending_paused_at: Nullable(Timestamp),
     require_human_approval: Type.Boolean({
       description: "Applies to each of the workspace's identities as if set there.",
     }),
@@ -29,6 +37,13 @@ export const UpdateWorkspace = Strict(
   {
     name: Type.Optional(Nullable(Text(255, { minLength: 1 }))),
     sending_paused: Type.Optional(Type.Boolean()),
+    sending_paused_reason: Type.Optional(
+      Nullable(
+        VisibleLine(200, {
+          description: "Shown wherever a send is refused because of the pause. Only while sending is paused.",
+        }),
+      ),
+    ),
     require_human_approval: Type.Optional(Type.Boolean()),
   },
   { title: "UpdateWorkspace" },

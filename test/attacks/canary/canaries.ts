@@ -25,6 +25,13 @@ export const tenantSecrets = {
   "rule's slack webhook_url": "canaryRuleWebhookPathQw88",
 } as const;
 
+/** By what a person types. */
+export const personSecrets = {
+  "a person's password": "canary herons over quay Wd84",
+  "a person's next password": "canary lanterns under ice Tn27",
+  "a wrong password": "canary wrong password Vb60",
+} as const;
+
 /** The ways in which a secret is written down unsealed. */
 export function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);

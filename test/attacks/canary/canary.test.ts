@@ -5,7 +5,7 @@ import { asking } from "#test/support/asking.ts";
 import { inFull } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
-import { finderOf, givenAway, operatorSecrets, tenantSecrets } from "./canaries.ts";
+import { finderOf, givenAway, operatorSecrets, personSecrets, tenantSecrets } from "./canaries.ts";
 import { startEcho } from "./echo.ts";
 
 const { SMTP_URL: smtpPassword, SECRETS_KEYS: keyRing, ...otherSettings } = operatorSecrets;
@@ -101,6 +101,7 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
         (await asked(`GET /v1/webhooks/${webhookId}/deliveries`)).json.data.some((each: any) => each.attempts > 0),
       );
       await shown(ask, { drafts: Object.values(drafts), webhookId, identityId: identity.id });
+      await atTheDoor();
       await stored();
       expect(places.length).to.be.above(60);
       const found = finderOf(secrets);
@@ -235,6 +236,55 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
         ...["/openapi.json", "/v1/openapi.json", "/docs", "/", "/metrics", "/readyz", "/healthz"],
       ];
       for (const path of paths) await ask(`GET ${path}`);
+    }
+
+    /** Somebody signs up, mistypes, forgets and comes back, while no mail leaves. What is mailed is caught where it is made. */
+    async function atTheDoor(): Promise<void> {
+      const { links } = service.deps.accounts;
+      const issue = links.issue;
+      links.issue = async (link) => {
+        const token = await issue(link);
+        secrets[`${link.kind} link`] = token;
+        return token;
+      };
+      Object.assign(secrets, personSecrets);
+      const [password, next, wrong] = Object.values(personSecrets) as [string, string, string];
+      const email = "canary@people.example";
+      let cookie = "";
+      const post = async (path: string, json: unknown) => {
+        const response = await fetch(`${service.url}${path}`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json", cookie },
+          body: JSON.stringify(json),
+        });
+        const given = /^\w+=([\w-]{43});/.exec(response.headers.get("set-cookie") ?? "");
+        if (given) {
+          cookie = given[0]!.slice(0, -1);
+          secrets[`cookie of ${path}`] = given[1]!;
+        }
+        places.push([path, await response.text()]);
+        return response.status;
+      };
+      const linkOf = async (kind: string) => {
+        await until(async () => secrets[`${kind} link`] !== undefined);
+        return secrets[`${kind} link`];
+      };
+      expect(await post("/auth/sign-up", { email })).to.equal(202);
+      const token = await linkOf("confirm");
+      expect(await post("/auth/confirm", { token, password: `${email}${email}` })).to.equal(422);
+      expect(await post("/auth/confirm", { token: `${token}x`, password })).to.equal(422);
+      expect(await post("/auth/confirm", { token, password })).to.equal(201);
+      expect(await post("/auth/confirm", { token, password })).to.equal(422);
+      expect(await post("/auth/sign-in", { email, password: wrong })).to.equal(401);
+      expect(await post("/auth/sign-in", { email, password: { wrong } })).to.equal(422);
+      expect(await post("/auth/sign-in", { email, password })).to.equal(200);
+      expect(await post("/auth/email", { new_email: "canary2@people.example", password: wrong })).to.equal(422);
+      expect(await post("/auth/email", { new_email: "canary2@people.example", password })).to.equal(202);
+      await linkOf("email");
+      expect(await post("/auth/password/forgot", { email })).to.equal(202);
+      const reset = await linkOf("reset");
+      expect(await post("/auth/password/reset", { token: reset, password: next })).to.equal(200);
+      links.issue = issue;
     }
 
     /** Every row of every table, as text. */

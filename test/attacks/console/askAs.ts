@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { peoplesRoutes } from "#src/http/drafts/peoplesDecisions.ts";
 import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
 import { httpDependencies } from "#src/http/framework/dependencies.ts";
 import { errorReply } from "#src/http/framework/errors.ts";
@@ -28,7 +29,7 @@ export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; c
     closing: closing.signal,
   });
   const bodies = createBodyParser();
-  const routes = allRoutes(deps);
+  const routes = [...allRoutes(deps), ...peoplesRoutes(deps)];
   const ask = createInProcess({ routes, bodies, requireReadable: () => {}, checkResponses: true });
   const askAs: AskAs = async (principal, line, call = {}) => {
     const behalf = { principal, request: asked(), signal: new AbortController().signal, again: async () => undefined };

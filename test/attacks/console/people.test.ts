@@ -1,17 +1,54 @@
 import { expect } from "chai";
+import type { Browser } from "playwright-core";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
+import { scopesOf } from "#src/http/framework/roles.ts";
+import {
+  axeFindings,
+  complaintsOf,
+  type Look,
+  needsBrowser,
+  openWindow,
+  sidewaysScroll,
+  sizes,
+  startBrowser,
+} from "#test/support/browser.ts";
+import { operator } from "#test/support/cause.ts";
+import { browserAt, deskOf } from "#test/support/desk.ts";
 import { makeTenant, type Tenant, webhookHost } from "#test/support/examples/world.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { realDocument } from "#test/support/realRoutes.ts";
+import { rotated } from "#test/support/rotated.ts";
 import { askingAs, personOf, roles } from "./askAs.ts";
-import { cellsOf, holeIn, type RoutesWorld } from "./routes.ts";
+import { attachOne, type HostileTenant, makeHostileTenant, sendOne } from "./hostileTenant.ts";
+import { cookieFaults, headerFaults, pageFaults } from "./pageFaults.ts";
+import { mayCause, pathOfPage } from "./pages.ts";
+import { cellsOf, holeIn, nothing, type RoutesWorld } from "./routes.ts";
+import {
+  doors,
+  fieldsOf,
+  fileFaults,
+  foreignPaths,
+  forms,
+  formsOffered,
+  isFile,
+  isHtml,
+  pages,
+  shapeOf,
+} from "./visits.ts";
+
+const allLooks: readonly Look[] = [
+  { size: "phone", colours: "light" },
+  { size: "desktop", colours: "dark" },
+  { size: "phone", colours: "dark" },
+  { size: "desktop", colours: "light" },
+];
 
 /** What people may do, by their role: in the API's routes, which the console asks, and in its pages. */
 describe("people × routes × foreign ids", function () {
   this.timeout(120_000);
   let service: InProcess;
-  let tenant: Tenant;
+  let tenant: HostileTenant;
   let stranger: Tenant;
   let people: ReturnType<typeof askingAs>;
   let world: RoutesWorld;
@@ -19,7 +56,12 @@ describe("people × routes × foreign ids", function () {
   before(async () => {
     service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: webhookHost });
     const document = realDocument();
-    [tenant, stranger] = [await makeTenant(service, document), await makeTenant(service, document)];
+    [tenant, stranger] = [await makeHostileTenant(service, document), await makeTenant(service, document)];
+    for (const each of [tenant, stranger]) {
+      each.ids.sessions = (await deskOf(service, each.workspaceId)).sessionId;
+      each.ids["sent drafts"] = await sendOne(service, each);
+      each.ids["drafts with files"] = await attachOne(each);
+    }
     people = askingAs(service);
     world = { ...people, document, tenant, stranger };
   });
@@ -27,6 +69,16 @@ describe("people × routes × foreign ids", function () {
     await people?.close();
     await service?.stop();
   });
+
+  /** What these users caused since. */
+  async function eventsSince(position: number, users: readonly string[]): Promise<{ stream: string; type: string }[]> {
+    const { rows } = await service.database.query<{ stream: string; type: string }>(
+      `select stream_id as stream, type from es.events
+       where position > $1 and metadata -> 'actor' ->> 'kind' = 'session' and metadata -> 'actor' ->> 'id' = any($2)`,
+      [position, users],
+    );
+    return rows;
+  }
 
   it("every role at every route, with its own ids, another workspace's and those of nothing: no hole", async () => {
     const cells = cellsOf(world, { every: sized(3, 1) });
@@ -60,6 +112,195 @@ describe("people × routes × foreign ids", function () {
     const ownersOwn = open("owner").filter((line) => !open("admin").includes(line));
     expect(ownersOwn.filter((line) => !/^\w+ \/v1\/(api-keys|billing)\b/.test(line))).to.deep.equal([]);
     expect(ownersOwn).to.include.members(["POST /v1/api-keys", "POST /v1/billing/checkout", "POST /v1/billing/portal"]);
-    expect(personOf("", "owner").scopes).to.have.members(allScopes);
+    expect(personOf("", "owner").scopes).to.include.members(allScopes);
+  });
+
+  it("every page, whatever strangers wrote into it, is made of our own markup and leads nowhere else, under strict headers", async () => {
+    const owner = await deskOf(service, tenant.workspaceId, { role: "owner", name: tenant.told.write("people name") });
+    const nobody = browserAt(service.url);
+    const faults: string[] = [];
+    let marks = 0;
+    for (const { path } of pages) {
+      const seen = await owner.get(pathOfPage(path, tenant));
+      if (seen.status !== 200) faults.push(`${path}: ${seen.status} ${seen.page.slice(0, 200)}`);
+      const found = isHtml(seen) ? [...pageFaults(seen.text), ...headerFaults(seen.headers)] : fileFaults(seen);
+      faults.push(...found.map((fault) => `${path}: ${fault}`));
+      marks += [...tenant.told.words.values()].filter(({ mark }) => seen.text.includes(mark)).length;
+    }
+    expect(doors).to.include.members(["/sign-in", "/sign-up", "/invitation", "/workspaces"]);
+    for (const [browser, path] of [...doors.map((each) => [nobody, each] as const), [owner, "/workspaces"] as const]) {
+      const seen = await browser.get(path);
+      if (seen.status >= 400 && seen.status !== 404) faults.push(`${path}: ${seen.status}`);
+      if (seen.status === 303) continue;
+      faults.push(...[...pageFaults(seen.text), ...headerFaults(seen.headers)].map((fault) => `${path}: ${fault}`));
+      faults.push(...cookieFaults(seen.headers, { https: false }).map((fault) => `${path}: ${fault}`));
+    }
+    console.log(
+      `      ${pages.length} pages, ${doors.length} at the door, ${tenant.told.words.size} hostile strings shown ${marks} times; ${faults.length} faults`,
+    );
+    expect(faults, faults.join("\n")).to.deep.equal([]);
+  });
+
+  it("every page × role × own, foreign and missing ids: shown, refused for the role, or there is no such page", async () => {
+    const holes: string[] = [];
+    let asked = 0;
+    for (const role of roles) {
+      const browser = await deskOf(service, stranger.workspaceId, { role });
+      for (const { path } of rotated(pages, roles.indexOf(role), 12)) {
+        const own = await browser.get(pathOfPage(path, stranger));
+        asked += 1;
+        if (role === "owner" ? own.status !== 200 : own.status !== 200 && own.status !== 403)
+          holes.push(`${role} ${path}: ${own.status} ${own.page.slice(0, 200)}`);
+        for (const { foreign, missing, id } of foreignPaths(path, stranger, tenant)) {
+          const [theirs, none] = [await browser.get(foreign), await browser.get(missing)];
+          asked += 2;
+          if (shapeOf(theirs, id) !== shapeOf(none, nothing) || (theirs.status !== 404 && theirs.status !== 403))
+            holes.push(
+              `${role} ${path}: ${theirs.status} ${theirs.page.slice(0, 200)}, of a missing one ${none.status}`,
+            );
+        }
+      }
+    }
+    console.log(`      ${asked} looks at ${pages.length} pages as ${roles.length} roles; ${holes.length} holes`);
+    expect(holes, holes.join("\n")).to.deep.equal([]);
+  });
+
+  it("every page is closed to who is not signed in, to who was removed, and to what is no browser", async () => {
+    const removed = await deskOf(service, stranger.workspaceId, { role: "admin" });
+    const { memberId } = removed.user;
+    await service.deps.members.handle(
+      stranger.workspaceId,
+      { type: "RemoveMember", memberId, by: "operator" },
+      operator(stranger.workspaceId),
+    );
+    const nobody = browserAt(service.url);
+    for (const { path, options } of pages) {
+      const address = pathOfPage(path, stranger);
+      expect((await removed.get(address)).status, path).to.equal(403);
+      if (options.alsoSignedOut) continue;
+      expect((await nobody.get(address)).location, path).to.match(/^\/sign-in\?next=/);
+      expect((await removed.get(address, { Accept: "application/json" })).status, path).to.equal(404);
+    }
+  });
+
+  it("every form × no token, another session's, another origin's, another site's, nobody's: refused, and nothing changes", async () => {
+    const owner = await deskOf(service, stranger.workspaceId, { role: "owner" });
+    const other = await deskOf(service, stranger.workspaceId, { role: "owner" });
+    const tokenOf = async (browser: typeof owner) =>
+      /name="form_token" value="([^"]+)"/.exec((await browser.get("/settings")).text)?.[1] as string;
+    const [own, others] = [await tokenOf(owner), await tokenOf(other)];
+    const offered = await formsOffered(owner, stranger);
+    const noSite = { "Sec-Fetch-Site": "" };
+    const forged: [string, Record<string, string>, Record<string, string>][] = [
+      ["no token", { form_token: "" }, {}],
+      ["another session's token", { form_token: others }, {}],
+      ["another site", { form_token: own }, { "Sec-Fetch-Site": "cross-site" }],
+      ["a neighbour", { form_token: own }, { "Sec-Fetch-Site": "same-site" }],
+      ["another origin", { form_token: own }, { ...noSite, Origin: "https://evil.example" }],
+      ["the origin null", { form_token: own }, { ...noSite, Origin: "null" }],
+      ["no origin", { form_token: own }, noSite],
+    ];
+    const head = await service.store.head();
+    const holes: string[] = [];
+    for (const [turn, route] of rotated(forms, 0, 16).entries()) {
+      const address = pathOfPage(route.path, stranger);
+      for (const [what, token, headers] of rotated(forged, turn, 3)) {
+        const { status } = await owner.post(address, { ...fieldsOf(offered.get(route)), ...token }, headers);
+        if (status !== 403) holes.push(`${route.path} with ${what}: ${status}`);
+      }
+      const nobody = await browserAt(service.url).post(address, { ...fieldsOf(offered.get(route)), form_token: own });
+      if (nobody.status !== 303 || !nobody.location?.startsWith("/sign-in"))
+        holes.push(`${route.path}: nobody ${nobody.status}`);
+    }
+    console.log(
+      `      ${forms.length} forms, ${offered.size} of them as pages offer them × ${forged.length + 1} forgeries; ${holes.length} holes`,
+    );
+    expect(holes, holes.join("\n")).to.deep.equal([]);
+    expect(await eventsSince(head, [owner.user.id])).to.deep.equal([]);
+  });
+
+  it("every form × role × own and foreign ids: what the role does not allow has no effect, and foreign is as missing", async () => {
+    const owner = await deskOf(service, stranger.workspaceId, { role: "owner" });
+    const offered = await formsOffered(owner, stranger);
+    const holes: string[] = [];
+    // Everybody may leave, and would then do nothing more.
+    const staying = forms.filter(({ path }) => path !== "/settings/members/leave");
+    const senders: string[] = [];
+    let sent = 0;
+    for (const role of ["auditor", "approver", "admin", "owner"] as const) {
+      const browser = await deskOf(service, stranger.workspaceId, { role });
+      senders.push(browser.user.id);
+      const head = await service.store.head();
+      for (const route of rotated(staying, senders.length, 8)) {
+        const fields = fieldsOf(offered.get(route));
+        await browser.get("/settings");
+        for (const { foreign, missing, id } of foreignPaths(route.path, stranger, tenant)) {
+          const [theirs, none] = [await browser.post(foreign, fields), await browser.post(missing, fields)];
+          sent += 2;
+          if (shapeOf(theirs, id) !== shapeOf(none, nothing) || theirs.status >= 500)
+            holes.push(
+              `${role} ${route.path}: ${theirs.status} ${theirs.page.slice(0, 200)}, of a missing one ${none.status}`,
+            );
+        }
+        // An owner may do it all: what that comes to is the matter of the pages' own tests.
+        if (role === "owner") continue;
+        const { status, page } = await browser.post(pathOfPage(route.path, stranger), fields);
+        sent += 1;
+        if (status >= 500) holes.push(`${role} ${route.path}: ${status} ${page.slice(0, 200)}`);
+      }
+      const scopes = scopesOf(role);
+      for (const { stream, type } of await eventsSince(head, [browser.user.id])) {
+        if (!mayCause(stream, scopes)) holes.push(`${role} caused ${type} on ${stream}`);
+      }
+    }
+    const theirs = await service.database.query(
+      `select stream_id, type from es.events
+       where metadata ->> 'workspaceId' = $1 and metadata -> 'actor' ->> 'id' = any($2)`,
+      [tenant.workspaceId, senders],
+    );
+    console.log(`      ${sent} forms sent; ${holes.length} holes`);
+    expect(holes, holes.join("\n")).to.deep.equal([]);
+    expect(theirs.rows).to.deep.equal([]);
+  });
+
+  describe("in a real browser", () => {
+    let browser: Browser;
+    before(async function () {
+      needsBrowser(this);
+      browser = await startBrowser();
+    });
+    after(() => browser?.close());
+
+    it("every page, light and dark, on a phone and on a desk: axe finds nothing, nothing is refused by the policy, nothing scrolls sideways", async () => {
+      const looks = sized(1, 4);
+      const owner = await deskOf(service, tenant.workspaceId, {
+        role: "owner",
+        name: tenant.told.write("people name"),
+      });
+      const own = pages.filter(({ path }) => !isFile(path)).map(({ path }) => pathOfPage(path, tenant));
+      const shown = [...own, ...doors.map((path) => `${path}?again=1`)];
+      const faults: string[] = [];
+      let looked = 0;
+      for (const [turn, look] of allLooks.slice(0, looks).entries()) {
+        const window = await openWindow(browser, look);
+        await window.addCookies([...owner.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+        const page = await window.newPage();
+        const complaints = complaintsOf(page);
+        for (const path of rotated(shown, turn, 2)) {
+          await page.goto(service.url + path);
+          const found = [...complaints.splice(0), ...(await axeFindings(page))];
+          await page.setViewportSize(sizes.narrow);
+          found.push(
+            ...(await sidewaysScroll(page)).map((element) => `wider than ${sizes.narrow.width} px: ${element}`),
+          );
+          await page.setViewportSize(sizes[look.size]);
+          faults.push(...found.map((fault) => `${path} (${look.size}, ${look.colours}): ${fault}`));
+          looked += 1;
+        }
+        await window.close();
+      }
+      console.log(`      ${looked} looks; ${faults.length} faults`);
+      expect(faults, faults.join("\n")).to.deep.equal([]);
+    });
   });
 });

@@ -23,7 +23,7 @@ export const approver = "boss@example.com";
 export const second = "second@example.com";
 
 /** Everything that somebody can write into the service is written with a payload of its own, as far as the field takes it. */
-export function writing(workspace: Workspace) {
+export function writing(workspace: Pick<Workspace, "ask">) {
   const words: Words = new Map();
   const said = (name: string): { mark: string; level: Level } => {
     const known = words.get(name) ?? { mark: markOf(words.size), level: "all of it" };
@@ -98,7 +98,7 @@ export function strangersMail(
 /** A draft that answers the newest message of the newest thread, with everything that an agent can say in it. */
 export async function submitDraft(
   service: InProcess,
-  workspace: Workspace,
+  workspace: Pick<Workspace, "ask">,
   { ask, identityId }: Pick<Writing, "ask"> & { identityId: string },
 ) {
   await service.caughtUp();

@@ -1,14 +1,92 @@
 import { expect } from "chai";
-import { voterOf } from "#src/commands/approvals/voters.ts";
+import { lapsedVoters, voterNames, voterOf, votingOf } from "#src/commands/approvals/voters.ts";
+import { addressHash } from "#src/commands/identities/addresses.ts";
+import { isSamePerson } from "#streams/draft/quorum.ts";
+import type { Actor } from "#streams/event.ts";
+import { cause, createSendWorld, identityId, workspaceId } from "#test/processes/sendWorld.ts";
 
 const mailbox = (id: string) =>
   voterOf({ kind: "email_link", id }, { slot: "primary", type: "email", address: id }).voter;
+const ann = (email: string): Actor => ({ kind: "session", id: "user-ann", name: "Ann", email });
+const link = (address: string) =>
+  [{ kind: "email_link", id: address } as Actor, { slot: "primary", type: "email", address } as const] as const;
+
+/** Ann has an account with each of these addresses in turn. */
+async function annOf(...addresses: string[]) {
+  const { node } = await createSendWorld();
+  for (const [index, email] of addresses.entries()) {
+    await node.userEmails.handle(addressHash(email), { type: "ClaimUserEmail", userId: "user-ann", email }, cause);
+    const before = addresses[index - 1];
+    if (before === undefined) {
+      await node.users.handle("user-ann", { type: "RegisterUser", email, name: "Ann" }, cause);
+      continue;
+    }
+    await node.users.handle("user-ann", { type: "ChangeUserEmail", email }, cause);
+    await node.userEmails.handle(addressHash(before), { type: "ReleaseUserEmail", userId: "user-ann" }, cause);
+  }
+  return node;
+}
 
 describe("who counts once", () => {
-  it("is a mailbox, however its address is written, and a member with that address", () => {
+  it("is a mailbox, however its address is written", () => {
     const spellings = ["ann@example.com", "ANN@Example.com", "ann+second@example.com", '"ann"@example.com'];
     expect(new Set(spellings.map(mailbox)).size).to.equal(1);
-    expect(voterOf({ kind: "session", id: "ann@example.com" }, null).voter).to.equal(mailbox("ann@example.com"));
     expect(mailbox("bob@example.com")).not.to.equal(mailbox("ann@example.com"));
+  });
+
+  it("is a signed-in person, by whichever address they sign in", async () => {
+    const node = await annOf("ann@example.com");
+    const one = await voterNames(node, ann("ann@example.com"), null);
+    const other = await voterNames(node, ann("ann@new.example"), null);
+    expect(one.voter).to.equal("session:user-ann");
+    expect(other.voter).to.equal(one.voter);
+  });
+
+  it("is that person by the link in a mail to any address they have or had", async () => {
+    const node = await annOf("ann@example.com", "ann@new.example");
+    const signedIn = await voterNames(node, ann("ann@new.example"), null);
+    for (const address of ["ann@example.com", "ANN@new.example", "ann+desk@new.example"]) {
+      const byLink = await voterNames(node, ...link(address));
+      expect(isSamePerson(signedIn, byLink), address).to.equal(true);
+    }
+    const bob = await voterNames(node, ...link("bob@example.com"));
+    expect(isSamePerson(signedIn, bob)).to.equal(false);
+  });
+
+  it("is that person where they approved before they changed their address, and follow a link to the new one", async () => {
+    const node = await annOf("ann@example.com");
+    const before = await voterNames(node, ann("ann@example.com"), null);
+    await node.users.handle("user-ann", { type: "ChangeUserEmail", email: "a@new.example" }, cause);
+    const claim = { type: "ClaimUserEmail", userId: "user-ann", email: "a@new.example" } as const;
+    await node.userEmails.handle(addressHash("a@new.example"), claim, cause);
+    expect(isSamePerson(before, await voterNames(node, ...link("a@new.example")))).to.equal(true);
+  });
+
+  it("is nobody any more who was removed, or may only read; where several are required, that is asked", async () => {
+    const node = await annOf("ann@example.com");
+    const join = (userId: string, role: "owner" | "approver" | "auditor") =>
+      node.members.handle(
+        workspaceId,
+        { type: "JoinMember", memberId: `member-${userId}`, userId, email: `${userId}@example.com`, role },
+        cause,
+      );
+    await join("user-bob", "owner");
+    await join("user-ann", "approver");
+    await join("user-cyd", "auditor");
+    const voters = ["session:user-ann", "session:user-bob", "session:user-cyd", "session:nobody", "telegram:7", "keys"];
+    const lapsed = () => lapsedVoters(node, workspaceId, voters);
+    expect(await lapsed()).to.deep.equal(["session:user-cyd", "session:nobody"]);
+    await node.members.handle(
+      workspaceId,
+      { type: "RemoveMember", memberId: "member-user-ann", by: { userId: "user-bob" } },
+      cause,
+    );
+    expect(await lapsed()).to.include("session:user-ann");
+
+    const { state: identity } = await node.identities.load(identityId);
+    const votes = [{ voter: "session:user-ann", place: null, sendRequested: true }];
+    const asked = { actor: ann("ann@example.com"), channel: null, votes };
+    const voting = await votingOf(node, { ...identity, approvalsRequired: 2 }, asked);
+    expect(voting).to.deep.include({ required: 2, lapsed: ["session:user-ann"], also: ["mailbox:ann@example.com"] });
   });
 });

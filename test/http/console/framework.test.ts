@@ -68,7 +68,8 @@ describe("console: the frame", () => {
     app.use(
       createConsole(
         {
-          ...{ deps: http, inFlight, clock, logger, rate: 300 },
+          deps: { ...http, limits: { guarding: (_account, _request, { work }) => work() } },
+          ...{ inFlight, clock, logger, rate: 300 },
           publicUrl: "http://desk.example",
           upToDate: () => {},
           counter: { hit: async () => ({ hits: 1, resetsAt: new Date() }) },

@@ -239,7 +239,7 @@ describe("the way of a mail through an identity", () => {
       "several",
       { approvals_required: 2, secondary_approval_channel: bob },
       {},
-      "→ 2 of ann@office.example (mail), chat -100200 (Telegram), members approve →",
+      "→ 2 approvals are given, by ann@office.example (mail), chat -100200 (Telegram), members →",
     ],
     [
       "a second one",

@@ -65,6 +65,8 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
       }),
     ),
   "api-keys": async ({ ask }) => idOf(await ask("POST /v1/api-keys", { json: { name: "Another" } })),
+  members: async ({ ask }) =>
+    idOf(await ask("POST /v1/members", { json: { email: "colleague@people.example", role: "approver" } })),
   contacts: async ({ ask }) => firstOf(await ask("GET /v1/contacts")),
   rules: async ({ ask }) =>
     idOf(await ask("POST /v1/rules", { json: { name: "Rule", trigger_event: "draft.created", status: "inactive" } })),

@@ -1,4 +1,10 @@
-import type { DecisionResult, HeldBy, LinkedApproval, RecordedOutcome } from "#src/channels/approvalView.ts";
+import {
+  type DecisionResult,
+  type HeldBy,
+  type LinkedApproval,
+  mayReopen,
+  type RecordedOutcome,
+} from "#src/channels/approvalView.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
 
@@ -68,9 +74,10 @@ export function overAlready(link: LinkedApproval | undefined, now: Date): Said |
   return Date.parse(link.expiresAt) <= now.getTime() ? expired : undefined;
 }
 
-function decided({ decision, by, at }: RecordedOutcome): Said {
+function decided({ decision, by, at, undoable }: RecordedOutcome): Said {
   const whom = by && decision !== "stale" ? ` by ${named(by, 60)}` : "";
-  return over(`Already decided: ${recorded[decision]}${whom}, ${readableTime(at)}.`);
+  const toast = `Already decided: ${recorded[decision]}${whom}, ${readableTime(at)}.`;
+  return undoable ? { toast: `${toast} ${mayReopen}`, ends: false } : over(toast);
 }
 
 const over = (toast: string): Said => ({ toast, ends: true });

@@ -17,7 +17,7 @@ import { type Phrase, say } from "./phrases.ts";
 export function answerOf(life: Life): Phrase[] {
   switch (life.status) {
     case "pending":
-      return waiting(life);
+      return pending(life);
     case "approved":
       return approved(life);
     case "sending":
@@ -35,13 +35,19 @@ export function answerOf(life: Life): Phrase[] {
   }
 }
 
-function waiting(life: Life): Phrase[] {
+function pending(life: Life): Phrase[] {
   const { version, waitingSince, votes, required, takenBack } = life;
   const given =
     votes.length > 0 &&
     say`; ${votes.length}${required !== null && ` of ${required}`} approvals given, by ${votesInWords(votes)}`;
-  const why = takenBack ? say`, when its approval was taken back: ${{ said: takenBack.because }}` : madeByService(life);
-  return say`Not sent: version ${version} has waited for a decision since ${{ at: waitingSince }}${why}${waitingForInWords(life)}${given}.`;
+  const waiting =
+    waitingSince === null ? say`waits for a decision` : say`has waited for a decision since ${{ at: waitingSince }}`;
+  const why = takenBack
+    ? takenBack.who
+      ? say`, when its approval was taken back by ${actorInWords(takenBack.who)}`
+      : say`, when its approval was taken back: ${{ said: takenBack.because }}`
+    : madeByService(life);
+  return say`Not sent: version ${version} ${waiting}${why}${waitingForInWords(life)}${given}.`;
 }
 
 function madeByService({ madeBecause }: Life): Phrase[] {
@@ -59,11 +65,14 @@ function madeByService({ madeBecause }: Life): Phrase[] {
 }
 
 function approved(life: Life): Phrase[] {
-  const { held, sendRequested } = life;
+  const { held, sendRequested, sendAfter } = life;
   if (held) {
     const since = held.at !== null && say` since ${{ at: held.at }}`;
     return say`Not sent: ${approval(life)}, but its sending is held${since} (${{ exact: held.code }})${held.message !== null && say`: ${{ said: held.message }}`}.`;
   }
+  if (sendRequested && sendAfter !== null)
+    return say`Not sent yet: ${approval(life)}, and it is not to leave before ${{ at: sendAfter }}.`;
+  if (sendRequested === null) return say`Not sent: ${approval(life)}.`;
   return sendRequested
     ? say`Not sent yet: ${approval(life)}, and it has not been queued since.`
     : say`Not sent: ${approval(life)}, and nobody has sent it since.`;
@@ -127,6 +136,8 @@ function failed(life: Life): Phrase[] {
   if (lateEvidence) return say`${late(life, lateEvidence)}; before that, ${why}${afterApproval(life)}.`;
   if (handover.is === "accepted")
     return say`Taken by the provider on ${{ at: handover.at }}, although ${why}${afterApproval(life)}.`;
+  if (handover.is === "untold" && code !== "unconfirmed")
+    return say`Not known to be sent: ${why}${afterApproval(life)}.`;
   if (mayHaveLeft(handover) || code === "unconfirmed")
     return say`Nobody knows whether it was sent: ${why}${afterApproval(life)}.`;
   if (end.beforeAnyAttempt)

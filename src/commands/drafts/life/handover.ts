@@ -7,6 +7,8 @@ type Started = { at: string; provider: string; version: number; contentSha256: s
 /** How far an attempt to hand a mail over has come. `started` null: only its end is on record. Times are ISO strings. */
 export type Handover =
   | { is: "none" }
+  /** What is known here does not tell. */
+  | { is: "untold" }
   | { is: "started"; started: Started }
   | { is: "abandoned"; at: string; because: string }
   | { is: "not handed over"; at: string; message: string }

@@ -4,7 +4,11 @@ import type { Life } from "./life.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
 /** Through what a mail left. Mail in the outbox has reached nobody. */
-const providers: Partial<Record<string, string>> = { smtp: "by SMTP", sendgrid: "through SendGrid" };
+const providers: Partial<Record<string, string>> = {
+  smtp: "by SMTP",
+  sendgrid: "through SendGrid",
+  outbox: "into the outbox",
+};
 
 export const isCaught = (handover: Handover): boolean =>
   "started" in handover && handover.started?.provider === "outbox";
@@ -21,6 +25,8 @@ export function progressInWords(handover: Handover): Phrase[] {
   switch (handover.is) {
     case "none":
       return say`its hand-over has not begun`;
+    case "untold":
+      return say`how far its hand-over has come is in its history`;
     case "started":
       return say`its hand-over${wayInWords(handover)} began on ${{ at: handover.started.at }}; how that ended is not on record yet`;
     case "abandoned":
@@ -39,7 +45,8 @@ export function progressInWords(handover: Handover): Phrase[] {
 }
 
 /** Something began to leave, and no record says that it did not. */
-export const mayHaveLeft = ({ is }: Handover): boolean => is === "started" || is === "unknown" || is === "accepted";
+export const mayHaveLeft = ({ is }: Handover): boolean =>
+  is === "started" || is === "unknown" || is === "accepted" || is === "untold";
 
 /** What was told after the provider had taken it: each kind once, in order. Who got it is not always told, so "a recipient" is not named. */
 export const reportsInWords = (reports: readonly Report[]): Phrase[] =>

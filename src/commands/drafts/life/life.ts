@@ -1,5 +1,6 @@
 import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
+import { type Vote as CountedVote, withoutVote, withVote } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Handover, Report } from "./handover.ts";
 import { applyDelivery, notHandedOver } from "./handover.ts";
@@ -19,8 +20,8 @@ export type Question = {
   closed: { at: string; because: LinkClosure } | null;
 };
 
-/** An approval that counts towards several. */
-export type Vote = { voter: string; place: string | null; who: Actor; at: string };
+/** An approval that counts towards several, and who gave it when. */
+export type Vote = CountedVote & { who: Actor; at: string };
 
 /** The message that a draft went stale for. What it says of itself is null where the log of the draft alone is known. */
 export type NewerMessage = { id: string | null; from: string | null; receivedAt: string | null };
@@ -29,14 +30,14 @@ export type NewerMessage = { id: string | null; from: string | null; receivedAt:
 export type Life = {
   status: DraftStatus;
   kind: "draft" | DirectKind;
-  /** A key wrote it and sent it by one call, as its own authorisation. */
-  approvedAtOnce: boolean;
+  /** The id of the key that wrote what it says, and sent it by that same call; null for what was not made so. */
+  wroteAndSent: string | null;
   version: number;
   contentSha256: string;
   /** Why there is this version; null for the first. */
   madeBecause: EditReason | null;
-  /** Since when this version has had no approval, or had none before its end. */
-  waitingSince: string;
+  /** Since when this version has had no approval, or had none before its end; null if that is not known here. */
+  waitingSince: string | null;
   /** Whom it goes to, hidden copies included; null if the content was not looked up. */
   recipients: readonly string[] | null;
   /** Everything that was asked, of all versions, in order; null if that is not known here. */
@@ -46,10 +47,12 @@ export type Life = {
   required: number | null;
   /** Whose word it is that authorised this version; null while nobody's does. */
   word: Word | null;
-  /** It leaves as soon as it may. */
-  sendRequested: boolean;
-  /** An approval that no longer holds, after which nobody has decided. */
-  takenBack: { at: string; because: string } | null;
+  /** It leaves as soon as it may; null if that is not known here. */
+  sendRequested: boolean | null;
+  /** ISO time: it leaves no earlier, so that who approved can take that back; null if it may leave at once. */
+  sendAfter: string | null;
+  /** An approval that no longer holds, after which nobody has decided. `who`: who took their own back; null if it ended otherwise. */
+  takenBack: { at: string; who: Actor | null; because: string } | null;
   held: { at: string | null; code: string; message: string | null } | null;
   queued: { at: string; who: Actor; version: number; contentSha256: string } | null;
   /** The newest attempt to hand it over. */
@@ -65,18 +68,23 @@ export type Life = {
 type Submitted = Extract<LifeEvent, { type: "DraftSubmitted" }>;
 
 /** A draft's life from its history, oldest first. It may end anywhere: then it is the life up to there. Throws if it does not begin with the submission. */
-export function lifeOf(history: readonly LifeEvent[]): Life {
+export const lifeOf = (history: readonly LifeEvent[]): Life => livesOf(history).at(-1) as Life;
+
+/** The life as each event of the history left it. Throws if it does not begin with the submission. */
+export function livesOf(history: readonly LifeEvent[]): Life[] {
   const [first, ...rest] = history;
   if (first?.type !== "DraftSubmitted") throw new Error("a draft's history begins with DraftSubmitted");
-  return rest.reduce(after, begun(first));
+  const lives = [begun(first)];
+  for (const event of rest) lives.push(after(lives.at(-1) as Life, event));
+  return lives;
 }
 
 function begun(event: Submitted): Life {
-  const { autoApproved, approvedAtOnce = false, contentSha256, content, kind = "draft" } = event.data;
+  const { autoApproved, approvedAtOnce, contentSha256, content, kind = "draft" } = event.data;
   return {
     status: autoApproved ? "approved" : "pending",
     kind,
-    approvedAtOnce,
+    wroteAndSent: approvedAtOnce && event.actor.kind === "api_key" ? event.actor.id : null,
     version: 1,
     contentSha256,
     madeBecause: null,
@@ -87,6 +95,7 @@ function begun(event: Submitted): Life {
     required: null,
     word: autoApproved ? { by: "setting", at: event.at, version: 1, contentSha256 } : null,
     sendRequested: autoApproved,
+    sendAfter: null,
     takenBack: null,
     held: null,
     queued: null,
@@ -103,7 +112,14 @@ function begun(event: Submitted): Life {
 const recipientsOf = (content: Submitted["data"]["content"]): string[] | null =>
   content && [...content.to, ...content.cc, ...content.bcc];
 
-const unapproved = { word: null, sendRequested: false, held: null, votes: [], required: null } as const;
+const unapproved = {
+  word: null,
+  sendRequested: false,
+  sendAfter: null,
+  held: null,
+  votes: [],
+  required: null,
+} as const;
 
 function after(life: Life, event: LifeEvent): Life {
   const { at, actor: who } = event;
@@ -113,26 +129,29 @@ function after(life: Life, event: LifeEvent): Life {
     case "DraftEdited": {
       const { version, contentSha256, content, because } = event.data;
       const made = { version, contentSha256, recipients: recipientsOf(content), madeBecause: because };
-      return { ...life, ...unapproved, ...made, status: "pending", waitingSince: at, takenBack: null };
-    }
-    case "ApprovalGiven": {
-      const { voter, place = null, required } = event.data;
-      return { ...life, required, votes: withVote(life.votes, { voter, place, who, at }) };
-    }
-    case "ApprovalWithdrawn":
-      return { ...life, votes: life.votes.filter(({ voter }) => voter !== event.data.voter) };
-    case "DraftApproved": {
-      const { sendRequested } = event.data;
-      return { ...life, status: "approved", word: wordOf(event, life), sendRequested, held: null, takenBack: null };
-    }
-    case "DraftReturnedToPending":
       return {
         ...life,
         ...unapproved,
+        ...made,
         status: "pending",
         waitingSince: at,
-        takenBack: { at, because: event.data.because },
+        takenBack: null,
+        ...(because === "edit" && { wroteAndSent: null }),
       };
+    }
+    case "ApprovalGiven": {
+      const { required, place = null, ...vote } = event.data;
+      return { ...life, required, votes: withVote(life.votes, { ...vote, place, who, at } as Vote) as Vote[] };
+    }
+    case "ApprovalWithdrawn":
+      return { ...life, votes: withoutVote(life.votes, event.data.voter) as Vote[] };
+    case "DraftApproved": {
+      const { sendRequested, sendAfter = null } = event.data;
+      const leaves = { sendRequested, sendAfter, held: null };
+      return { ...life, ...leaves, status: "approved", word: wordOf(event, life), takenBack: null };
+    }
+    case "DraftReturnedToPending":
+      return takenBack(life, event);
     case "DraftRejected":
       return { ...life, status: "rejected", rejected: { at, who, ...event.data } };
     case "SendHeld":
@@ -176,11 +195,11 @@ function after(life: Life, event: LifeEvent): Life {
   }
 }
 
-/** Somebody who votes by name takes the place of a vote by a link into a chat of the same kind: it may have been theirs. */
-const withVote = (votes: readonly Vote[], vote: Vote): Vote[] => [
-  ...votes.filter(({ voter, place }) => {
-    const isOfLink = place !== null && voter === `link:${place}`;
-    return voter !== vote.voter && !(isOfLink && vote.place?.split(" ", 1)[0] === place.split(" ", 1)[0]);
-  }),
-  vote,
-];
+/** What a person took back for themselves leaves the others' approvals as they are. */
+function takenBack(life: Life, { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>): Life {
+  const { because, withdrawn } = data;
+  const others =
+    withdrawn === undefined ? {} : { votes: withoutVote(life.votes, withdrawn) as Vote[], required: life.required };
+  const back = { at, who: withdrawn === undefined ? null : actor, because };
+  return { ...life, ...unapproved, ...others, status: "pending", waitingSince: at, takenBack: back };
+}

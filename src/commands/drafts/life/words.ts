@@ -18,10 +18,10 @@ export type Word = { at: string; version: number; contentSha256: string } & (
 type Event<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
 
 /** Whose word an approval is, given the life before it. */
-export function wordOf({ data, at, actor }: Event<"DraftApproved">, { votes, approvedAtOnce }: Life): Word {
+export function wordOf({ data, at, actor }: Event<"DraftApproved">, { votes, wroteAndSent }: Life): Word {
   const { version, contentSha256, quorum } = data;
   const about = { at, version, contentSha256 };
-  if (quorum === undefined) return { ...about, ...alone(actor, approvedAtOnce ? "wrote" : "approved") };
+  if (quorum === undefined) return { ...about, ...alone(actor, wroteAndSent === actor.id ? "wrote" : "approved") };
   const given = votes.filter(({ voter }) => quorum.voters.includes(voter));
   return { ...about, by: "people", required: quorum.required, given };
 }
@@ -50,7 +50,7 @@ export function alone(actor: Actor, how: Extract<Word, { by: "key" }>["how"]) {
 }
 
 /** Whose word a queued draft leaves on: the approval before it, or the key's that sent it. */
-export function queuedWord({ data, at, actor }: Event<"DraftQueued">, { word, approvedAtOnce }: Life): Word | null {
+export function queuedWord({ data, at, actor }: Event<"DraftQueued">, { word, wroteAndSent }: Life): Word | null {
   const { version, contentSha256, authorisation } = data;
   switch (authorisation.kind) {
     case "approval":
@@ -58,7 +58,7 @@ export function queuedWord({ data, at, actor }: Event<"DraftQueued">, { word, ap
       return word;
     case "api_key":
       if (word?.by === "key") return word;
-      return { at, version, contentSha256, by: "key", who: actor, how: approvedAtOnce ? "wrote" : "sent" };
+      return { at, version, contentSha256, by: "key", who: actor, how: wroteAndSent === actor.id ? "wrote" : "sent" };
     default:
       return unreachable(authorisation.kind);
   }

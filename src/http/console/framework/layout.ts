@@ -53,7 +53,7 @@ ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${show
     ({ path, name }) =>
       html`<li><a href="${path}"${isWithin(shown.current ?? visit.path, path) && html` aria-current="page"`}>${name}</a></li>`,
   )}</ul></nav>
-<div class="who"><p><bdi>${workspaceName}</bdi> · <a href="/settings/profile"><bdi>${visit.principal.name}</bdi></a> <span class="role">${visit.principal.role}</span></p>
+<div class="who"><p><a href="/workspaces"><bdi>${workspaceName}</bdi></a> · <a href="/settings/profile"><bdi>${visit.principal.name}</bdi></a> <span class="role">${visit.principal.role}</span></p>
 ${form(visit, { action: "/auth/sign-out", className: "inline" }, button("Sign out", { kind: "quiet" }))}</div>
 </header>
 <main id="main" tabindex="-1">${notice !== undefined && html`<p class="notice" role="status">${notices[notice]}</p>`}

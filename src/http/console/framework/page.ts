@@ -26,8 +26,12 @@ export type Shown = {
 export type ConsoleOptions = {
   /** Only for who gave the password in the last 10 minutes; others are led to where it is typed, and back. */
   sensitive?: true;
+  /** Who is not signed in is not led to sign in: this address has a page for them too, elsewhere. */
+  alsoSignedOut?: true;
   /** Sent twice, this form has its effect once: for what makes something new. */
   once?: true;
+  /** Server-sent events instead of a page: asked for by the script of one. Who is not signed in gets 401. */
+  events?: true;
 };
 
 type ConsoleLine = `${"GET" | "POST"} /${string}`;

@@ -43,7 +43,11 @@ export function consoleRouter(routes: readonly ConsoleRoute[], options: ConsoleO
   const form = express.text({ type: "application/x-www-form-urlencoded", limit: maxFormBytes, inflate: false });
   router.use(options.assets.router);
   for (const route of routes) {
-    const handlers = [onlyPages, ...(route.method === "POST" ? [form] : []), serveRoute(route, options)];
+    const handlers = [
+      route.options.events ? onlyStreams : onlyPages,
+      ...(route.method === "POST" ? [form] : []),
+      serveRoute(route, options),
+    ];
     router[route.method === "GET" ? "get" : "post"](route.path, ...handlers);
   }
   router.use(unknownPages(routes, options));
@@ -54,14 +58,18 @@ export function consoleRouter(routes: readonly ConsoleRoute[], options: ConsoleO
 /** A client of the API gets what it always got: HTML is for browsers. */
 const onlyPages: RequestHandler = (request, _, next) => (isPage(request) ? next() : next("route"));
 
+const onlyStreams: RequestHandler = ({ headers }, _, next) =>
+  headers.authorization === undefined && /\btext\/event-stream\b/.test(headers.accept ?? "") ? next() : next("route");
+
 const isPage = ({ headers }: Request): boolean =>
   headers.authorization === undefined &&
   (/\btext\/html\b/.test(headers.accept ?? "") || headers["hx-request"] === "true");
 
 function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
-  return async (request, response) => {
+  return async (request, response, next) => {
     const session = await signedIn(request, response, options);
-    if (!session) return toSignIn(request, response, route);
+    if (!session && route.options.events) return void response.status(401).set(consoleHeaders).send("");
+    if (!session) return route.options.alsoSignedOut ? next("router") : toSignIn(request, response, route);
     const { principal, flight } = session;
     try {
       await requireRate(options, principal);

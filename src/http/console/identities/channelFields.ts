@@ -7,8 +7,6 @@ export type ShownChannel = { type: ChannelType; config: Record<string, string> }
 
 export type ChannelField = { name: string; label: string; hint: string; required?: true; secret?: true };
 
-const masked = "Shown as **** and its last 4 characters. Leave it as it is to keep it.";
-
 /** Every way to reach an approver that the API knows, and the fields of its `config`. */
 export const channelTypes: Record<ChannelType, { label: string; hint: string; fields: readonly ChannelField[] }> = {
   email: {
@@ -25,7 +23,7 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
       {
         name: "bot_token",
         label: "Bot token",
-        hint: `@BotFather gave it to you. ${masked}`,
+        hint: "@BotFather gave it to you.",
         required: true,
         secret: true,
       },
@@ -44,20 +42,20 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
       {
         name: "webhook_url",
         label: "Webhook URL",
-        hint: `Of an incoming webhook of your app. ${masked}`,
+        hint: "Of an incoming webhook of your app.",
         required: true,
         secret: true,
       },
       {
         name: "signing_secret",
         label: "Signing secret",
-        hint: `Of the same app: it proves who pressed a button. ${masked}`,
+        hint: "Of the same app: it proves who pressed a button.",
         secret: true,
       },
       {
         name: "bot_token",
         label: "Bot token",
-        hint: `Of the same app: cards then change after a decision, and Reject asks for a reason. ${masked}`,
+        hint: "Of the same app: cards then change after a decision, and Reject asks for a reason.",
         secret: true,
       },
       { name: "channel", label: "Channel", hint: "Where the bot posts: a channel's id, or a public one's name." },
@@ -102,6 +100,6 @@ export function channelInWords({ type, config }: ShownChannel): string {
     case "telegram":
       return `chat ${shortLine(config.chat_id ?? "", 40)} (Telegram)`;
     case "slack":
-      return config.channel ? `${shortLine(config.channel, 60)} (Slack)` : "a Slack channel, by its webhook";
+      return config.channel ? `${shortLine(config.channel, 60)} (Slack)` : "a Slack webhook";
   }
 }

@@ -86,7 +86,10 @@ function approvalWords(identity: Settings, around: Around): string {
   const key = needsPerson(identity, around) ? "" : " or an API key";
   if (first === undefined)
     return required > 1 ? `${required} members${key} approve here` : `a member${key} approves here`;
-  if (required > 1) return `${required} of ${[first, ...(second ? [second] : []), "members"].join(", ")}${key} approve`;
+  if (required > 1) {
+    const from = [first, ...(second ? [second] : []), `members${key}`].join(", ");
+    return `${required} approvals are given, by ${from}`;
+  }
   const later =
     second === undefined || !identity.approval_channel
       ? ""

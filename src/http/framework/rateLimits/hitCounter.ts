@@ -8,6 +8,9 @@ export type Hits = { hits: number; resetsAt: Date };
 /** Counts hits per key in windows that begin with the first hit; throws Unavailable. Exact across instances. */
 export type HitCounter = { hit(key: string): Promise<Hits> };
 
+/** One that can take a hit back: for counts of failures, in which the place is taken before anybody knows how it ends. */
+export type ForgivingCounter = HitCounter & { forgive(key: string): Promise<void> };
+
 type Waiting = { key: string; resolve(hits: Hits): void; reject(error: unknown): void };
 type Counted = { key: string; hits: number; remaining_ms: number };
 
@@ -19,7 +22,7 @@ export function createHitCounter(deps: {
   clock: Clock;
   windowMs: number;
   onError: (error: unknown) => void;
-}): HitCounter {
+}): ForgivingCounter {
   const { database, windowMs } = deps;
   const sweep = createSweep({ ...deps, statement: removeOld, everyMs: sweepEveryMs });
   let waiting: Waiting[] = [];
@@ -57,6 +60,9 @@ export function createHitCounter(deps: {
         waiting.push({ key, resolve, reject });
         if (!counting) void countAll();
       }),
+    async forgive(key) {
+      await database.query("update work.rate_limits set hits = hits - 1 where key = $1 and hits > 0", [key]);
+    },
   };
 }
 

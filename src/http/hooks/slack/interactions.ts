@@ -1,5 +1,5 @@
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
-import type { ApprovalDecisions, LinkedApproval } from "#src/channels/approvalView.ts";
+import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalView.ts";
 import { reasonNames } from "#src/channels/slack/reasonForm.ts";
 import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
 import { teamOf } from "#src/channels/slack/slackHosts.ts";
@@ -163,12 +163,15 @@ async function decide(
     async after() {
       const view = await options.find(token).catch(() => undefined);
       const sentence = sentenceOf(result, press, view);
-      // Others have yet to approve by the same buttons.
-      if (result.kind === "vote_counted") return options.replies.tell(responseUrl, { sentence });
+      // Others have yet to approve by the same buttons, or these may decide again.
+      if (keepsButtons(result)) return options.replies.tell(responseUrl, { sentence });
       await options.replies.conclude(responseUrl, { sentence, threadSubject: view?.threadSubject ?? "" });
     },
   };
 }
+
+const keepsButtons = (result: DecisionResult): boolean =>
+  result.kind === "vote_counted" || (result.kind === "already_decided" && result.view.decided?.undoable === true);
 
 const tooLong = {
   response_action: "errors",
@@ -185,6 +188,7 @@ async function askReason(
   const link: LinkedApproval | undefined = await options.find(token);
   const ended = link && endOf(link, clock.now().getTime());
   const threadSubject = link?.threadSubject ?? "";
+  if (ended && link?.decided?.undoable) return replies.tell(responseUrl, { sentence: ended });
   if (ended) return replies.conclude(responseUrl, { sentence: ended, threadSubject });
   const triggerId = interaction.kind === "ask_reason" ? interaction.triggerId : "";
   const config = question.channel?.config ?? {};

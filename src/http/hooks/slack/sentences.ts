@@ -1,9 +1,10 @@
-import type {
-  ApprovalView,
-  DecisionResult,
-  HeldBy,
-  LinkedApproval,
-  RecordedOutcome,
+import {
+  type ApprovalView,
+  type DecisionResult,
+  type HeldBy,
+  type LinkedApproval,
+  mayReopen,
+  type RecordedOutcome,
 } from "#src/channels/approvalView.ts";
 import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { named } from "#src/channels/card/names.ts";
@@ -84,9 +85,9 @@ const words: Record<Exclude<RecordedOutcome["decision"], "stale">, string> = {
   failed: "Approved, but it could not be delivered",
 };
 
-function recorded({ decision, by, at, reason }: RecordedOutcome): string {
+function recorded({ decision, by, at, reason, undoable }: RecordedOutcome): string {
   if (decision === "stale") return stale;
   const who = by === null ? "" : ` by ${named(by)}`;
   const why = reason ? ` ${decision === "failed" ? "What happened" : "Reason"}: ${shortLine(reason, 500)}` : "";
-  return `${words[decision]}${who}, ${readableTime(at)}.${why}`;
+  return `${words[decision]}${who}, ${readableTime(at)}.${why}${undoable ? ` ${mayReopen}` : ""}`;
 }

@@ -1,0 +1,64 @@
+import type { ApprovalView, FetchedFile, PreviousVersion } from "#src/channels/approvalView.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "../drafts/draftContents.ts";
+import { shownPictures } from "../drafts/shownPictures.ts";
+import { approvalView } from "./approvalViews.ts";
+import { checkedParts } from "./checkedParts.ts";
+import { earlierVersion } from "./draftVersions.ts";
+
+/** A draft's newest version as a signed-in person is shown it: what a link's page shows, and no link that could expire. */
+export type PersonsView = { view: ApprovalView; draft: Draft };
+
+type Asked = {
+  workspaceId: string;
+  draftId: string;
+  /** Where the n-th file of the draft, from 1, can be fetched. */
+  downloadOf: (n: number) => string;
+  /** A version that this person was shown before: what changed is told since that. */
+  since?: number | undefined;
+};
+
+/** Undefined if the workspace has no such draft. Throws Unavailable rather than show what may be out of date. */
+export async function personsView(deps: Dependencies, asked: Asked): Promise<PersonsView | undefined> {
+  const { workspaceId, draftId, downloadOf, since } = asked;
+  const { state: draft, position } = await deps.drafts.load(draftId);
+  if (!draft.exists || draft.workspaceId !== workspaceId) return undefined;
+  if (!(await deps.projected(position, { of: ["drafts", "messages", "threads"] }))) {
+    throw new Unavailable("the read models lag behind");
+  }
+  const { version } = draft;
+  const view = await approvalView(deps, { draftId, draft, version, expiresAt: neverIso });
+  const pictures = await shownPictures(deps, view.content, isReduced(draft));
+  const attachments = view.attachments.map((file, index) => ({
+    ...file,
+    download: file.size === null ? null : downloadOf(index + 1),
+  }));
+  const previous = since === undefined || since >= version ? view.previous : await versionShown(deps, draftId, since);
+  return { view: { ...view, pictures, attachments, previous }, draft };
+}
+
+const neverIso = "9999-12-31T00:00:00.000Z";
+
+async function versionShown(deps: Dependencies, draftId: string, version: number): Promise<PreviousVersion | null> {
+  const { stored, making, rationale } = await earlierVersion(deps.store, draftId, version);
+  // What cannot be compared any more holds nobody up: the newest version is shown whole.
+  if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
+  const content = await loadContent(deps.blobs, stored);
+  return { version, content, textDerived: making.textDerived === true, rationale: rationale ?? null, because: [] };
+}
+
+/** The n-th file of a draft's newest version, from 1; undefined if there is none. */
+export async function personsAttachment(
+  deps: Dependencies,
+  { workspaceId, draftId, n }: { workspaceId: string; draftId: string; n: number },
+): Promise<FetchedFile | undefined> {
+  const { state: draft } = await deps.drafts.load(draftId);
+  if (!draft.exists || draft.workspaceId !== workspaceId) return undefined;
+  const { attachments } = await loadContent(deps.blobs, draft.stored);
+  const file = attachments[n - 1];
+  const size = file && (await deps.blobs.size(file.sha256));
+  if (file === undefined || size === undefined) return undefined;
+  return { name: file.filename, size, parts: () => checkedParts(deps.blobs, { sha256: file.sha256, size }) };
+}

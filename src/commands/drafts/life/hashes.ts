@@ -1,0 +1,23 @@
+import type { Life } from "./life.ts";
+
+/** Where a content hash is on record: which version it was of, and when. */
+export type HashStage = { stage: "approved" | "queued" | "handed over"; version: number; sha256: string; at: string };
+
+/** The content hash from the approval to the hand-over, as far as it came. */
+export function hashStages({ word, queued, handover }: Pick<Life, "word" | "queued" | "handover">): HashStage[] {
+  const started = "started" in handover ? handover.started : null;
+  return [
+    ...(word ? [stageOf("approved", word)] : []),
+    ...(queued ? [stageOf("queued", queued)] : []),
+    ...(started ? [stageOf("handed over", started)] : []),
+  ];
+}
+
+const stageOf = (
+  stage: HashStage["stage"],
+  { version, contentSha256: sha256, at }: { version: number; contentSha256: string; at: string },
+): HashStage => ({ stage, version, sha256, at });
+
+/** Whether they are all of one version and one hash. */
+export const isOneContent = (stages: readonly HashStage[]): boolean =>
+  stages.every(({ version, sha256 }) => version === stages[0]?.version && sha256 === stages[0].sha256);

@@ -1,0 +1,97 @@
+import { invalid } from "#streams/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { Vote } from "#streams/draft/quorum.ts";
+import type { AuthorsWord } from "#streams/draft/review.ts";
+import { staleDraft } from "#streams/draft/staleness.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import { voterNames, votingOf } from "../approvals/voters.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { endStale, newerWordOf } from "../sends/newerWords.ts";
+import { changeDraft } from "./changeDraft.ts";
+import { type DraftEdit, editOf, loadDraft } from "./drafts.ts";
+
+/** So long a signed-in person can take their approval back before anything leaves. */
+const undoMs = 10_000;
+
+type Named = { workspaceId: string; draftId: string; ifVersion: number | null };
+
+/**
+ * A signed-in person approves the version that they were shown, which also sends it, in ten seconds, unless the identity's approvals do not. Where
+ * several have to approve, it may stay pending. Throws Rejected invalid_request (no version), version_mismatch, stale_draft, invalid_status.
+ */
+export async function approveByPerson(
+  deps: Dependencies,
+  { workspaceId, draftId, ifVersion }: Named,
+  cause: Cause,
+): Promise<{ position: number }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const version = requireVersion(ifVersion);
+  await requireNoNewerWord(deps, { draftId, draft, version }, cause);
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  const word = await wordOf(deps, { identity, sends: identity.sendOnChannelApproval, votes: draft.votes }, cause);
+  const shown = { ifVersion: version, contentSha256: null, tokenSha256: null };
+  return changeDraft(deps, { draftId, command: { type: "ApproveDraft", ...shown, ...word } }, cause);
+}
+
+/** The same for what they make of it: their version and its approval are one append. Throws Rejected as an edit and an approval do. */
+export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
+  const { workspaceId, draftId } = edit;
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const version = requireVersion(edit.ifVersion);
+  await requireNoNewerWord(deps, { draftId, draft, version }, cause);
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  const command = {
+    type: "EditAndApprove",
+    edit: await editOf(deps, { draft, edit, isPersons: true }),
+    // An edit starts anew: nobody else has approved what it makes.
+    word: await wordOf(deps, { identity, sends: identity.sendOnChannelApproval, votes: [] }, cause),
+  } as const;
+  return changeDraft(deps, { draftId, command }, cause);
+}
+
+/** They take it back: before it is on its way, or while others are missing. Throws Rejected invalid_status once it has left. */
+export async function undoApproval(
+  deps: Dependencies,
+  { workspaceId, draftId }: Omit<Named, "ifVersion">,
+  cause: Cause,
+): Promise<{ position: number }> {
+  await loadDraft(deps, workspaceId, draftId);
+  const { actor } = cause;
+  const { voter, also = [] } = await voterNames(deps, actor, null);
+  const because = `${actor.name ?? actor.email ?? actor.id} took the approval back`;
+  return changeDraft(deps, { draftId, command: { type: "UndoApproval", voter, also, because } }, cause);
+}
+
+/** A signed-in person's approval, as it counts now. `sends`: it means to send. `votes`: the version's so far. */
+export async function wordOf(
+  deps: Dependencies,
+  { identity, sends, votes }: { identity: Identity; sends: boolean; votes: readonly Vote[] },
+  { actor }: Cause,
+): Promise<AuthorsWord> {
+  const sendAfter = new Date(deps.clock.now().getTime() + undoMs).toISOString();
+  return {
+    voting: await votingOf(deps, identity, { actor, channel: null, votes }),
+    sendRequested: sends,
+    signedIn: { sendAfter },
+  };
+}
+
+/** Nobody approves what they did not see. */
+function requireVersion(ifVersion: number | null): number {
+  if (ifVersion !== null) return ifVersion;
+  throw invalid("If-Match", "expected the version that was shown to the person who approves");
+}
+
+/** What the customer wrote since is told at once, and not in ten seconds. Of another version it is not asked. */
+async function requireNoNewerWord(
+  deps: Dependencies,
+  { draftId, draft, version }: { draftId: string; draft: Draft; version: number },
+  cause: Cause,
+): Promise<void> {
+  if (draft.status !== "pending" || draft.version !== version) return;
+  const newMessageId = await newerWordOf(deps, draft);
+  if (newMessageId === null) return;
+  await endStale(deps, { draftId, draft, newMessageId }, cause);
+  throw staleDraft(newMessageId);
+}

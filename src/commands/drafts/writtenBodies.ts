@@ -1,0 +1,31 @@
+import { htmlOfWritten } from "#src/html/htmlOfWritten.ts";
+import { invalid } from "#streams/decider.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+
+type Bodies = { bodyText?: string | null; bodyHtml?: string | null };
+
+/**
+ * What a person's edit makes of both bodies, so that they say the same. A form sends both back, however little was touched; line ends do not count. Text that
+ * was written anew makes the HTML anew, unless that was edited itself; HTML that was edited alone makes the text anew. Absent: it stays as it is.
+ * Throws Rejected invalid_request.
+ */
+export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: Bodies): Bodies {
+  const text = changed(before.body_text, given.bodyText);
+  const html = changed(before.body_html, given.bodyHtml);
+  if (text === undefined && html === undefined) return { bodyText: undefined, bodyHtml: undefined };
+  if (text !== undefined && text.trim() === "" && !html?.trim()) {
+    throw invalid("body_text", "write something, or reject the draft");
+  }
+  if (html !== undefined && html.trim() !== "") return { bodyText: text ?? null, bodyHtml: html };
+  const written = text ?? lines(before.body_text ?? "");
+  const hasHtml = before.body_html !== null && html === undefined;
+  return { bodyText: written, bodyHtml: hasHtml ? htmlOfWritten(written) : null };
+}
+
+const lines = (text: string): string => text.replace(/\r\n?/g, "\n");
+
+/** What was made of a body; undefined if nothing was. */
+function changed(before: string | null, given: string | null | undefined): string | undefined {
+  if (given === undefined || lines(given ?? "") === lines(before ?? "")) return undefined;
+  return lines(given ?? "");
+}

@@ -1,0 +1,143 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { font, mailFrame, row } from "#src/channels/email/mailFrame.ts";
+import { html } from "#src/html/html.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { mailboxOf } from "#src/mail/out/measure/measure.ts";
+import { noThread } from "#src/mail/out/messageIds.ts";
+import { renderNotice } from "#src/mail/out/render.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { requireNotPaused } from "../installation.ts";
+
+/** A mail to a person about their own account. Nothing in it is a stranger's word: who asks for it may be anybody. */
+export type AccountLetter = {
+  to: string;
+  subject: string;
+  /** Sentences, one a paragraph. */
+  lead: readonly string[];
+  /** The one link. */
+  button?: { label: string; url: string };
+  facts: readonly string[];
+};
+
+/**
+ * The way out for mail about accounts. It waits for nobody else's mail and no workspace can stop it; what bounds it is a measure of its own by
+ * mailbox, in which the place is taken while the person waits.
+ */
+export type AccountMail = {
+  /** Takes a place for one mail to this mailbox. Throws Rejected rate_limited when the hour's are taken; the same for every address. */
+  admit(address: string): Promise<void>;
+  /**
+   * Writes the letter and hands it over behind the caller's back, so that an answer takes no longer where there is something to write. What does
+   * not leave is tried again twice, then a warning says so.
+   */
+  later(write: () => Promise<AccountLetter | undefined>): void;
+  /** Waits for what is on its way; gives up what would be tried later. */
+  close(): Promise<void>;
+};
+
+/** Milliseconds before each try. */
+const schedule = [0, 5_000, 30_000];
+
+type MailDeps = Pick<
+  Dependencies,
+  "ids" | "clock" | "messageIds" | "mailMeasure" | "installations" | "settings" | "log" | "countWithheld"
+>;
+
+export function accountMail(deps: MailDeps, provider: MailProvider, { waits = schedule } = {}): AccountMail {
+  const closing = new AbortController();
+  const under = new Set<Promise<void>>();
+
+  async function deliver(write: () => Promise<AccountLetter | undefined>): Promise<void> {
+    const letter = await write();
+    if (!letter) return;
+    const attemptId = deps.ids.uuid();
+    let error = "";
+    for (const wait of waits) {
+      if (wait > 0) await pause(wait, undefined, { signal: closing.signal });
+      const failed = await handOver(deps, provider, { letter, attemptId });
+      if (failed === undefined) return;
+      error = failed.error;
+      if (!failed.again) break;
+    }
+    deps.log?.warn?.({ reason: error }, "a mail about an account did not leave: the person has to ask for it again");
+  }
+
+  return {
+    async admit(address) {
+      const mailbox = `account ${mailboxOf(address)}`;
+      // No workspace is behind it: each mailbox is its own.
+      const place = await deps.mailMeasure?.take({
+        ...{ attemptId: deps.ids.uuid(), measure: "notices", mailbox, workspaceId: mailbox },
+      });
+      if (!place || place.taken) return;
+      deps.countWithheld?.("account", "mailbox_full");
+      const retryAfter = Math.ceil(place.inMs / 1000);
+      const minutes = Math.ceil(retryAfter / 60);
+      const sentence = `this address was sent as many mails as an hour allows: use the link in the newest one, or wait ${minutes} min`;
+      throw new Rejected("rate_limited", sentence, { retryAfter });
+    },
+    later(write) {
+      const work = deliver(write).catch((error: Error) => {
+        if (closing.signal.aborted) return;
+        const reason = error.name;
+        deps.log?.warn?.({ reason }, "a mail about an account did not leave: the person has to ask for it again");
+      });
+      under.add(work);
+      void work.finally(() => under.delete(work));
+    },
+    async close() {
+      closing.abort();
+      await Promise.all(under);
+    },
+  };
+}
+
+/** Why it did not leave, without a word of the letter; undefined if it may have. */
+async function handOver(
+  deps: MailDeps,
+  provider: MailProvider,
+  { letter, attemptId }: { letter: AccountLetter; attemptId: string },
+): Promise<{ error: string; again: boolean } | undefined> {
+  try {
+    await requireNotPaused(deps);
+    const mail = await written(deps, { letter, attemptId });
+    const connection = await provider.connect();
+    const isAllowed = () => requireNotPaused(deps).then(() => true);
+    const outcome = await connection.handOver({ attemptId, ...mail }, isAllowed);
+    // What may have left is not written twice: who waits in vain asks again.
+    if (outcome.kind === "accepted" || outcome.kind === "unknown") return undefined;
+    return { error: outcome.kind, again: outcome.kind !== "refused" || outcome.retryable };
+  } catch (error) {
+    return { error: (error as Error).name, again: true };
+  }
+}
+
+async function written(deps: MailDeps, { letter, attemptId }: { letter: AccountLetter; attemptId: string }) {
+  const { to, subject } = letter;
+  const address = deps.settings.approvalsFrom;
+  const domain = address.slice(address.lastIndexOf("@") + 1);
+  const messageId = deps.messageIds.mint({ identityId: noThread, threadId: noThread, attemptId, domain });
+  const from = { name: "Countersign", address };
+  const rendered = await renderNotice({ from, to, subject, ...bodiesOf(letter), messageId, date: deps.clock.now() });
+  return { messageId, ...rendered };
+}
+
+export function bodiesOf({ subject, lead, button, facts }: AccountLetter): { text: string; html: string } {
+  const paragraph = (sentence: string) =>
+    html`<p class="ink" style="margin:0 0 12px;${font}font-size:16px;line-height:1.5;color:#1b2430;">${sentence}</p>`;
+  const pressed =
+    button &&
+    row(
+      html`<p style="margin:0 0 12px;"><a href="${button.url}" style="display:inline-block;padding:14px 22px;border-radius:10px;background-color:#0b57b0;color:#ffffff;${font}font-size:17px;font-weight:700;text-decoration:none;">${button.label}</a></p>
+<p class="soft" style="margin:0 0 8px;${font}font-size:13px;line-height:1.5;color:#4f5b69;word-break:break-all;">${button.url}</p>`,
+    );
+  return {
+    text: [...lead, ...(button ? [`${button.label}:\n${button.url}`] : []), ...facts].join("\n\n"),
+    html: mailFrame({
+      ...{ subject, title: subject, facts },
+      lead: html`${lead.map(paragraph)}`,
+      rows: html`${pressed}`,
+    }),
+  };
+}

@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import { invalid, missing } from "#streams/decider.ts";
+import { activeMember } from "#streams/member/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { derivedId } from "../ids.ts";
+import { acceptInvitation, findInvitation, type Invitation } from "../members/invitations.ts";
+import { requireGoodPassword } from "./passwordRules.ts";
+import type { SignedIn } from "./signIn.ts";
+import { foundWorkspace, makeUser } from "./signUp.ts";
+import { type By, causeOfLink, causeOfPerson, type Person, personOf, withLink } from "./users.ts";
+
+/** What an invitation offers, and whether its address has an account, which its holder is told: they read the mail of that address. */
+export async function findInvited(deps: Dependencies, token: string): Promise<Invitation & { hasAccount: boolean }> {
+  const invitation = await withLink(() => findInvitation(deps, token));
+  const person = invitation.email === null ? undefined : await personOf(deps, invitation.email);
+  return { ...invitation, hasAccount: person !== undefined };
+}
+
+/** Somebody who is signed in becomes a member. Throws Rejected invalid_request: the link, another address than the invited one. */
+export async function acceptSignedIn(
+  deps: Dependencies,
+  { token, who: { person } }: { token: string; who: SignedIn },
+  by: By,
+): Promise<{ workspaceId: string; position: number }> {
+  const as = async () => ({ userId: person.userId, email: person.email });
+  return withLink(() => acceptInvitation(deps, { token, as }, causeOfPerson(deps, person, by)));
+}
+
+export type NewMember = { token: string; password: string; name: string | null; email: string | undefined };
+
+/**
+ * Makes the user of an invited address and lets them accept. `email`: only for an invitation that leaves open whose it is. Cut off anywhere, the
+ * same link goes on with it. Throws Rejected invalid_request: the link, the password, an address that has an account.
+ */
+export async function acceptAsNew(
+  deps: Dependencies,
+  { token, password, name, email: named }: NewMember,
+  by: By,
+): Promise<{ person: Person; workspaceId: string; position: number }> {
+  if (deps.settings.signUp === "closed")
+    throw invalid("password", "nobody new may join here: sign in with an account you have");
+  const invitation = await withLink(() => findInvitation(deps, token));
+  const email = invitation.email ?? named;
+  if (email === undefined) throw invalid("email", "expected your address: this invitation names none");
+  requireGoodPassword(password, { email });
+  const cause = causeOfLink(deps, email, by);
+  // Of this very link, so that it comes to the same user again, and no other link ever does.
+  const userId = derivedId("invited user", createHash("sha256").update(token).digest("hex"));
+  let person: Person | undefined;
+  const as = async () => {
+    person = await makeUser(deps, { userId, email, name, password }, cause);
+    return { userId: person.userId, email };
+  };
+  const accepted = await withLink(() => acceptInvitation(deps, { token, as }, cause));
+  return { ...accepted, person: person as Person };
+}
+
+/** Throws Rejected not_found for a workspace that they are no member of. */
+export async function requireMember(
+  deps: Dependencies,
+  { person, workspaceId }: { person: Person; workspaceId: string },
+): Promise<void> {
+  if (!activeMember((await deps.members.load(workspaceId)).state, person.userId)) {
+    throw missing("workspace_id", "workspace");
+  }
+}
+
+/** Another workspace of the person's own. */
+export const anotherWorkspace = (
+  deps: Dependencies,
+  { who: { person }, name }: { who: SignedIn; name: string },
+  by: By,
+): Promise<{ workspaceId: string; position: number }> =>
+  foundWorkspace(deps, { workspaceId: deps.ids.uuid(), name, person }, causeOfPerson(deps, person, by));

@@ -1,0 +1,95 @@
+import type { Issued } from "#src/accounts/sessions.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { letters, linkUrl } from "./letters.ts";
+import { requireGoodPassword } from "./passwordRules.ts";
+import { endSessions, type SignedIn } from "./signIn.ts";
+import { type By, causeOfLink, causeOfPerson, type Person, personById, personOf, withLink } from "./users.ts";
+
+type Reset = { userId: string };
+
+/** Who is signed in gave a password that is not theirs: whoever sits at the browser may be guessing. */
+export class WrongPassword extends Rejected {
+  override readonly name = "WrongPassword";
+  constructor(field: string) {
+    super("invalid_request", `${field}: this is not your password`, { field });
+  }
+}
+
+/** Mails a link for a new password, if the address has an account: nobody is told whether it has. Throws Rejected rate_limited. */
+export async function forgotPassword(deps: Dependencies, { email }: { email: string }): Promise<void> {
+  await deps.accountMail.admit(email);
+  deps.accountMail.later(async () => {
+    const person = await personOf(deps, email);
+    if (!person || person.disabled) return undefined;
+    const { userId, email: address } = person;
+    const token = await deps.accounts.links.issue({ kind: "reset", subject: userId, about: { userId }, address });
+    return letters.reset(address, linkUrl(deps.settings, "reset", token));
+  });
+}
+
+/** Whose password a link sets anew. Throws Rejected invalid_request for a link that is not good. */
+export async function findReset(deps: Dependencies, token: string): Promise<{ email: string }> {
+  const { about } = await withLink(() => deps.accounts.links.find<Reset>("reset", token));
+  return { email: (await resetOf(deps, about)).email };
+}
+
+/** Sets a new password and ends all sessions. Answers their ids. Throws Rejected invalid_request: the password, the link. */
+export async function resetPassword(
+  deps: Dependencies,
+  { token, password }: { token: string; password: string },
+  by: By,
+): Promise<{ ended: string[] }> {
+  requireGoodPassword(password, await findReset(deps, token));
+  const { links, passwords } = deps.accounts;
+  return withLink(() =>
+    links.use("reset", token, async ({ about, address }: { about: Reset; address: string }) => {
+      const person = await resetOf(deps, about);
+      await passwords.set(person.userId, password);
+      const set = { type: "RecordPassword", because: "reset" } as const;
+      await deps.users.handle(person.userId, set, causeOfLink(deps, address, by));
+      // Somebody else may have asked for another address before.
+      await links.withdraw("email", person.userId);
+      const ended = await endSessions(deps, { person, because: "password_reset" }, by);
+      deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
+      return { ended };
+    }),
+  );
+}
+
+async function resetOf(deps: Dependencies, { userId }: Reset): Promise<Person> {
+  const person = await personById(deps, userId);
+  if (!person) throw new Error("a link for a new password names no user");
+  return person;
+}
+
+/**
+ * Sets a new password for who knows the one before, and ends their other sessions; this one goes on under a new token. Answers what has ended.
+ * Throws WrongPassword, and Rejected invalid_request for a new one that is not good.
+ */
+export async function changePassword(
+  deps: Dependencies,
+  { who, currentPassword, password }: { who: SignedIn; currentPassword: string; password: string },
+  by: By,
+): Promise<{ issued: Issued | undefined; ended: string[] }> {
+  const { person, session } = who;
+  requireGoodPassword(password, person);
+  await requirePassword(deps, { who, password: currentPassword, field: "current_password" });
+  await deps.accounts.passwords.set(person.userId, password);
+  const set = { type: "RecordPassword", because: "changed" } as const;
+  await deps.users.handle(person.userId, set, causeOfPerson(deps, person, by));
+  await deps.accounts.links.withdraw("reset", person.userId);
+  const others = await endSessions(deps, { person, because: "password_changed", except: session.id }, by);
+  deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
+  await deps.accounts.sessions.confirmPassword(session.id);
+  return { issued: await deps.accounts.sessions.rotate(session.id), ended: [...others, session.id] };
+}
+
+/** Throws WrongPassword about this field where it is not the person's password. */
+export async function requirePassword(
+  deps: Dependencies,
+  { who, password, field = "password" }: { who: SignedIn; password: string; field?: string },
+): Promise<void> {
+  if (await deps.accounts.passwords.matches(who.person.userId, password)) return;
+  throw new WrongPassword(field);
+}

@@ -1,0 +1,85 @@
+import { type WorkspaceOfUser, workspacesOfUser } from "#projections/members/queries.ts";
+import type { Issued, Session } from "#src/accounts/sessions.ts";
+import { Rejected } from "#streams/decider.ts";
+import { activeMember } from "#streams/member/decider.ts";
+import type { SessionsEndedBecause } from "#streams/user/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { type By, causeOfPerson, type Person, personById, personOf, wrongPair } from "./users.ts";
+
+/** Who is signed in, in which session. */
+export type SignedIn = { person: Person; session: Session };
+
+/**
+ * Starts a session. `earlier`: the session the browser came with, which ends: nobody who has planted it in the browser has it afterwards. Throws
+ * Rejected unauthorized: one answer, after the same work, for an unknown address, a wrong password and a disabled user.
+ */
+export async function signIn(
+  deps: Dependencies,
+  { email, password, earlier }: { email: string; password: string; earlier: Session | undefined },
+  by: By,
+): Promise<{ person: Person; issued: Issued }> {
+  const person = await personOf(deps, email);
+  const mayEnter = person !== undefined && !person.disabled;
+  const isRight = await deps.accounts.passwords.matches(mayEnter ? person.userId : null, password);
+  if (!mayEnter || !isRight) throw wrongPair();
+  return { person, issued: await startSession(deps, { person, earlier }, by) };
+}
+
+/**
+ * Starts a session that shows `workspaceId`, or one of the person's workspaces, and ends the one the browser came with. Throws Rejected unauthorized
+ * for who is disabled by now.
+ */
+export async function startSession(
+  deps: Dependencies,
+  { person, workspaceId, earlier }: { person: Person; workspaceId?: string; earlier: Session | undefined },
+  by: By,
+): Promise<Issued> {
+  const { userId } = person;
+  if (earlier) await deps.accounts.sessions.end(earlier.userId, earlier.id);
+  const shown = workspaceId ?? (await workspacesOf(deps, userId))[0]?.id ?? null;
+  const issued = await deps.accounts.sessions.start({ userId, workspaceId: shown, agent: by.userAgent ?? null });
+  try {
+    const sessionId = issued.session.id;
+    await deps.users.handle(userId, { type: "RecordSignIn", sessionId }, causeOfPerson(deps, person, by));
+  } catch (error) {
+    await deps.accounts.sessions.end(userId, issued.session.id);
+    throw error instanceof Rejected ? wrongPair() : error;
+  }
+  return issued;
+}
+
+/** Whose session it is: undefined for somebody who was disabled. */
+export async function signedInBy(deps: Dependencies, session: Session): Promise<SignedIn | undefined> {
+  const person = await personById(deps, session.userId);
+  return person && !person.disabled ? { person, session } : undefined;
+}
+
+export const signOut = (deps: Dependencies, { person, session }: SignedIn): Promise<boolean> =>
+  deps.accounts.sessions.end(person.userId, session.id);
+
+/** Ends all sessions of the person, but for `except`. Answers their ids: nothing may be answered under them any more. */
+export async function endSessions(
+  deps: Dependencies,
+  { person, because, except }: { person: Person; because: SessionsEndedBecause; except?: string },
+  by: By,
+): Promise<string[]> {
+  const ended = await deps.accounts.sessions.endAll(person.userId, except === undefined ? {} : { except });
+  const record = { type: "RecordSessionsEnded", because } as const;
+  await deps.users.handle(person.userId, record, causeOfPerson(deps, person, by));
+  return ended;
+}
+
+/** The workspaces that somebody may choose from. Of each the member's stream has the last word. */
+export async function workspacesOf(
+  deps: Dependencies,
+  userId: string,
+): Promise<Pick<WorkspaceOfUser, "id" | "name" | "role">[]> {
+  const listed = await workspacesOfUser(deps.reads, userId);
+  const judged = await Promise.all(
+    listed.map(async ({ id, name }) => {
+      const member = activeMember((await deps.members.load(id)).state, userId);
+      return member && { id, name, role: member.role };
+    }),
+  );
+  return judged.filter((each) => each !== undefined);
+}

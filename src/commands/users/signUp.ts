@@ -1,0 +1,118 @@
+import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { derivedId } from "../ids.ts";
+import { createWorkspace } from "../workspaces.ts";
+import { letters, linkUrl } from "./letters.ts";
+import { requireGoodPassword } from "./passwordRules.ts";
+import { type By, causeOfLink, type Person, personById, personOf, userEmailHash, withLink } from "./users.ts";
+
+/** What a confirmation link leads to. The id is drawn once, so that the link comes to the same user however often it has to begin anew. */
+type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
+
+const closed = () =>
+  new Rejected(
+    "invalid_request",
+    "nobody signs up here by themselves: ask an owner of your workspace for an invitation",
+  );
+
+/**
+ * Mails a link to the address, or that it has an account already: the answer is the same for every address. Throws Rejected where sign-up is not
+ * open, and rate_limited above the hour's mails to the address.
+ */
+export async function askToSignUp(
+  deps: Dependencies,
+  { email, name, workspaceName }: { email: string; name: string | null; workspaceName: string | null },
+): Promise<void> {
+  if (deps.settings.signUp !== "open") throw closed();
+  await deps.accountMail.admit(email);
+  deps.accountMail.later(async () => {
+    const person = await personOf(deps, email);
+    if (person) return letters.haveAccount(person.email, deps.settings.publicUrl);
+    const about: Confirmation = { userId: deps.ids.uuid(), name, workspaceName };
+    const token = await deps.accounts.links.issue({
+      kind: "confirm",
+      subject: email.toLowerCase(),
+      about,
+      address: email,
+    });
+    return letters.confirm(email, linkUrl(deps.settings, "confirm", token));
+  });
+}
+
+/** To whom a confirmation link was mailed. Throws Rejected invalid_request for one that is not good. */
+export async function findConfirmation(deps: Dependencies, token: string): Promise<{ email: string }> {
+  const { address } = await withLink(() => deps.accounts.links.find("confirm", token));
+  return { email: address };
+}
+
+/**
+ * Makes the user whose address the link proves, and a workspace that they own. Cut off anywhere, the same link goes on with it. Throws Rejected
+ * invalid_request: the password, the link, an address that has got an account meanwhile.
+ */
+export async function confirmSignUp(
+  deps: Dependencies,
+  { token, password }: { token: string; password: string },
+  by: By,
+): Promise<{ person: Person; workspaceId: string; position: number }> {
+  if (deps.settings.signUp !== "open") throw closed();
+  const { email } = await findConfirmation(deps, token);
+  requireGoodPassword(password, { email });
+  const { links } = deps.accounts;
+  return withLink(() =>
+    links.use("confirm", token, async ({ about, address }: { about: Confirmation; address: string }) => {
+      const cause = causeOfLink(deps, address, by);
+      const { userId, name, workspaceName } = about;
+      const person = await makeUser(deps, { userId, email: address, name, password }, cause);
+      const workspace = await firstWorkspace(deps, { person, name: workspaceName }, cause);
+      return { person, ...workspace };
+    }),
+  );
+}
+
+/**
+ * Makes a user of somebody who has proven to read mail at the address. It may have begun before: each step finds what is there. Throws Rejected
+ * invalid_request where the address has an account that is another one.
+ */
+export async function makeUser(
+  deps: Dependencies,
+  { email, name, password, ...drawn }: { userId: string; email: string; name: string | null; password: string },
+  cause: Cause,
+): Promise<Person> {
+  const { state } = await deps.userEmails.load(userEmailHash(email));
+  // An address that was claimed for a user who never came to be goes on to become that user.
+  const begun = state.userId !== null && (await personById(deps, state.userId)) === undefined;
+  const userId = begun ? (state.userId as string) : drawn.userId;
+  await deps.userEmails.handle(userEmailHash(email), { type: "ClaimUserEmail", userId, email }, cause);
+  const { state: user } = await deps.users.handle(userId, { type: "RegisterUser", email, name }, cause);
+  await deps.accounts.passwords.set(userId, password);
+  await deps.users.handle(userId, { type: "RecordPassword", because: "registered" }, cause);
+  return { userId, email: user.email ?? email, name: user.name, disabled: user.disabled };
+}
+
+/** The workspace somebody gets who was not invited to one; the same for every repetition. */
+function firstWorkspace(
+  deps: Dependencies,
+  { person, name }: { person: Person; name: string | null },
+  cause: Cause,
+): Promise<{ workspaceId: string; position: number }> {
+  const workspaceId = derivedId("first workspace", person.userId);
+  return foundWorkspace(deps, { workspaceId, name: name ?? defaultName(person), person }, cause);
+}
+
+const defaultName = ({ name }: Person): string => (name === null ? "My workspace" : `${name.slice(0, 80)}'s workspace`);
+
+/** Makes a workspace on the free plan, owned by this person. Throws Rejected. */
+export async function foundWorkspace(
+  deps: Dependencies,
+  { workspaceId, name, person }: { workspaceId: string; name: string; person: Person },
+  cause: Cause,
+): Promise<{ workspaceId: string; position: number }> {
+  const { userId, email } = person;
+  const within = { ...cause, workspaceId };
+  await createWorkspace(deps, { workspaceId, name, plan: "builder_pack", betaOverride: false }, within);
+  const memberId = derivedId("founder", workspaceId, userId);
+  const join = { type: "JoinMember", memberId, userId, email, role: "owner", first: true } as const;
+  const { position } = await deps.members.handle(workspaceId, join, within);
+  return { workspaceId, position };
+}

@@ -1,0 +1,36 @@
+import { withoutPunctuation } from "./compare/targets.ts";
+
+/**
+ * Text that a person wrote as HTML: paragraphs, line breaks, and links of web and mail addresses. A reader of either reads the same (compare/). It is
+ * reduced like any body before it is stored.
+ */
+export const htmlOfWritten = (text: string): string =>
+  text
+    .replace(/\r\n?/g, "\n")
+    .split(/\n[ \t]*\n\s*/)
+    .map((paragraph) => paragraph.replace(/^\n+|\s+$/g, ""))
+    .filter((paragraph) => paragraph !== "")
+    .map((paragraph) => `<p>${linked(paragraph).replaceAll("\n", "<br>")}</p>`)
+    .join("");
+
+/** A web address, or a mail address that nothing else is joined to. */
+const addresses =
+  /\b(?:https?:\/\/|www\.)[^\s<>"|]+|(?<![^\s(<[,;:])[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?![a-z0-9@-])/gi;
+
+function linked(text: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(addresses)) {
+    const shown = withoutPunctuation(found);
+    parts.push(escaped(text.slice(from, index)), `<a href="${escaped(targetOf(shown))}">${escaped(shown)}</a>`);
+    from = index + shown.length;
+  }
+  return [...parts, escaped(text.slice(from))].join("");
+}
+
+const targetOf = (shown: string): string =>
+  /^https?:/i.test(shown) ? shown : /^www\./i.test(shown) ? `https://${shown}` : `mailto:${shown}`;
+
+const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => entities[character] ?? "");

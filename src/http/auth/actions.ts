@@ -1,0 +1,103 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { endSessions, signIn, signOut } from "#src/commands/users/signIn.ts";
+import { askToSignUp, confirmSignUp, findConfirmation } from "#src/commands/users/signUp.ts";
+import * as schemas from "../schemas/auth.ts";
+import { type AuthAction, authAction, signedInAction } from "./action.ts";
+import { done, mailed, nothing, sessionJson, started } from "./answers.ts";
+import { linkForm } from "./linkForms.ts";
+import { aboutOneself, aboutPasswords } from "./ownActions.ts";
+import * as pages from "./pages.ts";
+import { aboutWorkspaces } from "./workspaceActions.ts";
+
+/** Every action of /auth. */
+export const authActions = (deps: Dependencies): AuthAction[] => [
+  ...signingUp(deps),
+  ...signingIn(deps),
+  ...aboutPasswords(deps),
+  ...aboutOneself(deps),
+  ...aboutWorkspaces(deps),
+];
+
+const signingUp = (deps: Dependencies): AuthAction[] => [
+  authAction(
+    "POST /auth/sign-up",
+    {
+      ...{ limit: "sign_up", body: schemas.SignUpBody, answers: schemas.MailedAnswer, status: 202 },
+      summary: "Ask for an account",
+      description:
+        "The same answer for every address: the mail to it has a link, or says that it has an account. Nothing is made before the link is used. Only where SIGN_UP is open.",
+      form: pages.signUp,
+    },
+    async ({ body: { email, name = null, workspace_name: workspaceName = null } }) => {
+      await askToSignUp(deps, { email, name, workspaceName });
+      return { json: mailed, next: "/sign-up?done=mailed" };
+    },
+  ),
+  authAction(
+    "POST /auth/confirm",
+    {
+      ...{ limit: "sign_in", body: schemas.ConfirmBody, answers: schemas.SessionAnswer, status: 201 },
+      summary: "Use the link of a sign-up",
+      description:
+        "Makes the user and a workspace that they own, and signs them in. If it fails on the way, the same link goes on with it.",
+      form: linkForm("confirm", (token) => findConfirmation(deps, token), pages.confirm),
+    },
+    async ({ body, by, session }) => started(deps, { ...(await confirmSignUp(deps, body, by)), by, session }),
+  ),
+];
+
+const signingIn = (deps: Dependencies): AuthAction[] => [
+  authAction(
+    "POST /auth/sign-in",
+    {
+      ...{ limit: "sign_in", body: schemas.SignInBody, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
+      summary: "Sign in",
+      description:
+        "One answer for an unknown address, a wrong password and a disabled user. The session is in a cookie.",
+      form: (state) => pages.signIn(state, { mayRegister: deps.settings.signUp === "open" }),
+    },
+    async ({ body: { email, password }, by, session, next, guarding }) => {
+      const { person, issued } = await guarding(email, () => signIn(deps, { email, password, earlier: session }, by));
+      return {
+        json: await sessionJson(deps, { person, session: issued.session }),
+        ...{ token: issued.token, next, ended: session ? [session.id] : [] },
+      };
+    },
+  ),
+  signedInAction(
+    "POST /auth/sign-out",
+    {
+      limit: "session",
+      body: nothing,
+      answers: schemas.DoneAnswer,
+      errors: ["unauthorized"],
+      summary: "Sign out",
+      form: undefined,
+    },
+    async (_, who) => {
+      await signOut(deps, who);
+      return { json: done, token: null, ended: [who.session.id], next: "/sign-in?done=out" };
+    },
+  ),
+  signedInAction(
+    "POST /auth/sign-out-everywhere",
+    {
+      ...{ limit: "sign_in", body: nothing, answers: schemas.DoneAnswer, errors: ["unauthorized"] },
+      summary: "End every session of yours",
+      form: undefined,
+    },
+    async ({ by }, { person }) => {
+      const ended = await endSessions(deps, { person, because: "asked" }, by);
+      return { json: done, token: null, ended, next: "/sign-in?done=out" };
+    },
+  ),
+  signedInAction(
+    "GET /auth/session",
+    {
+      ...{ limit: "session", body: nothing, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
+      summary: "Who is signed in",
+      form: undefined,
+    },
+    async (_, who) => ({ json: await sessionJson(deps, who), next: "/review" }),
+  ),
+];

@@ -1,0 +1,44 @@
+import type { Session } from "#src/accounts/sessions.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { type SignedIn, startSession, workspacesOf } from "#src/commands/users/signIn.ts";
+import type { By, Person } from "#src/commands/users/users.ts";
+import { Rejected } from "#streams/decider.ts";
+import { Strict } from "../schemas/common.ts";
+import type { Done } from "./action.ts";
+
+/** What actions of /auth answer. */
+
+export const nothing = Strict({});
+export const done = { done: true };
+export const mailed = { mailed: true };
+
+/** So that the next request finds the workspace; where the read models lag, it finds it a moment later. */
+export const known = ({ projected }: Dependencies, position: number) =>
+  projected(position, { of: ["members", "workspaces"] });
+
+type Joined = { person: Person; workspaceId: string; position: number; by: By; session: Session | undefined };
+
+/** Somebody new is signed in, in place of whoever was. */
+export async function started(
+  deps: Dependencies,
+  { person, workspaceId, position, by, session: earlier }: Joined,
+): Promise<Done> {
+  const { session, token } = await startSession(deps, { person, workspaceId, earlier }, by);
+  await known(deps, position);
+  const json = await sessionJson(deps, { person, session });
+  return { json, token, next: "/review", ended: earlier ? [earlier.id] : [] };
+}
+
+/** The session shows another workspace from now on, under a new id and token. */
+export async function shown(deps: Dependencies, who: SignedIn, workspaceId: string): Promise<Done> {
+  const issued = await deps.accounts.sessions.choose(who.session.id, workspaceId);
+  if (!issued) throw new Rejected("unauthorized", "nobody is signed in here: sign in first");
+  const json = await sessionJson(deps, { ...who, session: issued.session });
+  return { json, token: issued.token, ended: [who.session.id], next: "/review" };
+}
+
+/** Who is signed in, and where they may go. */
+export async function sessionJson(deps: Dependencies, { person, session }: SignedIn) {
+  const { userId: id, email, name } = person;
+  return { user: { id, email, name }, workspaces: await workspacesOf(deps, id), workspace_id: session.workspaceId };
+}

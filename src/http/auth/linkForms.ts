@@ -1,0 +1,55 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { findInvited } from "#src/commands/users/invitations.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { FormPage, FormState } from "./action.ts";
+import * as pages from "./pages.ts";
+
+type Linked = { email: string };
+type LinkPage = (state: FormState, link: { token: string; email: string }) => FormPage;
+
+/** The form behind a mailed link, shown again after it was refused. */
+export function linkForm(kind: keyof typeof again, find: (token: string) => Promise<Linked>, shownAs: LinkPage) {
+  return (state: FormState) => linkPage(state.values.get("token") ?? "", { kind, find, shownAs, state });
+}
+
+const again = {
+  confirm: ["/sign-up", "Ask for a new one"],
+  reset: ["/forgot", "Ask for a new one"],
+  email: ["/settings/profile", "To your profile"],
+  invitation: ["/sign-in", "To sign in"],
+} as const;
+
+/** A page behind a mailed link, which shows and never uses it; or why the link is not good. */
+export async function linkPage(
+  token: string,
+  {
+    kind,
+    find,
+    shownAs,
+    state = pages.empty,
+  }: { kind: keyof typeof again; find: (token: string) => Promise<Linked>; shownAs: LinkPage; state?: FormState },
+): Promise<FormPage> {
+  try {
+    return shownAs(state, { token, ...(await find(token)) });
+  } catch (error) {
+    return pages.badLink(faultOf(error), again[kind]);
+  }
+}
+
+export async function invitationPage(
+  deps: Dependencies,
+  { state, token, signedInAs }: { state: FormState; token: string; signedInAs?: string | undefined },
+): Promise<FormPage> {
+  try {
+    const { workspaceName, role, email, hasAccount } = await findInvited(deps, token);
+    return pages.invitation(state, { token, workspaceName, role, email, hasAccount, signedInAs });
+  } catch (error) {
+    return pages.badLink(faultOf(error), again.invitation);
+  }
+}
+
+/** What is wrong with a link; whatever else is wrong passes. */
+function faultOf(error: unknown): string {
+  if (error instanceof Rejected && error.details.field === "token") return error.message.replace(/^token: /, "");
+  throw error;
+}

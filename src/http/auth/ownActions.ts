@@ -1,0 +1,96 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { changePassword, findReset, forgotPassword, resetPassword } from "#src/commands/users/passwords.ts";
+import { askForNewEmail, findNewEmail, rename, useNewEmail } from "#src/commands/users/profile.ts";
+import * as schemas from "../schemas/auth.ts";
+import { type AuthAction, authAction, signedInAction } from "./action.ts";
+import { done, mailed, sessionJson } from "./answers.ts";
+import { linkForm } from "./linkForms.ts";
+import { emailForm, nameForm, passwordForm, refusedForm } from "./ownForms.ts";
+import * as pages from "./pages.ts";
+
+export const aboutPasswords = (deps: Dependencies): AuthAction[] => [
+  authAction(
+    "POST /auth/password/forgot",
+    {
+      ...{ limit: "password_reset", body: schemas.ForgotBody, answers: schemas.MailedAnswer, status: 202 },
+      summary: "Ask for a link to set a new password",
+      description: "The same answer for every address; mailed only to one that has an account.",
+      form: pages.forgot,
+    },
+    async ({ body }) => {
+      await forgotPassword(deps, body);
+      return { json: mailed, next: "/forgot?done=mailed" };
+    },
+  ),
+  authAction(
+    "POST /auth/password/reset",
+    {
+      ...{ limit: "password_reset", body: schemas.ResetBody, answers: schemas.DoneAnswer },
+      summary: "Set a new password by the mailed link",
+      description: "Ends every session of the user.",
+      form: linkForm("reset", (token) => findReset(deps, token), pages.reset),
+    },
+    async ({ body, by }) => {
+      const { ended } = await resetPassword(deps, body, by);
+      return { json: done, token: null, ended, next: "/sign-in?done=reset" };
+    },
+  ),
+  signedInAction(
+    "POST /auth/password/change",
+    {
+      ...{ limit: "sign_in", body: schemas.ChangeBody, answers: schemas.DoneAnswer, errors: ["unauthorized"] },
+      summary: "Set a new password",
+      description: "Ends every other session of yours; this one gets a new cookie.",
+      form: refusedForm("Set a new password", passwordForm),
+    },
+    async ({ body: { current_password: currentPassword, password }, by, guarding }, who) => {
+      const { issued, ended } = await guarding(who.person.email, () =>
+        changePassword(deps, { who, currentPassword, password }, by),
+      );
+      return { json: done, token: issued?.token ?? null, ended, next: "/settings/profile?done=password_set" };
+    },
+  ),
+];
+
+export const aboutOneself = (deps: Dependencies): AuthAction[] => [
+  signedInAction(
+    "POST /auth/profile",
+    {
+      ...{ limit: "sign_in", body: schemas.ProfileBody, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
+      summary: "Change your name",
+      form: refusedForm("Change your name", nameForm),
+    },
+    async ({ body: { name }, by }, who) => {
+      await rename(deps, { who, name }, by);
+      const person = { ...who.person, name };
+      return { json: await sessionJson(deps, { ...who, person }), next: "/settings/profile?done=name_saved" };
+    },
+  ),
+  signedInAction(
+    "POST /auth/email",
+    {
+      ...{ limit: "password_reset", body: schemas.NewEmailBody, answers: schemas.MailedAnswer, status: 202 },
+      ...{ errors: ["unauthorized"], summary: "Ask to sign in with another address" },
+      description:
+        "It changes when the link in the mail to the new address is used. The address before is told at once.",
+      form: refusedForm("Use another address", emailForm),
+    },
+    async ({ body: { new_email: newEmail, password }, guarding }, who) => {
+      await guarding(who.person.email, () => askForNewEmail(deps, { who, newEmail, password }));
+      return { json: mailed, next: "/settings/profile?done=mailed" };
+    },
+  ),
+  authAction(
+    "POST /auth/email/confirm",
+    {
+      ...{ limit: "sign_in", body: schemas.TokenBody, answers: schemas.DoneAnswer },
+      summary: "Use the link that was mailed to a new address",
+      description: "Ends every session of the user.",
+      form: linkForm("email", (token) => findNewEmail(deps, token), pages.newEmail),
+    },
+    async ({ body, by }) => {
+      const { ended } = await useNewEmail(deps, body, by);
+      return { json: done, token: null, ended, next: "/sign-in?done=email" };
+    },
+  ),
+];

@@ -1,0 +1,70 @@
+import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import type { FormPage, FormState } from "./action.ts";
+
+/** The forms about oneself: on the profile's page, and alone where one was refused. */
+
+const typed = ({ values }: FormState, name: string): string => (values.get(name) ?? "").slice(0, 300);
+
+export const nameForm = (state: FormState, name: string | null = null): Markup =>
+  form(
+    state,
+    { action: "/auth/profile" },
+    field({
+      ...{ name: "name", label: "Your name", autocomplete: "name", maxlength: 100 },
+      value: typed(state, "name") || name,
+      hint: "Colleagues see it beside what you decide. Without one they see your address.",
+      error: errorAt(state.refused, "name"),
+    }),
+    button("Save the name"),
+  );
+
+export const emailForm = (state: FormState): Markup =>
+  form(
+    state,
+    { action: "/auth/email" },
+    field({
+      ...{
+        name: "new_email",
+        label: "New address",
+        type: "email",
+        required: true,
+        autocomplete: "email",
+        maxlength: 254,
+      },
+      value: typed(state, "new_email"),
+      hint: "We mail a link to it. Your address changes when you press that, and you sign in anew.",
+      error: errorAt(state.refused, "new_email"),
+    }),
+    field({
+      ...{ name: "password", id: "email-password", label: "Your password", type: "password", required: true },
+      ...{ autocomplete: "current-password", error: errorAt(state.refused, "password") },
+    }),
+    button("Mail me the link"),
+  );
+
+/** `email`: tells a password manager whose password it is. */
+export const passwordForm = (state: FormState, email?: string): Markup =>
+  form(
+    state,
+    { action: "/auth/password/change" },
+    email !== undefined && html`<input type="hidden" name="username" autocomplete="username" value="${email}">`,
+    field({
+      ...{ name: "current_password", label: "Your password now", type: "password", required: true },
+      ...{ autocomplete: "current-password", error: errorAt(state.refused, "current_password") },
+    }),
+    field({
+      ...{ name: "password", label: "New password", type: "password", required: true, autocomplete: "new-password" },
+      hint: "12 characters or more. Every other sign-in of yours ends.",
+      error: errorAt(state.refused, "password"),
+    }),
+    button("Set the new password"),
+  );
+
+/** One of them alone, after it was refused. */
+export const refusedForm =
+  (title: string, shown: (state: FormState) => Markup) =>
+  (state: FormState): FormPage => ({
+    title,
+    main: html`<div class="door"><h1>${title}</h1>${errorSummary(state.refused)}${shown(state)}<p><a class="press" href="/settings/profile">Back to your profile</a></p></div>`,
+  });

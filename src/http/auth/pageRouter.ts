@@ -1,0 +1,96 @@
+import express, { type Request, type Response, type Router } from "express";
+import { findReset } from "#src/commands/users/passwords.ts";
+import { findNewEmail } from "#src/commands/users/profile.ts";
+import { type SignedIn, signedInBy, workspacesOf } from "#src/commands/users/signIn.ts";
+import { findConfirmation } from "#src/commands/users/signUp.ts";
+import type { SessionCookie } from "../console/framework/cookie.ts";
+import type { FormTokens } from "../console/framework/formToken.ts";
+import { ownPath } from "../framework/sameOrigin.ts";
+import type { FormPage, FormState } from "./action.ts";
+import { invitationPage, linkPage } from "./linkForms.ts";
+import * as pages from "./pages.ts";
+import { type AuthOptions, failedPage, goOn, showPage } from "./serve.ts";
+
+/** What was done before this page, as its address names it by a word of this list. */
+const said: Record<string, string> = {
+  out: "You are signed out.",
+  reset: "Your new password is set, and you are signed out everywhere. Sign in with it.",
+  email: "Your new address is set. Sign in with it.",
+};
+
+/** The pages at the door. Looking at one changes nothing and uses no link up. */
+export function authPages(options: AuthOptions): Router {
+  const { deps } = options;
+  const router = express.Router({ caseSensitive: true, strict: true });
+  const at = (path: string, page: (request: Request, response: Response) => Promise<FormPage | string>) =>
+    router.get(path, async (request, response) => {
+      const shown = await page(request, response);
+      if (typeof shown === "string") goOn(response, shown);
+      else showPage(response, { page: shown, options });
+    });
+
+  at("/sign-in", async (request) => {
+    const next = ownPath(one(request, "next"));
+    if (one(request, "again") === undefined && (await whoIs(request, options))) return next ?? "/review";
+    const done = one(request, "done") ?? "";
+    const notice = Object.hasOwn(said, done) ? said[done] : undefined;
+    return pages.signIn(pages.empty, { next, said: notice, mayRegister: deps.settings.signUp === "open" });
+  });
+  at("/sign-up", async (request) => {
+    if (one(request, "done") === "mailed") return pages.mailed("sign-up");
+    return deps.settings.signUp === "open" ? pages.signUp(pages.empty) : pages.signUpClosed();
+  });
+  at("/forgot", async (request) =>
+    one(request, "done") === "mailed" ? pages.mailed("reset") : pages.forgot(pages.empty),
+  );
+  at("/confirm", async (request) =>
+    linkPage(tokenOf(request), {
+      kind: "confirm",
+      find: (token) => findConfirmation(deps, token),
+      shownAs: pages.confirm,
+    }),
+  );
+  at("/reset", async (request) =>
+    linkPage(tokenOf(request), { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset }),
+  );
+  at("/new-email", async (request) =>
+    linkPage(tokenOf(request), { kind: "email", find: (token) => findNewEmail(deps, token), shownAs: pages.newEmail }),
+  );
+  at("/invitation", async (request) => {
+    const who = await whoIs(request, options);
+    const state: FormState = { ...pages.empty, formToken: formTokenOf(who, options) };
+    return invitationPage(deps, { state, token: tokenOf(request), signedInAs: who?.person.email });
+  });
+  at("/workspaces", async (request) => {
+    const who = await whoIs(request, options);
+    if (!who) return "/sign-in?next=%2Fworkspaces";
+    const state: FormState = { ...pages.empty, formToken: formTokenOf(who, options) };
+    return pages.workspaces(state, {
+      listed: await workspacesOf(deps, who.person.userId),
+      shown: who.session.workspaceId,
+    });
+  });
+  router.use(failedPage(options));
+  return router;
+}
+
+/** Given once, as one text. */
+function one({ query }: Request, name: string): string | undefined {
+  const given = query[name];
+  return typeof given === "string" ? given : undefined;
+}
+
+const tokenOf = (request: Request): string => (one(request, "token") ?? "").slice(0, 200);
+
+/** Who looks at the page. Its session's token stays as it is: a page at the door replaces none. */
+async function whoIs(
+  request: Request,
+  { deps, cookie }: Pick<AuthOptions, "deps"> & { cookie: SessionCookie },
+): Promise<SignedIn | undefined> {
+  const token = cookie.read(request);
+  const session = token === undefined ? undefined : await deps.accounts.sessions.find(token);
+  return session && signedInBy(deps, session);
+}
+
+const formTokenOf = (who: SignedIn | undefined, { tokens }: { tokens: FormTokens }): string =>
+  who ? tokens.of(who.session.id) : "";

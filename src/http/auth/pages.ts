@@ -1,0 +1,280 @@
+import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup, type Value } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { FormPage, FormState } from "./action.ts";
+
+/** The pages before there is a session. Each works without script and says nothing about anybody but who holds its link. */
+
+/** A form that is shown for the first time. */
+export const empty: FormState = { values: new URLSearchParams(), formToken: "" };
+
+const hidden = (name: string, value: string | null | undefined): Markup | undefined =>
+  value ? html`<input type="hidden" name="${name}" value="${value}">` : undefined;
+
+/** What was typed comes back, shortened: nobody types more. */
+const typed = ({ values }: FormState, name: string): string => (values.get(name) ?? "").slice(0, 300);
+
+const emailField = (state: FormState, { name = "email", label = "Email address" } = {}): Markup =>
+  field({
+    ...{ name, label, type: "email", required: true, autocomplete: "username", maxlength: 254 },
+    value: typed(state, name),
+    error: errorAt(state.refused, name),
+  });
+
+/** Shown, so that a password manager knows whose password it keeps. */
+const knownEmail = (email: string): Markup =>
+  field({
+    ...{ name: "username", label: "Email address", type: "email", required: true, readonly: true },
+    ...{ autocomplete: "username", value: email },
+  });
+
+const newPassword = (state: FormState, label = "Password"): Markup =>
+  field({
+    ...{ name: "password", label, type: "password", required: true, autocomplete: "new-password" },
+    hint: "12 characters or more. A few words that belong together only for you are good and easy to type.",
+    error: errorAt(state.refused, "password"),
+  });
+
+const nameField = (state: FormState): Markup =>
+  field({
+    ...{ name: "name", label: "Your name", autocomplete: "name", maxlength: 100, value: typed(state, "name") },
+    hint: "Colleagues see it beside what you decide.",
+    error: errorAt(state.refused, "name"),
+  });
+
+const cardOf = (title: string, ...content: Value[]): FormPage => ({
+  title,
+  main: html`<div class="door"><h1>${title}</h1>${content}</div>`,
+});
+
+const told = (
+  title: string,
+  sentences: readonly Value[],
+  links: readonly (readonly [path: string, label: string])[] = [],
+): FormPage =>
+  cardOf(
+    title,
+    sentences.map((sentence) => html`<p>${sentence}</p>`),
+    links.map(([path, label]) => html`<p><a class="press" href="${path}">${label}</a></p>`),
+  );
+
+/** `next`: where to go on to. `said`: what has just happened. */
+export const signIn = (
+  state: FormState,
+  { next, said, mayRegister }: { next?: string | undefined; said?: string | undefined; mayRegister: boolean },
+): FormPage =>
+  cardOf(
+    "Sign in",
+    said !== undefined && html`<p class="notice" role="status">${said}</p>`,
+    errorSummary(state.refused),
+    form(
+      state,
+      { action: "/auth/sign-in" },
+      hidden("next", next ?? state.values.get("next")),
+      emailField(state),
+      field({
+        ...{ name: "password", label: "Password", type: "password", required: true, autocomplete: "current-password" },
+        error: errorAt(state.refused, "password"),
+      }),
+      button("Sign in", { kind: "approve" }),
+    ),
+    html`<p><a class="press" href="/forgot">Forgot your password?</a></p>`,
+    mayRegister && html`<p>New here? <a class="press" href="/sign-up">Make an account</a></p>`,
+  );
+
+export const signUp = (state: FormState): FormPage =>
+  cardOf(
+    "Make an account",
+    html`<p class="soft">We mail you a link. You choose a password when you press it.</p>`,
+    errorSummary(state.refused),
+    form(
+      state,
+      { action: "/auth/sign-up" },
+      emailField(state),
+      nameField(state),
+      field({
+        ...{ name: "workspace_name", label: "Name of your workspace", autocomplete: "organization", maxlength: 100 },
+        value: typed(state, "workspace_name"),
+        error: errorAt(state.refused, "workspace_name"),
+      }),
+      button("Mail me the link", { kind: "approve" }),
+    ),
+    html`<p>You have an account? <a class="press" href="/sign-in">Sign in</a></p>`,
+  );
+
+/** The same whether or not a mail was written. */
+export const mailed = (what: "sign-up" | "reset"): FormPage =>
+  told(
+    "Look into your mail",
+    [
+      what === "sign-up"
+        ? "We sent a mail to the address you typed. Press the link in it to go on."
+        : "If the address has an account, a mail with a link is on its way to it.",
+      "If nothing comes within some minutes, look among the spam, check the address, and ask again. Only the newest mail's link works.",
+    ],
+    [["/sign-in", "To sign in"]],
+  );
+
+export const signUpClosed = (): FormPage =>
+  told(
+    "Accounts are by invitation here",
+    ["Ask an owner or admin of your workspace to invite you. The mail you get has a link that makes your account."],
+    [["/sign-in", "Sign in"]],
+  );
+
+export const confirm = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
+  cardOf(
+    "Choose a password",
+    html`<p class="soft">Your address is confirmed with this form. Nothing was made before.</p>`,
+    errorSummary(state.refused),
+    form(
+      state,
+      { action: "/auth/confirm" },
+      hidden("token", token),
+      knownEmail(email),
+      newPassword(state),
+      button("Make my account", { kind: "approve" }),
+    ),
+  );
+
+export const forgot = (state: FormState): FormPage =>
+  cardOf(
+    "Set a new password",
+    html`<p class="soft">We mail a link to your address. It works for 60 minutes.</p>`,
+    errorSummary(state.refused),
+    form(
+      state,
+      { action: "/auth/password/forgot" },
+      emailField(state),
+      button("Mail me the link", { kind: "approve" }),
+    ),
+    html`<p><a class="press" href="/sign-in">Back to sign in</a></p>`,
+  );
+
+export const reset = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
+  cardOf(
+    "Set a new password",
+    html`<p class="soft">You are signed out everywhere when you press the button.</p>`,
+    errorSummary(state.refused),
+    form(
+      state,
+      { action: "/auth/password/reset" },
+      hidden("token", token),
+      knownEmail(email),
+      newPassword(state, "New password"),
+      button("Set this password", { kind: "approve" }),
+    ),
+  );
+
+export const newEmail = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
+  cardOf(
+    "Use this address?",
+    html`<p>Your account signs in with <strong><bdi>${shortLine(email, 254)}</bdi></strong> from now on, and no longer with the address before. You are signed out everywhere.</p>`,
+    errorSummary(state.refused),
+    form(
+      state,
+      { action: "/auth/email/confirm" },
+      hidden("token", token),
+      button("Use this address", { kind: "approve" }),
+    ),
+  );
+
+export type Invited = {
+  token: string;
+  workspaceName: string;
+  role: string;
+  /** Null: its holder names their own. */
+  email: string | null;
+  hasAccount: boolean;
+  /** Who is signed in now. */
+  signedInAs: string | undefined;
+};
+
+export function invitation(state: FormState, invited: Invited): FormPage {
+  const { token, workspaceName, role, email, hasAccount, signedInAs } = invited;
+  const what = html`<p>You are invited to the workspace that calls itself <strong><bdi>“${shortLine(workspaceName, 100).replaceAll(/[“”]/g, "'")}”</bdi></strong>, as <strong>${role}</strong>${email !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>`;
+  const here = `/invitation?token=${encodeURIComponent(token)}`;
+  if (signedInAs !== undefined && (email === null || sameAddress(signedInAs, email))) {
+    const accept = [hidden("token", token), button("Accept the invitation", { kind: "approve" })];
+    const action = { action: "/auth/invitations/accept" };
+    return cardOf("You are invited", what, errorSummary(state.refused), form(state, action, ...accept));
+  }
+  if (hasAccount || signedInAs !== undefined) {
+    const other =
+      signedInAs !== undefined &&
+      html`<p>You are signed in with another address now. Signing in with the invited one ends that.</p>`;
+    const signIn = html`<p><a class="press" href="/sign-in?again=1&amp;next=${encodeURIComponent(here)}">Sign in to accept</a></p>`;
+    return cardOf(
+      "You are invited",
+      what,
+      errorSummary(state.refused),
+      other,
+      hasAccount || email === null ? signIn : undefined,
+      !hasAccount && register(state, { token, email }),
+    );
+  }
+  return cardOf("You are invited", what, errorSummary(state.refused), register(state, { token, email }));
+}
+
+const register = (state: FormState, { token, email }: { token: string; email: string | null }): Markup =>
+  form(
+    { formToken: "" },
+    { action: "/auth/invitations/accept" },
+    hidden("token", token),
+    email === null ? emailField(state) : knownEmail(email),
+    nameField(state),
+    newPassword(state),
+    button("Make my account and accept", { kind: "approve" }),
+  );
+
+const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+export type Listed = { id: string; name: string; role: string };
+
+/** For who is signed in: the workspaces to choose from, and another one. */
+export const workspaces = (
+  state: FormState,
+  { listed, shown }: { listed: readonly Listed[]; shown: string | null },
+): FormPage =>
+  cardOf(
+    "Your workspaces",
+    errorSummary(state.refused),
+    listed.length === 0 &&
+      html`<p>You are a member of none. Ask an owner for an invitation, or make one of your own.</p>`,
+    listed.map(({ id, name, role }) =>
+      form(
+        state,
+        { action: "/auth/workspace", className: "inline" },
+        hidden("workspace_id", id),
+        html`<p><bdi>${shortLine(name, 100)}</bdi> <span class="soft">${role}${id === shown && ", shown now"}</span></p>`,
+        button(html`Open<span class="unseen"> ${shortLine(name, 100)}</span>`),
+      ),
+    ),
+    html`<h2>Another workspace</h2>`,
+    form(
+      state,
+      { action: "/auth/workspaces" },
+      field({
+        ...{ name: "name", label: "Name", required: true, maxlength: 100, value: typed(state, "name") },
+        error: errorAt(state.refused, "name"),
+      }),
+      button("Make a workspace"),
+    ),
+    form(state, { action: "/auth/sign-out" }, button("Sign out", { kind: "quiet" })),
+  );
+
+/** A link that is not good. `sentence`: why. */
+export const badLink = (sentence: string, again: readonly [path: string, label: string]): FormPage =>
+  told("This link does not work", [`${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`], [again]);
+
+export const notOwnForm = (): FormPage =>
+  told("Please do that once more", [
+    "Nothing was changed. The page that you pressed the button on was out of date, or not from here. Go back, load it again, and press once more.",
+  ]);
+
+export const failed = (status: number): FormPage =>
+  told(status === 503 || status === 429 ? "Please try again in a moment" : "This was not done", [
+    status === 429
+      ? "That was too often within a minute."
+      : "Nothing was changed, or we could not confirm it. Go back, and try again.",
+  ]);

@@ -1,0 +1,154 @@
+import type { RequestHandler, Router } from "express";
+import type { Logger } from "pino";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
+import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
+import { checkoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
+import { recordProcessorEvent } from "#src/commands/billing/customers.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { postedMail } from "#src/commands/inbound/postedMail.ts";
+import { sendGridReports } from "#src/commands/sends/providerEvents.ts";
+import { stopLinks } from "#src/commands/serviceMail/stops.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
+import { approvalListPages } from "./approvalPages/listRouter.ts";
+import { approvalPages } from "./approvalPages/router.ts";
+import { authDoors } from "./auth/index.ts";
+import { createAuthLimits } from "./auth/limits.ts";
+import { billingPage } from "./billingPage/router.ts";
+import { sessionCookie } from "./console/framework/cookie.ts";
+import { createConsole } from "./console/index.ts";
+import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
+import type { BodyParser } from "./framework/body/bodyParser.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { createInProcess } from "./framework/inProcess.ts";
+import type { InFlight } from "./framework/keys/inFlight.ts";
+import type { Revocation } from "./framework/keys/revocation.ts";
+import type { CountUnknown } from "./framework/linkPages.ts";
+import type { ForgivingCounter } from "./framework/rateLimits/hitCounter.ts";
+import type { Strangers } from "./framework/rateLimits/strangers.ts";
+import type { Route } from "./framework/route.ts";
+import { frontPage } from "./frontPage.ts";
+import type { ReadinessCheck } from "./health/health.ts";
+import { sendGridEvents } from "./hooks/sendGrid/events.ts";
+import { sendGridInbound } from "./hooks/sendGrid/inbound.ts";
+import { slackInteractions } from "./hooks/slack/interactions.ts";
+import { stripeHook } from "./hooks/stripe.ts";
+import { telegramHook } from "./hooks/telegram.ts";
+import type { HttpOptions } from "./index.ts";
+import { createOutboxAccess } from "./outbox/access.ts";
+import { outboxPages } from "./outbox/outbox.ts";
+import { stopPages } from "./stopPages/router.ts";
+
+/** What the pages and hooks beside the API stand on. */
+export type BesideParts = {
+  options: HttpOptions;
+  deps: HttpDependencies;
+  routes: readonly Route[];
+  inFlight: InFlight;
+  counter: ForgivingCounter;
+  bodies: BodyParser;
+  strangers: Strangers;
+  revocation: Pick<Revocation, "upToDate" | "drain">;
+  readiness: readonly ReadinessCheck[];
+};
+
+/** What lives beside /v1: the pages behind the links of our mail, the console, what providers call, the front page, the outbox. */
+export function beside(parts: BesideParts): RequestHandler[] {
+  const { options, deps, routes, inFlight, counter, bodies, strangers, revocation, readiness } = parts;
+  const { logger, publicUrl, outbox } = options;
+  const { clock } = deps;
+  const cookie = sessionCookie({ publicUrl });
+  const access = createOutboxAccess({
+    token: options.outboxToken,
+    production: options.production,
+    cookieKey: deps.keyRing.deriveKey("outbox-cookie"),
+    clock,
+    countWrong: (request) => strangers.count("bad_key", request),
+  });
+  return [
+    approvalPages({
+      ...approvalDecisions(deps, deps.requireReadable),
+      nonceKey: deps.keyRing.deriveKey("approval-nonce"),
+      clock: deps.clock,
+      countUnknown: (request) => strangers.count("bad_link", request),
+      onError: (error) => logger.error({ err: error }, "approval page failed"),
+    }),
+    approvalListPages({
+      ...approvalLists(deps, deps.requireReadable),
+      clock: deps.clock,
+      countUnknown: (request) => strangers.count("bad_link", request),
+      onError: (error) => logger.error({ err: error }, "approval page failed"),
+    }),
+    slackInteractions({
+      ...approvalDecisions(deps, deps.requireReadable),
+      ...options.slack,
+      question: (token) => chatQuestion(deps, token),
+      publicUrl,
+      clock: deps.clock,
+      countUnknown: (request) => strangers.count("bad_link", request),
+      onError: (error) => logger.error({ err: error }, "a press in Slack could not be answered"),
+    }),
+    stopPages({
+      ...stopLinks(deps),
+      nonceKey: deps.keyRing.deriveKey("stop-nonce"),
+      clock: deps.clock,
+      countUnknown: (request) => strangers.count("bad_link", request),
+      onError: (error) => logger.error({ err: error }, "stop page failed"),
+    }),
+    sendGridInbound({
+      ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
+      countUnknown: (request) => strangers.count("bad_link", request),
+    }),
+    ...authDoors({ ...options, deps, counter, revocation, rate: options.rateLimits.auth }),
+    // Before the page about plans, which stands at the same address for who is not signed in.
+    createConsole({
+      deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
+      ...{ inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+      upToDate: () => revocation.upToDate(),
+      askRoute: createInProcess({
+        ...{ ...deps, bodies, checkResponses: options.checkResponses },
+        routes: [...routes, ...peoplesRoutes(deps)],
+      }),
+    }),
+    ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
+    sendGridEvents({
+      record: sendGridReports(deps),
+      publicKey: options.sendGridEventsKey,
+      countUnknown: (request) => strangers.count("bad_link", request),
+      ...{ clock, logger },
+    }),
+    telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
+    frontPage({
+      readiness,
+      hasOutbox: (request) => outbox !== undefined && access.isOffered(request),
+      hasSession: (request) => cookie.read(request) !== undefined,
+    }),
+    ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
+  ];
+}
+
+/** The page about plans, and where the payment processor calls if there is one. */
+function billing(
+  deps: Dependencies,
+  { publicUrl, logger, countUnknown }: { publicUrl: string; logger: Logger; countUnknown: CountUnknown },
+): Router[] {
+  const { payments, ids } = deps;
+  const causeOf = (id: string) => {
+    const callId = ids.uuid();
+    return { actor: { kind: "system" as const, id }, correlationId: callId, causationId: callId };
+  };
+  const page = billingPage({
+    plans: () => ({ limits: deps.settings.planLimits ?? planLimits, publicUrl, isConnected: payments !== null }),
+    outcome: (sessionId) => checkoutOutcome(deps, sessionId, causeOf("billing page")),
+    countUnknown,
+    onError: (error) => logger.error({ err: error }, "billing page failed"),
+  });
+  if (payments === null) return [page];
+  const hook = stripeHook({
+    payments,
+    record: (event) => recordProcessorEvent(deps, event, { ...causeOf("stripe"), workspaceId: null }),
+    countForged: countUnknown,
+    onError: (error) => logger.error({ err: error }, "an event of Stripe's was not recorded, it sends it again"),
+  });
+  return [page, hook];
+}

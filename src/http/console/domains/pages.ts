@@ -1,0 +1,125 @@
+import { nextCheckOf } from "#src/commands/domains/nextCheck.ts";
+import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { type ConsoleAnswer, shown } from "../framework/page.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import { asSentence } from "../identities/words.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { recordsTable } from "./recordsTable.ts";
+import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail } from "./words.ts";
+
+/** Every domain and how it stands, and the form that adds one. `refused`: why the form was not taken. */
+export async function domainList(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
+  const cursor = visit.query.get("cursor");
+  const { data, next_cursor } = await visit.ask("GET /v1/domains", { query: { limit: 50, cursor } });
+  const main = html`<h1>Domains</h1>
+<p>Identities have their addresses at a domain. Yours needs five DNS records before mail comes in and leaves.</p>
+<div id="domains" hx-get="${visit.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML"><ul class="list domains">${data.map(entry)}</ul>
+${next_cursor !== null && html`<p><a class="press" href="/domains?cursor=${encodeURIComponent(next_cursor)}">Older domains</a></p>`}</div>
+${visit.may("write:domains") && addForm(visit, refused)}`;
+  return shown({ title: "Domains", main, status: refused?.status ?? 200 });
+}
+
+const entry = (
+  domain: Domain,
+): Markup => html`<li class="card"><h2><a href="/domains/${domain.id}"><bdi>${receivingName(domain)}</bdi></a></h2>
+<p><strong class="found ${domain.status}">${statusInWords(domain).short}</strong>${!domain.sandbox && html` · ${foundInWords(domain.dns_records)}`}</p></li>
+`;
+
+/** What is offered elsewhere to be added stands in the address, and only fills the form in. */
+function addForm(visit: Visit, refused: Refused | undefined): Markup {
+  const said = (name: string) => visit.form.get(name) ?? visit.query.get(name) ?? "";
+  const told = refused && { ...refused, message: asSentence(refused.message) };
+  return html`<section aria-labelledby="add"><h2 id="add">Add a domain</h2>${errorSummary(told)}
+${form(
+  visit,
+  { action: "/domains" },
+  field({
+    name: "domain_name",
+    label: "Domain",
+    hint: "For example example.com: one that you can add DNS records to.",
+    value: said("domain_name"),
+    error: errorAt(told, "domain_name"),
+    required: true,
+    autocomplete: "off",
+  }),
+  field({
+    name: "inbound_subdomain",
+    label: "Subdomain for mail",
+    hint: "For example mail: addresses are then at mail.example.com, and the mail of the domain itself stays where it is. Choose one if the domain receives mail elsewhere already.",
+    value: said("inbound_subdomain"),
+    error: errorAt(told, "inbound_subdomain"),
+    autocomplete: "off",
+  }),
+  button("Add the domain", { kind: "approve" }),
+)}</section>`;
+}
+
+/** The domain that the path names. Throws Rejected not_found. */
+export const domainOf = (visit: Visit): Promise<Domain> =>
+  visit.ask("GET /v1/domains/:domain_id", { params: { domain_id: visit.params.id ?? "" } });
+
+/** A domain: how it stands, its records and what was found instead, and when it is looked at next. It refreshes itself as it is checked. */
+export async function domainPage(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+  const domain = await domainOf(visit);
+  const name = receivingName(domain);
+  const path = `/domains/${domain.id}`;
+  const mayWrite = visit.may("write:domains");
+  const main = html`<p><a class="press" href="/domains">All domains</a></p>
+<h1><bdi>${name}</bdi></h1>
+${
+  domain.sandbox
+    ? sandboxWords()
+    : html`<div id="state" hx-get="${path}" hx-trigger="live:domains from:body" hx-select="#state" hx-target="this" hx-swap="outerHTML">
+${await standing(deps, visit, domain)}
+${subdomainAdvice(domain, mayWrite)}
+<section aria-labelledby="records"><h2 id="records">DNS records</h2>
+<p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as it stands here; some want it in full. <strong>@</strong> is the domain itself.</p>
+${recordsTable(domain.dns_records)}</section></div>
+${
+  mayWrite &&
+  html`${form(visit, { action: `${path}/verify` }, button("Check now", { kind: "approve" }))}
+<p><a class="press" href="${path}/delete">Delete this domain…</a></p>`
+}`
+}`;
+  return shown({ title: name, main, wide: true });
+}
+
+async function standing(deps: ConsoleDependencies, visit: Visit, domain: Domain): Promise<Markup> {
+  const { short, long } = statusInWords(domain);
+  const next = await nextCheckOf(deps, domain.id);
+  const tone = domain.status === "verified" ? "good" : domain.status === "failed" ? "bad" : "wait";
+  return html`<div class="card outcome ${tone}" role="status"><p><strong class="found ${domain.status}">${short}</strong>: ${foundInWords(domain.dns_records)}.</p>
+<p>${long}</p>
+<p class="meta">Last looked at: ${when(visit, domain.verification_last_checked_at)}. Next: ${nextInWords(visit, next, deps.clock.now().getTime())}.</p></div>
+`;
+}
+
+function nextInWords(visit: Visit, next: "soon" | string | null, nowMs: number): Markup | string {
+  if (next === null) return "when you ask for it";
+  // One that is due is under way.
+  return next === "soon" || Date.parse(next) <= nowMs ? "now" : when(visit, next);
+}
+
+/** Why a subdomain is better where mail goes elsewhere already. */
+function subdomainAdvice(domain: Domain, mayWrite: boolean): Markup | false {
+  if (!takesOverMail(domain) || domain.status === "verified") return false;
+  const { domain_name, recommended_subdomain: recommended } = domain;
+  const label = recommended?.endsWith(`.${domain_name}`) ? recommended.slice(0, -domain_name.length - 1) : null;
+  const query = new URLSearchParams({ domain_name, inbound_subdomain: label ?? "" });
+  return html`<div class="card alert"><p><strong><bdi>${domain_name}</bdi> receives mail elsewhere already.</strong> With the MX record below, all of its mail comes here instead, also that of your colleagues.</p>
+<p>${
+    label === null
+      ? "Use a subdomain instead: delete this domain, and add it with a subdomain for mail."
+      : html`Use <bdi>${recommended}</bdi> instead: nothing stands at it yet, and the mail of <bdi>${domain_name}</bdi> stays where it is. Delete this domain first.`
+  }${mayWrite && label !== null && html` <a class="press" href="/domains?${query.toString()}#add">Add it with the subdomain <bdi>${label}</bdi></a>`}</p></div>
+`;
+}
+
+const sandboxWords =
+  (): Markup => html`<div class="card outcome good"><p><strong>${statusInWords({ sandbox: true, status: "verified" }).long}</strong></p>
+<p>Identities at it work at once, so it is good for trying out. All workspaces share it: an address that somebody has is taken, and names such as postmaster and admin are reserved. It cannot be deleted.</p>
+<p>Add a domain of your own before customers write to you: they then see your name, and mail is signed for it.</p></div>
+<p><a class="press" href="/domains#add">Add your own domain</a></p>`;

@@ -1,0 +1,23 @@
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { type DnsRecord, recordInWords } from "./words.ts";
+
+/** The records that a domain needs: what to type in at the DNS provider, and what was found there. */
+export const recordsTable = (
+  records: readonly DnsRecord[],
+): Markup => html`<div class="scroll" role="region" aria-label="Table of DNS records" tabindex="0"><table class="records">
+<thead><tr><th scope="col">Type</th><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th></tr></thead>
+<tbody>${records.map(row)}</tbody></table></div>
+`;
+
+const row = ({ type, host, fqdn, value, priority, purpose, status, reason }: DnsRecord): Markup => html`<tr>
+<td>${type}${priority !== null && html`<br><span class="meta">priority ${priority}</span>`}</td>
+<td>${copied(host, `the name ${fqdn}`)}<span class="meta">in full: <bdi>${fqdn}</bdi></span></td>
+<td>${value === "" ? html`<span class="meta">Your mail provider has not said it yet.</span>` : copied(value, `the value of ${fqdn}`)}<span class="meta">${purpose}</span></td>
+<td><strong class="found ${status}">${recordInWords[status]}</strong>${reason !== null && html`<br><bdi class="reason" lang="">${shortLine(reason, 800)}</bdi>`}</td>
+</tr>
+`;
+
+/** A press of the pointer selects all of it; with script there is a button as well. */
+const copied = (text: string, what: string): Markup =>
+  html`<div class="to-copy"><code>${text}</code><button type="button" class="button quiet" data-copy="" hidden aria-label="Copy ${what}">Copy</button></div>`;

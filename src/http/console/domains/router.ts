@@ -1,0 +1,48 @@
+import { Rejected } from "#streams/decider.ts";
+import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { deletePage } from "./deletePage.ts";
+import { domainList, domainPage } from "./pages.ts";
+
+/** The domains of a workspace and their DNS records. */
+export const domainPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  consolePage("GET /domains", (visit) => domainList(visit)),
+  consoleForm("POST /domains", add),
+  consolePage("GET /domains/:id", (visit) => domainPage(deps, visit)),
+  consoleForm("POST /domains/:id/verify", verify),
+  consolePage("GET /domains/:id/delete", async (visit) => {
+    requireMayWrite(visit);
+    return deletePage(visit);
+  }),
+  consoleForm("POST /domains/:id/delete", remove),
+];
+
+function requireMayWrite({ may, principal }: Visit): void {
+  if (may("write:domains")) return;
+  throw new Rejected("insufficient_scope", `your role in this workspace (${principal.role}) does not change domains`);
+}
+
+async function add(visit: Visit): Promise<ConsoleAnswer> {
+  requireMayWrite(visit);
+  const said = (name: string) => visit.form.get(name)?.trim() ?? "";
+  const body = { domain_name: said("domain_name"), inbound_subdomain: said("inbound_subdomain") || null };
+  let id = "";
+  const refused = await visit.attempt(async () => {
+    ({ id } = await visit.ask("POST /v1/domains", { body }));
+  });
+  return refused ? domainList(visit, refused) : seeOther(`/domains/${id}`, "domainAdded");
+}
+
+async function verify(visit: Visit): Promise<ConsoleAnswer> {
+  const { id = "" } = visit.params;
+  await visit.ask("POST /v1/domains/:domain_id/verify", { params: { domain_id: id } });
+  return seeOther(`/domains/${id}`, "checkAsked");
+}
+
+async function remove(visit: Visit): Promise<ConsoleAnswer> {
+  requireMayWrite(visit);
+  const { id = "" } = visit.params;
+  const refused = await visit.attempt(() => visit.ask("DELETE /v1/domains/:domain_id", { params: { domain_id: id } }));
+  return refused ? deletePage(visit, refused) : seeOther("/domains", "deleted");
+}

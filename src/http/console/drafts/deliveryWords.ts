@@ -1,0 +1,102 @@
+import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
+import { listed, say } from "#src/commands/drafts/life/phrases.ts";
+import { unseen } from "./exhausted.ts";
+import { fact } from "./stepParts.ts";
+import type { Fact, StepWords } from "./steps.ts";
+
+type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
+
+const providers: Partial<Record<string, string>> = {
+  smtp: "by SMTP",
+  sendgrid: "to SendGrid",
+  outbox: "to the outbox, which delivers to nobody",
+};
+
+/** What an event of a hand-over is told as. */
+export function deliveryWords(event: OfDelivery): StepWords {
+  switch (event.type) {
+    case "DeliveryStarted": {
+      const { version, contentSha256, provider, rfcMessageId, mimeSha256 } = event.data;
+      return {
+        what: say`The hand-over of version ${version} began, ${providers[provider] ?? "to a provider"}`,
+        facts: [
+          { label: "Content hash", value: [{ exact: contentSha256 }] },
+          { label: "Message-ID", value: [{ exact: rfcMessageId }] },
+          { label: "SHA-256 of its bytes", value: [{ exact: mimeSha256 }] },
+        ],
+        texts: [],
+      };
+    }
+    case "DeliveryAbandoned":
+      return answered(say`The attempt was given up: nothing was handed over`, { Reason: event.data.because });
+    case "DeliveryNotHandedOver":
+      return answered(
+        event.data.withheld ? say`Nothing was handed over: the service held it back` : say`Nothing was handed over`,
+        { Reason: event.data.message },
+      );
+    case "DeliveryAccepted": {
+      const { response, providerId, rejectedRecipients } = event.data;
+      const refused = rejectedRecipients.map((exact) => [{ exact }]);
+      return answered(
+        say`The provider took it${refused.length > 0 && say`, but not for ${listed(refused)}`}`,
+        {
+          "The provider said": response,
+        },
+        providerId === null ? [] : [fact("Its id there", { exact: providerId })],
+      );
+    }
+    case "DeliveryRefused": {
+      const { retryable, code, message, retryAfterSeconds } = event.data;
+      return answered(
+        retryable ? say`The provider refused it for now` : say`The provider refused it`,
+        {
+          "The provider said": message,
+        },
+        [
+          ...(code === "" ? [] : [fact("Code", { exact: code })]),
+          ...(retryAfterSeconds === undefined ? [] : [fact("It takes it again after", `${retryAfterSeconds} s`)]),
+        ],
+      );
+    }
+    case "DeliveryUnknown":
+      return answered(say`Nobody knows whether the provider took it`, { "What happened": event.data.message });
+    case "DeliverySettled":
+      return answered(settled[event.data.outcome], { Evidence: event.data.evidence });
+    case "DeliveryProcessed":
+      return answered(say`The provider reported that it has the mail`, { Evidence: event.data.evidence });
+    case "DeliveryDelivered":
+      return answered(say`A delivery was reported`, { Evidence: event.data.evidence });
+    case "DeliveryDropped":
+      return answered(
+        event.data.wholeMail
+          ? say`The provider reported that it will not deliver it to anybody`
+          : say`The provider reported that it will not deliver it to a recipient`,
+        { Evidence: event.data.evidence },
+      );
+    case "DeliveryBounced":
+      return answered(say`It was reported to have come back`, { Evidence: event.data.evidence });
+    case "DeliveryComplained":
+      return answered(say`A recipient's complaint was reported`, { Evidence: event.data.evidence });
+    case "DeliveryMessageIdLearned":
+      return answered(say`It travels under another Message-ID`, {}, [
+        fact("Message-ID", { exact: event.data.rfcMessageId }),
+      ]);
+    default:
+      return unseen(event);
+  }
+}
+
+const settled = {
+  accepted: say`Evidence shows that the provider took it`,
+  refused: say`Evidence shows that the provider did not take it`,
+  unconfirmed: say`No evidence came in time of whether the provider took it`,
+};
+
+/** With what the other side said, word for word. */
+const answered = (what: StepWords["what"], said: Record<string, string>, facts: Fact[] = []): StepWords => ({
+  what,
+  facts,
+  texts: Object.entries(said)
+    .filter(([, text]) => text !== "")
+    .map(([label, text]) => ({ label, text })),
+});

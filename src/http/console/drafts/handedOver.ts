@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { MailParser } from "#src/mail/in/parse.ts";
+import type { Reply } from "../../framework/reply.ts";
+import type { Visit } from "../framework/visit.ts";
+import { type HandedOver, mostRead } from "./mimeView.ts";
+import type { Step } from "./steps.ts";
+
+type Deps = { parser: MailParser };
+
+/** The step of the newest hand-over: the one whose bytes the route of raw mail has. */
+export const handOverStep = (steps: readonly Step[]): Step | undefined =>
+  steps.findLast(({ event }) => event.type === "DeliveryStarted");
+
+/** The mail that was handed over, as the route of raw mail answers it; undefined if nothing was, or it cannot be read now. */
+export async function readHandedOver(
+  { parser }: Deps,
+  visit: Visit,
+  steps: readonly Step[],
+): Promise<HandedOver | undefined> {
+  const started = handOverStep(steps)?.event;
+  const queued = steps.findLast(({ event }) => event.type === "DraftQueued")?.event;
+  if (started?.type !== "DeliveryStarted" || queued?.type !== "DraftQueued") return undefined;
+  const { messageId } = queued.data;
+  let answer: Reply | undefined;
+  await visit.attempt(async () => {
+    answer = await visit.askRaw("GET /v1/messages/:id/raw", { params: { id: messageId } });
+  });
+  if (!answer || !("bytes" in answer.content)) return undefined;
+  const raw = answer.content.bytes;
+  const sha256 = createHash("sha256").update(raw).digest("hex");
+  const parsed = raw.length > mostRead ? null : await parser.parse(raw, { turn: visit.principal.workspaceId, sha256 });
+  return { messageId, raw, parsed, recorded: started.data.mimeSha256 };
+}

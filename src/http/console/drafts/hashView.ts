@@ -1,0 +1,54 @@
+import { type HashStage, hashStages, isOneContent } from "#src/commands/drafts/life/hashes.ts";
+import type { Life } from "#src/commands/drafts/life/life.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { contentSha256 } from "#src/mail/out/content.ts";
+import type { Step } from "./steps.ts";
+import type { Reader } from "./telling.ts";
+
+/** Whether what left is what was approved, by the hashes on record, and by the content itself. */
+export function hashView(
+  reader: Reader,
+  steps: readonly Step[],
+  { draftId, opened = false }: { draftId: string; opened?: boolean },
+): Markup {
+  const { life, version } = steps.at(-1) as Step;
+  const stages = hashStages(life);
+  const made =
+    steps.find((step) => step.version.version === (stages[0]?.version ?? version.version))?.version ?? version;
+  const anew = contentSha256(made.content);
+  const isAsApproved = stages.every(({ sha256 }) => sha256 === anew);
+  return html`<section aria-labelledby="hashes">
+<h2 id="hashes">Is it what was approved?</h2>
+${verdict(stages, isAsApproved)}
+<dl class="hashes">${stages.map(
+    ({ stage, version, sha256, at }) =>
+      html`<dt>As ${stage}</dt><dd>version ${version}, ${when(reader, at)}<br><bdi class="code">${sha256}</bdi></dd>`,
+  )}<dt>Computed now</dt><dd>from the content of version ${made.version} in the log<br><bdi class="code">${anew}</bdi></dd></dl>
+<details${opened && html` open`}><summary>Check it yourself</summary>
+<p>The hash is the SHA-256 of the content as RFC 8785 JSON: <code>GET /v1/drafts/${draftId}/content?version=${made.version}</code> answers that very object.</p>
+${handedOverNote(life)}
+<p>The operator can export the log with a chain of hashes, which shows that no line was changed: <code>npm run -s audit -- export --workspace ID</code>, then <code>npm run audit -- verify FILE</code>. <a href="/docs/contract#from-the-approval-to-the-bytes-that-left">How the approval leads to the bytes that left</a></p>
+</details>
+</section>`;
+}
+
+function verdict(stages: readonly HashStage[], isAsApproved: boolean): Markup {
+  if (stages.length === 0) return html`<p>Nobody has approved it yet, so there is nothing to compare.</p>`;
+  if (!isOneContent(stages) || !isAsApproved) {
+    return html`<p class="alert card" role="alert"><strong>No: these hashes are not the same.</strong> Ask the operator to export the log and to look into it.</p>`;
+  }
+  const last = stages.at(-1)?.stage;
+  if (last === "handed over") {
+    return html`<p><strong>Yes.</strong> What was approved, what was queued and what was handed over is the same version with the same hash.</p>`;
+  }
+  return html`<p><strong>So far, yes.</strong> ${last === "queued" ? "What was approved and what was queued is the same version with the same hash." : "It has not been queued yet."} Nothing has been handed over.</p>`;
+}
+
+function handedOverNote({ handover }: Life): Markup | false {
+  const started = "started" in handover ? handover.started : null;
+  return (
+    started !== null &&
+    html`<p>The bytes that were handed over have the SHA-256 <bdi class="code">${started.mimeSha256}</bdi>, recorded before the first of them left. The step of the hand-over has them to download.</p>`
+  );
+}

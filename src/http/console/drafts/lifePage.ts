@@ -1,0 +1,81 @@
+import { answerOf } from "#src/commands/drafts/life/answer.ts";
+import type { Life } from "#src/commands/drafts/life/life.ts";
+import { html, type Markup, type Value } from "#src/html/html.ts";
+import { shortLine, visibleLine } from "#src/html/visible.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import { hashView } from "./hashView.ts";
+import { letterView } from "./letterView.ts";
+import { mostSteps, type Walk } from "./read.ts";
+import { statusWords } from "./statusWords.ts";
+import type { Step, Version } from "./steps.ts";
+import { stepItem } from "./stepView.ts";
+import { inMarkup, type Reader } from "./telling.ts";
+import { lifeOfDraft } from "./wire.ts";
+
+export const titleOf = ({ subject }: Pick<WireDraft, "subject">): string => shortLine(subject, 120) || "(no subject)";
+
+const tones: Record<Life["status"], "good" | "bad" | "wait"> = {
+  ...{ pending: "wait", approved: "wait", sending: "wait", stale: "wait" },
+  ...{ sent: "good", rejected: "bad", failed: "bad" },
+};
+
+/** The answer to "why was this sent?", or why not. */
+export const answerView = (reader: Reader, life: Life): Markup =>
+  html`<div class="card outcome ${tones[life.status]}"><p class="answer">${inMarkup(reader, answerOf(life))}</p></div>`;
+
+/** What stands at the top of every page about a draft. */
+export const headView = (draft: WireDraft): Markup => html`<h1><bdi lang="">${titleOf(draft)}</bdi></h1>
+<p class="meta">${statusWords[draft.status]} · version ${draft.version} · <a href="/threads/${draft.thread_id}">Its conversation</a> · <a href="/drafts">All drafts</a></p>`;
+
+const isOpen = ({ status }: WireDraft): boolean => ["pending", "approved", "sending"].includes(status);
+
+/** What may change while it is looked at is fetched again. */
+const moving = (draft: WireDraft, content: Value): Markup =>
+  isOpen(draft)
+    ? html`<div id="life" hx-get="/drafts/${draft.id}" hx-trigger="live:drafts from:body" hx-select="#life" hx-target="#life" hx-swap="outerHTML">${content}</div>`
+    : html`<div id="life">${content}</div>`;
+
+const decisionLink = ({ id, status }: WireDraft): Markup | false =>
+  status === "pending" && html`<p><a class="press" href="/review?draft=${id}">Decide about it</a></p>`;
+
+/** A draft's life for who may read histories. */
+export function lifePage(reader: Reader, { draft, steps, isWhole }: Walk): Markup {
+  const last = steps.at(-1) as Step;
+  return html`${headView(draft)}
+${moving(
+  draft,
+  html`${answerView(reader, isWhole ? last.life : lifeOfDraft(draft))}
+${decisionLink(draft)}
+<p><a href="/drafts/${draft.id}/print">To print, or to keep</a></p>
+${isWhole && hashView(reader, steps, { draftId: draft.id })}
+${letterSection(last.version)}
+<section aria-labelledby="walk"><h2 id="walk">What happened</h2>
+<p class="meta">Each step has a page of its own, which shows the draft as it stood then.</p>
+<ol class="walk">${steps.map((step) => stepItem(reader, step, { draftId: draft.id }))}</ol>
+${!isWhole && html`<p class="meta">Only its first ${mostSteps} steps are shown here. <code>GET /v1/drafts/${draft.id}/history</code> has them all.</p>`}
+</section>`,
+)}`;
+}
+
+/** A version, as it says what would be, or was, sent. */
+export const letterSection = (
+  version: Version,
+  { frames = true, title = `What version ${version.version} says` } = {},
+) =>
+  html`<section aria-labelledby="letter"><h2 id="letter">${title}</h2>
+${letterView(version, { frames })}
+<p class="meta">Content hash <bdi class="code">${visibleLine(version.contentSha256)}</bdi></p></section>`;
+
+/** For who may read drafts, and no histories. `content`: of its newest version. */
+export const draftPage = (
+  reader: Reader,
+  draft: WireDraft,
+  content: Version["content"],
+): Markup => html`${headView(draft)}
+${moving(
+  draft,
+  html`${answerView(reader, lifeOfDraft(draft))}
+${decisionLink(draft)}
+<div class="card"><p>Its history shows who was asked, who decided what and when, and what was handed over. Owners, admins and auditors of this workspace can see it: ask one of them, or ask an owner to change your role.</p></div>
+${letterSection({ version: draft.version, contentSha256: draft.content_sha256, content, rationale: draft.rationale })}`,
+)}`;

@@ -1,0 +1,79 @@
+import { button, choice, errorSummary } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import type { Refused } from "../framework/visit.ts";
+import { titleOf } from "./lifePage.ts";
+import { statusWords } from "./statusWords.ts";
+import type { Reader } from "./telling.ts";
+
+export type Drafts = {
+  data: readonly WireDraft[];
+  total: number;
+  nextCursor: string | null;
+  identities: readonly { id: string; email_address: string }[];
+};
+
+/** As the address of the page has them. */
+export type Filter = { status: string | null; identity_id: string | null; thread_id: string | null };
+
+/** The drafts that match, newest first. */
+export function listPage(
+  reader: Reader,
+  { drafts, filter, refused }: { drafts: Drafts; filter: Filter; refused: Refused | undefined },
+): Markup {
+  const { data, total, nextCursor } = drafts;
+  return html`<h1>Drafts</h1>
+${errorSummary(refused)}
+${filterForm(drafts, filter)}
+<div id="drafts" hx-get="/drafts${pathQuery({ ...filter })}" hx-trigger="live:drafts from:body" hx-select="#drafts" hx-target="#drafts" hx-swap="outerHTML">
+<p class="meta">${total === 1 ? "1 draft" : `${total} drafts`}${filter.thread_id !== null && html` of <a href="/threads/${encodeURIComponent(filter.thread_id)}">one conversation</a>`}, the newest first.</p>
+${data.length > 0 && table(reader, drafts)}
+${nextCursor !== null && html`<p><a class="press" rel="next" href="/drafts${pathQuery({ ...filter, cursor: nextCursor })}">Older drafts</a></p>`}
+</div>`;
+}
+
+/** What the form says where it names none. */
+export const any = "any";
+
+const filterForm = (
+  { identities }: Drafts,
+  { status, identity_id, thread_id }: Filter,
+): Markup => html`<form method="get" action="/drafts" class="filters" aria-label="Which drafts">
+${choice({
+  name: "status",
+  label: "Status",
+  required: true,
+  value: status ?? any,
+  choices: [{ value: any, label: "Any" }, ...Object.entries(statusWords).map(([value, label]) => ({ value, label }))],
+})}
+${choice({
+  name: "identity_id",
+  label: "Identity",
+  required: true,
+  value: identity_id ?? any,
+  choices: [
+    { value: any, label: "Any" },
+    ...identities.map(({ id, email_address }) => ({ value: id, label: shortLine(email_address, 100) })),
+  ],
+})}
+${thread_id !== null && html`<input type="hidden" name="thread_id" value="${thread_id}">`}
+${button("Show")}</form>`;
+
+function table(reader: Reader, { data, identities }: Drafts): Markup {
+  const addresses = new Map(identities.map(({ id, email_address }) => [id, email_address]));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Drafts"><table class="drafts"><thead><tr><th scope="col">Subject</th><th scope="col">To</th><th scope="col">Status</th><th scope="col">Identity</th><th scope="col">Submitted</th></tr></thead>
+<tbody>${data.map(
+    (draft) => html`<tr><th scope="row"><a href="/drafts/${draft.id}"><bdi lang="">${titleOf(draft)}</bdi></a></th>
+<td><bdi lang="">${shortLine(draft.to.join(", "), 100)}</bdi></td>
+<td>${statusWords[draft.status]}</td>
+<td><bdi lang="">${shortLine(addresses.get(draft.identity_id) ?? "deleted", 100)}</bdi></td>
+<td>${when(reader, draft.created_at)}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+function pathQuery(values: Record<string, string | null>): string {
+  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== null);
+  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+}

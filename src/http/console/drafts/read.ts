@@ -1,0 +1,56 @@
+import type { Life } from "#src/commands/drafts/life/life.ts";
+import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import type { WireHistoryEntry } from "../../present/histories.ts";
+import type { Visit } from "../framework/visit.ts";
+import { type Step, stepsOf } from "./steps.ts";
+import { fromWire } from "./wire.ts";
+
+/** As many events as a page walks through; hardly any draft has a tenth of them. */
+export const mostSteps = 1_000;
+
+/** A draft and its steps. `isWhole`: it has no more steps than these. */
+export type Walk = { draft: WireDraft; steps: Step[]; isWhole: boolean };
+
+/** Only for who may read histories. */
+export async function readWalk(visit: Visit): Promise<Walk> {
+  const draft = await readDraft(visit);
+  const { events, isWhole } = await readHistory(visit, draft.id);
+  const steps = stepsOf(events);
+  const last = steps.at(-1) as Step;
+  if (last.life.stale) last.life = { ...last.life, stale: await withNewer(visit, draft, last.life.stale) };
+  return { draft, steps, isWhole };
+}
+
+export const readDraft = (visit: Visit): Promise<WireDraft> =>
+  visit.ask("GET /v1/drafts/:id", { params: { id: visit.params.id ?? "" } });
+
+async function readHistory(visit: Visit, id: string): Promise<{ events: LifeEvent[]; isWhole: boolean }> {
+  const events: LifeEvent[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { data: WireHistoryEntry[]; next_cursor: string | null } = await visit.ask(
+      "GET /v1/drafts/:id/history",
+      { params: { id }, query: { limit: 100, cursor } },
+    );
+    events.push(...page.data.map(fromWire));
+    cursor = page.next_cursor;
+  } while (cursor !== null && events.length < mostSteps);
+  return { events, isWhole: cursor === null };
+}
+
+/** Whose message stopped it, if its conversation still shows that among the newest. */
+async function withNewer(visit: Visit, { thread_id: id }: WireDraft, stale: NonNullable<Life["stale"]>) {
+  const { messages } = await visit.ask("GET /v1/threads/:id", { params: { id } });
+  const found = messages.find((message: { id: string }) => message.id === stale.newer.id);
+  if (!found) return stale;
+  return { ...stale, newer: { id: stale.newer.id, from: found.from_email, receivedAt: found.received_at } };
+}
+
+/** The step that a page's address names. Throws Rejected not_found. */
+export function stepNamed({ steps }: Walk, n: string | undefined): Step {
+  const step = /^[1-9]\d{0,5}$/.test(n ?? "") ? steps[Number(n) - 1] : undefined;
+  if (!step) throw new Rejected("not_found", "this draft has no such step");
+  return step;
+}

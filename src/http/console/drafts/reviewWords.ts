@@ -1,0 +1,198 @@
+import type { Life, Question } from "#src/commands/drafts/life/life.ts";
+import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
+import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
+import { unseen } from "./exhausted.ts";
+import { fact, hash, type Told, told } from "./stepParts.ts";
+import type { OfReview, StepWords } from "./steps.ts";
+
+/** What an event of a draft's review and sending is told as. `life`: as it left it. */
+export function reviewWords(event: OfReview, life: Life): StepWords {
+  const { what, facts = [], texts = [] } = wordsOf(event, life);
+  return { what, facts, texts: texts.filter(({ text }) => text !== "") };
+}
+
+function wordsOf(event: OfReview, life: Life): Told {
+  switch (event.type) {
+    case "DraftSubmitted":
+      return submitted(event);
+    case "DraftEdited":
+      return edited(event);
+    case "DraftRulesApplied":
+      return told(say`The rules for a new draft were run${modes[String(event.data.mode)] ?? ""}`);
+    case "ApproversAsked": {
+      const { version, contentSha256, channel, expiresAt, bundled } = event.data;
+      return {
+        what: say`A request to decide about version ${version} was made for ${channelInWords({ ...channel, address: channel.address ?? null })}`,
+        facts: [
+          fact("Channel", channel.slot === "primary" ? "the first approver's" : "the second approver's"),
+          hash(contentSha256),
+          fact("It can be answered until", { at: expiresAt }),
+          ...(bundled ? [fact("Sent", "in one mail with other requests")] : []),
+        ],
+      };
+    }
+    case "ApproversNotified":
+      return told(say`The request to ${questionIn(life, event.data.notificationId)} was taken by its channel`);
+    case "NotificationFailed": {
+      const { notificationId, error, final, waits } = event.data;
+      const next = waits ? "; it waits for room and is tried again" : final ? "" : "; it is tried again";
+      const what = say`The request to ${questionIn(life, notificationId)} did not arrive${next}`;
+      return { what, texts: [{ label: "Error", text: error }] };
+    }
+    case "ApprovalLinkClosed": {
+      const { notificationId, because } = event.data;
+      return told(say`The links of the request to ${questionIn(life, notificationId)} were closed: ${closed[because]}`);
+    }
+    case "ConfirmCodeRefused":
+      return told(
+        say`A wrong code was typed on the page of the request to ${questionIn(life, event.data.notificationId)}`,
+      );
+    case "NotifyRequested":
+      return told(say`The approvers were to be asked once more`);
+    case "DraftEscalated":
+      return told(
+        say`Version ${event.data.version} went to the second approver's channel (${{ exact: event.data.channelType }})`,
+      );
+    case "ApprovalGiven": {
+      const { version, contentSha256, required } = event.data;
+      const what = say`Version ${version} got one of the ${required} approvals it needs (${life.votes.length} so far)`;
+      return { what, facts: [hash(contentSha256)] };
+    }
+    case "ApprovalWithdrawn":
+      return told(say`An approval of version ${event.data.version} was taken back by who had given it`);
+    case "DraftApproved":
+      return approved(event);
+    case "DraftRejected":
+      return {
+        what: say`Version ${event.data.version} was rejected${event.data.reason === null && ", without a reason"}`,
+        texts: [{ label: "Reason", text: event.data.reason ?? "" }],
+      };
+    case "DraftReturnedToPending":
+      return because(
+        event.data.withdrawn === undefined
+          ? say`The approval was taken back; somebody has to decide again`
+          : say`Who had approved took that back; somebody has to decide again`,
+        event.data.because,
+      );
+    case "SendHeld":
+      return because(say`The approved draft cannot be sent now (${{ exact: event.data.code }})`, event.data.message);
+    case "SendClaimed": {
+      const { version, contentSha256 } = event.data;
+      const what = say`A send of version ${version} took its place on the conversation: from here newer mail stops it`;
+      return { what, facts: [hash(contentSha256)] };
+    }
+    case "SendClaimReleased":
+      return because(say`The place on the conversation was given back`, event.data.because);
+    case "DraftQueued":
+      return queued(event);
+    case "DraftRequeued":
+      return told(say`Another attempt took the place of the one before (${event.data.tries} failed so far)`);
+    case "SendAbandoned":
+      return because(say`The attempt was given up before anything was queued`, event.data.because);
+    case "DraftMarkedStale":
+      return {
+        what: say`Stopped: a newer message had come in`,
+        facts: [fact("That message", { exact: event.data.newMessageId })],
+      };
+    case "DraftSent":
+      return {
+        what: say`It ended as sent`,
+        facts: [fact("Sent", { at: event.data.sentAt }), fact("Message-ID", { exact: event.data.rfcMessageId })],
+      };
+    case "DraftFailed":
+      return because(say`It ended as failed (${{ exact: event.data.code }})`, event.data.message);
+    case "LateEvidence":
+      return told(
+        event.data.outcome === "accepted"
+          ? say`After it had ended as failed, evidence came that the provider took it`
+          : say`After it had ended as failed, evidence came that the provider did not take it`,
+      );
+    default:
+      return unseen(event);
+  }
+}
+
+type Of<Type extends OfReview["type"]> = Extract<OfReview, { type: Type }>;
+
+const closed = {
+  link_leaked: "one was found in mail that came in",
+  wrong_codes: "too many wrong codes were typed",
+};
+
+const modes: Partial<Record<string, string>> = {
+  auto: "; one of them approves it",
+  manual: "; one of them wants a person to decide",
+};
+
+const because = (what: Phrase[], text: string): Told => ({ what, texts: [{ label: "Reason", text }] });
+
+const kinds: Partial<Record<string, string>> = {
+  send: "a new mail, by one call",
+  reply: "a reply, by one call",
+  test_email: "a test mail",
+};
+
+function submitted({ data }: Of<"DraftSubmitted">): Told {
+  const { kind = "draft", staleWarning, autoApproved, rationale, contentSha256 } = data;
+  return {
+    what: say`Version 1 was submitted${autoApproved && ", and approved by the identity's setting auto_approve_replies"}`,
+    facts: [
+      ...(kind === "draft" ? [] : [fact("As", kinds[kind] ?? "a mail")]),
+      ...(staleWarning ? [fact("Warning", "newer mail had come in already than the one it answers")] : []),
+      hash(contentSha256),
+    ],
+    texts: [{ label: "Why it was written, in its author's words", text: rationale ?? "" }],
+  };
+}
+
+const madeBecause = {
+  edit: "was written",
+  identity_changed: "was made by the service, because the identity had changed",
+  html_reduced: "was made by the service, with HTML that every mail program can show",
+};
+
+const edited = ({ data }: Of<"DraftEdited">): Told => ({
+  what: say`Version ${data.version} ${madeBecause[data.because]}`,
+  facts: [hash(data.contentSha256)],
+});
+
+function approved({ data }: Of<"DraftApproved">): Told {
+  const { version, contentSha256, sendRequested, grantedBy, quorum, sendAfter } = data;
+  return {
+    what: say`Version ${version} was approved${sendRequested && ", to be sent"}`,
+    facts: [
+      hash(contentSha256),
+      ...(quorum ? [fact("Approvals", `${quorum.voters.length}, of ${quorum.required} required`)] : []),
+      ...(sendAfter === undefined ? [] : [fact("Can be taken back, and does not leave, until", { at: sendAfter })]),
+      ...(grantedBy ? [fact("Rule and its run", { exact: `${grantedBy.ruleId}, ${grantedBy.runId}` })] : []),
+    ],
+  };
+}
+
+const authorised = {
+  approval: "the approval above",
+  api_key: "the key that sent it",
+  auto: "a rule or setting, not a person",
+};
+
+function queued({ data, actor }: Of<"DraftQueued">): Told {
+  const { version, contentSha256, authorisation, attemptId } = data;
+  return {
+    what: say`Version ${version} was queued to be sent`,
+    facts: [
+      fact("On the word of", authorised[authorisation.kind]),
+      ...(authorisation.kind === "api_key" ? [{ label: "The key", value: actorInWords(actor) }] : []),
+      hash(contentSha256),
+      ...(authorisation.quorum
+        ? [{ label: "Approvers counted", value: listed(authorisation.quorum.voters.map((exact) => [{ exact }])) }]
+        : []),
+      fact("Attempt", { exact: attemptId }),
+    ],
+  };
+}
+
+/** Which request an event is about. */
+function questionIn({ questions }: Life, id: string): Phrase[] {
+  const question = questions?.find((each: Question) => each.id === id);
+  return question ? channelInWords(question.channel) : say`an approver`;
+}

@@ -1,0 +1,86 @@
+import { Rejected } from "#streams/decider.ts";
+import type { HttpDependencies } from "../../framework/dependencies.ts";
+import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import { handOverStep, readHandedOver } from "./handedOver.ts";
+import { draftPage, lifePage, titleOf } from "./lifePage.ts";
+import { any, type Drafts, type Filter, listPage } from "./listPage.ts";
+import { printPage } from "./printPage.ts";
+import { readDraft, readWalk, stepNamed } from "./read.ts";
+import { stepPage } from "./stepPage.ts";
+
+type Deps = Pick<HttpDependencies, "parser" | "clock"> & { settings: Pick<HttpDependencies["settings"], "publicUrl"> };
+
+/** A draft's life: why it was sent, or why not, and every step that led there. */
+export const draftPages = (deps: Deps): ConsoleRoute[] => [
+  consolePage("GET /drafts", async (visit) => {
+    const filter = filterOf(visit);
+    const drafts: Drafts = { data: [], total: 0, nextCursor: null, identities: await identitiesFor(visit) };
+    const refused = await visit.attempt(async () => {
+      const query = { ...filter, cursor: given(visit, "cursor") };
+      const { data, total, next_cursor } = await visit.ask("GET /v1/drafts", { query });
+      Object.assign(drafts, { data, total, nextCursor: next_cursor });
+    });
+    const main = listPage(visit, { drafts, filter, refused });
+    return shown({ title: "Drafts", main, wide: true, ...(refused && { status: refused.status }) });
+  }),
+  consolePage("GET /drafts/:id", async (visit) => {
+    if (!visit.may("read:audit")) return withoutHistory(visit);
+    const walk = await readWalk(visit);
+    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(visit, walk) });
+  }),
+  consolePage("GET /drafts/:id/at/:n", async (visit) => {
+    requireHistories(visit);
+    const walk = await readWalk(visit);
+    const step = stepNamed(walk, visit.params.n);
+    const hasMail = step === handOverStep(walk.steps);
+    const handedOver = hasMail ? await readHandedOver(deps, visit, walk.steps) : undefined;
+    const main = stepPage(visit, walk, { step, handedOver });
+    return shown({ title: `Step ${step.n} of ${walk.steps.length}: ${titleOf(walk.draft)}`, main });
+  }),
+  consolePage("GET /drafts/:id/print", async (visit) => {
+    requireHistories(visit);
+    const walk = await readWalk(visit);
+    const { id, name } = await visit.ask("GET /v1/workspaces/me");
+    const printed = {
+      workspace: { id, name },
+      at: deps.clock.now().toISOString(),
+      by: visit.principal.name,
+      url: `${deps.settings.publicUrl.replace(/\/$/, "")}/drafts/${walk.draft.id}`,
+      zone: visit.zone,
+    };
+    const main = printPage(walk, printed, await readHandedOver(deps, visit, walk.steps));
+    return shown({ title: `The life of a draft: ${titleOf(walk.draft)}`, main });
+  }),
+];
+
+/** Who may not read histories sees the draft, and who can show them more. */
+async function withoutHistory(visit: Visit) {
+  const draft = await readDraft(visit);
+  const content = await visit.ask("GET /v1/drafts/:id/content", { params: { id: draft.id } });
+  return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(visit, draft, content) });
+}
+
+function requireHistories(visit: Visit): void {
+  if (visit.may("read:audit")) return;
+  throw new Rejected(
+    "insufficient_scope",
+    "the history of a draft can be seen by owners, admins and auditors of this workspace",
+  );
+}
+
+function given({ query }: Visit, name: string): string | null {
+  const value = query.get(name);
+  return value === "" || value === any ? null : value;
+}
+
+const filterOf = (visit: Visit): Filter => ({
+  status: given(visit, "status"),
+  identity_id: given(visit, "identity_id"),
+  thread_id: given(visit, "thread_id"),
+});
+
+async function identitiesFor(visit: Visit): Promise<Drafts["identities"]> {
+  if (!visit.may("read:identities")) return [];
+  return (await visit.ask("GET /v1/identities", { query: { limit: 100 } })).data;
+}

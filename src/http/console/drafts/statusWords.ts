@@ -1,0 +1,12 @@
+import type { WireDraft } from "../../present/drafts.ts";
+
+/** What a status means. */
+export const statusWords: Record<WireDraft["status"], string> = {
+  pending: "Waiting for a decision",
+  approved: "Approved, not sent yet",
+  sending: "Being sent",
+  sent: "Sent",
+  stale: "Stopped by a newer message",
+  rejected: "Rejected",
+  failed: "Failed",
+};

@@ -1,0 +1,58 @@
+import { actorInWords } from "#src/commands/drafts/life/people.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { handOverStep } from "./handedOver.ts";
+import { answerView, headView, letterSection } from "./lifePage.ts";
+import { type HandedOver, mimeView } from "./mimeView.ts";
+import type { Walk } from "./read.ts";
+import type { Step } from "./steps.ts";
+import { stepBody, stepPath } from "./stepView.ts";
+import { inMarkup, type Reader } from "./telling.ts";
+
+/** A draft as it stood at a step: what happened then, what could be said of it, what it said. `handedOver`: the mail, at the step that handed it over. */
+export function stepPage(
+  reader: Reader,
+  { draft, steps }: Walk,
+  { step, handedOver }: { step: Step; handedOver: HandedOver | undefined },
+): Markup {
+  const walk = (label: string) => stepNav(label, { draftId: draft.id, n: step.n, count: steps.length });
+  return html`${headView(draft)}
+${walk("Steps")}
+<section aria-labelledby="step"><h2 id="step">Step ${step.n} of ${steps.length}: ${inMarkup(reader, step.what)}</h2>
+<p class="meta">${when(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
+${stepBody(reader, step, { opened: false })}
+</section>
+${mailOf({ step, steps, handedOver, draftId: draft.id })}
+<h2>What could be said of it then</h2>
+${answerView(reader, step.life)}
+${letterSection(step.version, { title: `What it said then (version ${step.version.version})` })}
+${walk("Steps, once more")}`;
+}
+
+function mailOf({
+  step,
+  steps,
+  handedOver,
+  draftId,
+}: {
+  step: Step;
+  steps: readonly Step[];
+  handedOver: HandedOver | undefined;
+  draftId: string;
+}): Markup | false {
+  if (step.event.type !== "DeliveryStarted") return false;
+  if (handedOver) return mimeView(handedOver);
+  const newest = handOverStep(steps);
+  return newest === step
+    ? html`<section><h2>What was handed over</h2><p>The mail cannot be read at the moment.</p></section>`
+    : html`<section><h2>What was handed over</h2><p>A later attempt took this one's place. <a href="${stepPath(draftId, newest?.n ?? step.n)}">That attempt has its mail to look at</a>; of this one the log has the hash above.</p></section>`;
+}
+
+const stepNav = (
+  label: string,
+  { draftId, n, count }: { draftId: string; n: number; count: number },
+): Markup => html`<nav class="steps" aria-label="${label}"><ul>
+<li>${n > 1 ? html`<a rel="prev" href="${stepPath(draftId, n - 1)}">← Step ${n - 1}</a>` : html`<span class="soft">The first step</span>`}</li>
+<li><a href="/drafts/${draftId}#step-${n}">All steps</a></li>
+<li>${n < count ? html`<a rel="next" href="${stepPath(draftId, n + 1)}">Step ${n + 1} →</a>` : html`<span class="soft">The newest step</span>`}</li>
+</ul></nav>`;

@@ -1,0 +1,49 @@
+import { actorInWords } from "#src/commands/drafts/life/people.ts";
+import { html, type Markup, type Value } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { changesView, writing } from "./letterView.ts";
+import type { Fact, Step } from "./steps.ts";
+import { inMarkup, type Reader } from "./telling.ts";
+
+/** Where a step's own page is. */
+export const stepPath = (draftId: string, n: number): string => `/drafts/${draftId}/at/${n}`;
+
+/** A step as a line of the walk. `opened`: on paper nothing can be unfolded. */
+export const stepItem = (
+  reader: Reader,
+  step: Step,
+  { draftId, opened = false }: { draftId: string; opened?: boolean },
+): Markup =>
+  html`<li id="step-${step.n}" class="step">
+<p class="meta"><a href="${stepPath(draftId, step.n)}">Step ${step.n}</a> · ${when(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
+<h3>${inMarkup(reader, step.what)}</h3>
+${stepBody(reader, step, { opened })}
+</li>`;
+
+/** What a step says, beside its head. */
+export const stepBody = (
+  reader: Reader,
+  step: Step,
+  { opened }: { opened: boolean },
+): Markup => html`${factsView(reader, step.facts)}
+${step.texts.map(({ label, text }) => html`<p class="label">${label}</p>${writing(text)}`)}
+${step.changes !== null && changesView(step.changes, step.version.version - 1)}
+${folded("Who exactly, and where it is in the log", factsView(reader, recordOf(step)), opened)}`;
+
+export const folded = (summary: string, content: Value, opened: boolean): Markup =>
+  html`<details${opened && html` open`}><summary>${summary}</summary>${content}</details>`;
+
+export const factsView = (reader: Reader, facts: readonly Fact[]): Markup | false =>
+  facts.length > 0 &&
+  html`<dl>${facts.map(({ label, value }) => html`<dt>${label}</dt><dd>${inMarkup(reader, value)}</dd>`)}</dl>`;
+
+/** Who did it, as it was recorded. */
+function recordOf({ event }: Step): Fact[] {
+  const { kind, id, name, email, channel, ip, userAgent, requestId } = event.actor;
+  const given = { Kind: kind, Id: id, Name: name, Address: email, Channel: channel, "IP address": ip };
+  const all = { ...given, "User agent": userAgent, Request: requestId, Event: event.type };
+  const facts = Object.entries(all).flatMap(([label, exact]) =>
+    exact === undefined ? [] : [{ label, value: [{ exact }] }],
+  );
+  return [...facts, { label: "Log position", value: [String(event.position)] }];
+}

@@ -1,0 +1,62 @@
+/** What a workspace has of what it needs before an agent can answer mail. undefined: the reader may not know. */
+export type Have = {
+  ownDomain: "none" | "pending" | "verified";
+  /** Whether there is a sandbox domain, which needs no DNS. */
+  sandbox: boolean;
+  /** The first identity without a channel, or any. */
+  identity: { id: string; hasChannel: boolean } | undefined;
+  /** An approver was reached through a channel, or drafts were decided. */
+  reached: boolean;
+  keys: number | undefined;
+};
+
+export type Todo = { done: boolean; title: string; text: string; path: string; action: string };
+
+/** The steps from an empty workspace to an agent whose mail a person approves; undefined once all are done. */
+export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: Have): Todo[] | undefined {
+  const pending = ownDomain === "pending" ? " Yours is not verified yet." : "";
+  const steps: Todo[] = [
+    {
+      done: ownDomain === "verified" || (sandbox && identity !== undefined),
+      title: "A domain",
+      text: sandbox
+        ? `Add your own, or begin with the sandbox domain: it works at once.${pending}`
+        : `Add yours, and its DNS records at your provider.${pending}`,
+      path: "/domains",
+      action: "Domains",
+    },
+    {
+      done: identity !== undefined,
+      title: "An identity",
+      text: "An address at which mail comes in, and from which the agent answers.",
+      path: "/identities/new",
+      action: "Create an identity",
+    },
+    {
+      done: identity?.hasChannel === true,
+      title: "An approval channel",
+      text: "Where a person is asked about each draft: by mail, Telegram or Slack.",
+      path: identity ? `/identities/${identity.id}/approval` : "/identities/new",
+      action: "Set a channel",
+    },
+    {
+      done: reached,
+      title: "A test",
+      text: "Send a test notification, and see that it arrives.",
+      path: identity ? `/identities/${identity.id}#test` : "/identities/new",
+      action: "Send a test",
+    },
+    ...(keys === undefined
+      ? []
+      : [
+          {
+            done: keys > 0,
+            title: "A key for the agent",
+            text: "The agent reads mail and submits drafts with an API key.",
+            path: "/settings/keys",
+            action: "API keys",
+          },
+        ]),
+  ];
+  return steps.every(({ done }) => done) ? undefined : steps;
+}

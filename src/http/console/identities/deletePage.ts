@@ -1,0 +1,65 @@
+import { button, errorSummary, form } from "#src/html/forms.ts";
+import { html } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { type ConsoleAnswer, shown } from "../framework/page.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import type { Identity } from "./around.ts";
+import { identityOf } from "./identityPage.ts";
+import { asSentence } from "./words.ts";
+
+/** What becomes of what an identity has, before it is deleted. */
+export async function deletePage(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
+  const identity = await identityOf(visit);
+  const address = shortLine(identity.email_address, 254);
+  const consequences = consequencesOf(identity, await countsOf(visit, identity.id));
+  const path = `/identities/${identity.id}`;
+  const main = html`<h1>Delete <bdi>${address}</bdi>?</h1>
+${errorSummary(refused && { message: asSentence(refused.message) })}
+<div class="card"><ul>${consequences.map((sentence) => html`<li>${sentence}</li>`)}</ul>
+<p>This cannot be undone.</p></div>
+${form(visit, { action: `${path}/delete` }, html`<div class="buttons">${button("Delete this identity", { kind: "danger" })}<a class="press" href="${path}">Keep it</a></div>`)}`;
+  return shown({ title: `Delete ${address}?`, main, status: refused?.status ?? 200 });
+}
+
+export type Counts = { pending: number; approved: number; sending: number; held: number };
+
+async function countsOf(visit: Visit, identity_id: string): Promise<Counts> {
+  const drafts = async (status: string): Promise<number> =>
+    (await visit.ask("GET /v1/drafts", { query: { identity_id, status, limit: 1 } })).total;
+  const held = async (disposition: string): Promise<number> =>
+    (await visit.ask("GET /v1/inbound", { query: { identity_id, disposition, limit: 1 } })).total;
+  const [pending, approved, sending, disabled, overQuota] = await Promise.all([
+    drafts("pending"),
+    drafts("approved"),
+    drafts("sending"),
+    held("held_identity_disabled"),
+    held("held_over_quota"),
+  ]);
+  return { pending, approved, sending, held: disabled + overQuota };
+}
+
+/** What deleting comes to, in sentences. */
+export function consequencesOf({ status }: Pick<Identity, "status">, counts: Counts): string[] {
+  const { pending, approved, sending, held } = counts;
+  return [
+    "It can neither receive nor send any more. Its address can be used again, in the sandbox by this workspace alone.",
+    "Its conversations, messages and drafts stay, and can be read.",
+    ...(pending + approved > 0
+      ? [`${counted(pending + approved, "draft waits", "drafts wait")} and cannot be sent any more.`]
+      : []),
+    ...(sending > 0
+      ? [
+          `${counted(sending, "mail is", "mails are")} on the way out: what is not handed over yet ends as failed (identity_deleted).`,
+        ]
+      : []),
+    ...(held > 0 ? [heldWords(status, held)] : []),
+  ];
+}
+
+const heldWords = (status: Identity["status"], held: number): string =>
+  status === "disabled"
+    ? `${counted(held, "received mail is", "received mails are")} held back because it is disabled, and would stay so: to have them filed, enable it before you delete it.`
+    : `${counted(held, "received mail is", "received mails are")} held back: they are filed as soon as the plan has room.`;
+
+const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -1,0 +1,154 @@
+import { shownPictures } from "#src/commands/drafts/shownPictures.ts";
+import { button, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { type ConsoleAnswer, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { aroundOf, type Identity, surroundingsOf } from "./around.ts";
+import { channelInWords } from "./channelFields.ts";
+import { dangersOf } from "./dangers.ts";
+import { fields, type Part } from "./fields.ts";
+import { type Again, partForm, refusalOf } from "./formPages.ts";
+import { marks, stateMark } from "./listPage.ts";
+import { storedSignature } from "./signature.ts";
+import { type Around, type Step, storyOf, storySentence } from "./story.ts";
+import { inPageWords, valueInWords } from "./words.ts";
+
+type Shown = { again?: Again; preview?: Markup };
+
+/** An identity: the way of a mail through it, what is wrong, and its forms, or its values for who may only look. */
+export async function identityPage(
+  deps: ConsoleDependencies,
+  visit: Visit,
+  { again, preview }: Shown = {},
+): Promise<ConsoleAnswer> {
+  const identity = await identityOf(visit);
+  const surroundings = await surroundingsOf(visit, identity.id);
+  const around = aroundOf(surroundings, identity);
+  const mayWrite = visit.may("write:identities");
+  const path = `/identities/${identity.id}`;
+  const address = shortLine(identity.email_address, 254);
+  const values = (part: Part) => valueList(part, identity, surroundings);
+  const main = html`<p><a class="press" href="/identities">All identities</a></p>
+<h1><bdi>${address}</bdi></h1>
+<p class="meta">${stateMark(identity)}</p>${marks(identity, around)}
+${again && refusalOf(again)}
+${story(storyOf(identity, around), mayWrite)}
+${warnings(identity, around)}
+<section aria-labelledby="approval"><h2 id="approval">Who approves</h2>
+${values("approval")}
+${mayWrite && html`<p><a class="press" href="${path}/approval">Change who approves</a></p>`}</section>
+${mayWrite && testSection(visit, identity)}
+<section aria-labelledby="mail"><h2 id="mail">Address and signature</h2>
+${mayWrite ? html`<dl>${fixedValues(identity, surroundings)}</dl>${partForm(visit, { identity, part: "mail", action: path, again }, surroundings)}` : values("mail")}
+${await signatureOf(deps, identity, preview)}</section>
+${mayWrite && switching(visit, identity)}`;
+  return shown({ title: address, main, status: statusOf(again) });
+}
+
+/** The identity that the path names. Throws Rejected not_found. */
+export const identityOf = (visit: Visit): Promise<Identity> =>
+  visit.ask("GET /v1/identities/:identity_id", { params: { identity_id: visit.params.id ?? "" } });
+
+/** The form of who approves, on a page of its own: it asks for the password. */
+export async function approvalPage(visit: Visit, again?: Again): Promise<ConsoleAnswer> {
+  const identity = await identityOf(visit);
+  const surroundings = await surroundingsOf(visit, identity.id);
+  const around = aroundOf(surroundings, identity);
+  const address = shortLine(identity.email_address, 254);
+  const action = `/identities/${identity.id}/approval`;
+  const main = html`<p><a class="press" href="/identities/${identity.id}"><bdi>${address}</bdi></a></p>
+<h1>Who approves for <bdi>${address}</bdi></h1>
+<p class="meta">As it is now: <bdi>${storySentence(storyOf(identity, around))}</bdi></p>
+${again && refusalOf(again)}
+${warnings(identity, around)}
+${partForm(visit, { identity, part: "approval", action, again }, surroundings)}`;
+  return shown({ title: `Who approves for ${address}`, main, status: statusOf(again) });
+}
+
+const statusOf = (again: Again | undefined): number =>
+  (again?.conflicts?.length ?? 0) > 0 ? 409 : (again?.refused?.status ?? 200);
+
+/** `mayMend`: whether the reader is led to where a fault is mended. */
+const story = (
+  steps: readonly Step[],
+  mayMend: boolean,
+): Markup => html`<section class="story" aria-labelledby="way"><h2 id="way">The way of a mail</h2>
+<ol>${steps.map(
+  ({ text, fault }) =>
+    html`<li${fault !== undefined && html` class="stops"`}><bdi>${text}</bdi>${
+      fault !== undefined &&
+      html`<p class="fault"><strong>Stops here:</strong> ${fault.text}${mayMend && fault.path !== undefined && html` <a href="${fault.path}">${fault.remedy}</a>`}</p>`
+    }</li>`,
+)}</ol></section>
+`;
+
+/** What the settings come to together, and what the service itself says of them. */
+function warnings(identity: Identity, around: Around): Markup | false {
+  const dangers = dangersOf(identity, around).map(({ text }) => text);
+  const all = [...dangers, ...identity.warnings.map(inPageWords)];
+  return (
+    all.length > 0 &&
+    html`<section class="warnings" aria-labelledby="know"><h2 id="know">What you should know</h2><ul>${all.map((text) => html`<li>${text}</li>`)}</ul></section>
+`
+  );
+}
+
+const valueList = (part: Part, identity: Identity, around: Parameters<typeof valueInWords>[2]): Markup =>
+  html`<dl>${fields
+    .filter((field) => field.part === part && field.name !== "signature_html")
+    .map(
+      (field) =>
+        html`<dt>${field.label}</dt><dd><bdi class="lines">${valueInWords(field, identity, around)}</bdi></dd>`,
+    )}</dl>
+`;
+
+const fixedValues = (identity: Identity, around: Parameters<typeof valueInWords>[2]): Markup[] =>
+  fields
+    .filter(({ onlyAtCreation }) => onlyAtCreation)
+    .map((field) => html`<dt>${field.label}</dt><dd><bdi>${valueInWords(field, identity, around)}</bdi></dd>`);
+
+async function signatureOf(deps: ConsoleDependencies, identity: Identity, preview: Markup | undefined) {
+  if (preview)
+    return html`<h3 id="preview">Preview of the signature</h3><p role="status">This is how it would be kept. Nothing is saved yet.</p>${preview}`;
+  const content = { attachments: [], body_html: null, signature_html: identity.signature_html };
+  const stored = storedSignature(identity, await shownPictures(deps, content, true));
+  return stored && html`<h3>The signature as it is sent</h3>${stored}`;
+}
+
+/** One button for each channel that is set. */
+function testSection(visit: Visit, { id, approval_channel, secondary_approval_channel }: Identity): Markup {
+  const channels = [
+    ["primary", approval_channel],
+    ["secondary", secondary_approval_channel],
+  ] as const;
+  const set = channels.flatMap(([slot, channel]) => (channel ? [{ slot, channel }] : []));
+  return html`<section aria-labelledby="test"><h2 id="test">Test notification</h2>
+<p>A short message goes to the approver, which asks nothing and counts as no mail of your plan.</p>
+${set.length === 0 && html`<p>Set an approval channel first.</p>`}
+${set.map(({ slot, channel }) =>
+  form(
+    visit,
+    { action: `/identities/${id}/test` },
+    html`<input type="hidden" name="channel" value="${slot}">`,
+    button(html`Send a test to <bdi>${channelInWords(channel)}</bdi>`),
+  ),
+)}</section>
+`;
+}
+
+const switching = (visit: Visit, { id, status }: Identity): Markup => {
+  const [to, label, text] =
+    status === "active"
+      ? ([
+          "disabled",
+          "Disable",
+          "Mail that comes in is then held back, and nothing leaves, until it is enabled again.",
+        ] as const)
+      : (["active", "Enable", "Mail that was held back is then filed, and drafts that wait can leave."] as const);
+  return html`<section aria-labelledby="state"><h2 id="state">${label} or delete</h2><p>${text}</p>
+${form(visit, { action: `/identities/${id}/status` }, html`<input type="hidden" name="status" value="${to}">`, button(`${label} this identity`))}
+<p><a class="press" href="/identities/${id}/delete">Delete this identity…</a></p></section>
+`;
+};

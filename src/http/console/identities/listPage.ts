@@ -1,0 +1,72 @@
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { type ConsoleAnswer, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import { aroundOf, type Identity, type Surroundings, surroundingsOf } from "./around.ts";
+import { checklistOf, type Todo } from "./checklist.ts";
+import { firstFault, storyOf } from "./story.ts";
+import { approversInWords, marksOf } from "./words.ts";
+
+const pageLength = 50;
+
+/** Every identity with who approves for it and what is wrong with it; while something is missing, what to do next. */
+export async function identityList(visit: Visit): Promise<ConsoleAnswer> {
+  const cursor = visit.query.get("cursor");
+  const [identities, surroundings] = await Promise.all([
+    visit.ask("GET /v1/identities", { query: { limit: pageLength, cursor } }),
+    surroundingsOf(visit),
+  ]);
+  const mayWrite = visit.may("write:identities");
+  const todo = mayWrite && cursor === null ? await todoOf(visit, identities.data, surroundings) : undefined;
+  const main = html`<h1>Identities</h1>
+<p>An identity is an address that receives mail, and from which the agent answers once a person has approved.</p>
+${todo && checklist(todo)}
+${mayWrite && html`<p><a class="press" href="/identities/new">Create an identity</a></p>`}
+${identities.data.length === 0 ? html`<p class="card">There is no identity yet.</p>` : html`<ul class="list identities">${identities.data.map((identity: Identity) => entry(identity, surroundings))}</ul>`}
+${identities.next_cursor !== null && html`<p><a class="press" href="/identities?cursor=${encodeURIComponent(identities.next_cursor)}">Older identities</a></p>`}`;
+  return shown({ title: "Identities", main });
+}
+
+function entry(identity: Identity, surroundings: Surroundings): Markup {
+  const around = aroundOf(surroundings, identity);
+  const fault = firstFault(storyOf(identity, around));
+  return html`<li class="card"><h2><a href="/identities/${identity.id}"><bdi>${shortLine(identity.email_address, 254)}</bdi></a></h2>
+<p class="meta"><bdi>${shortLine(identity.display_name, 100)}</bdi> · ${stateMark(identity)} · approves: <bdi>${approversInWords(identity, around)}</bdi></p>
+${marks(identity, around)}
+${fault && html`<p class="fault"><strong>Attention:</strong> ${fault.text}</p>`}</li>
+`;
+}
+
+/** Active or disabled, in a word. */
+export const stateMark = ({ status }: Pick<Identity, "status">): Markup =>
+  html`<span class="state ${status}">${status === "active" ? "active" : "disabled"}</span>`;
+
+/** The switches that matter. */
+export const marks = (identity: Identity, around: ReturnType<typeof aroundOf>): Markup =>
+  html`<ul class="marks">${marksOf(identity, around).map(
+    ({ text, severe }) => html`<li${severe === true && html` class="mark"`}>${text}</li>`,
+  )}</ul>`;
+
+async function todoOf(visit: Visit, identities: readonly Identity[], { domains, notified }: Surroundings) {
+  const keys = visit.may("read:keys")
+    ? (await visit.ask("GET /v1/api-keys", { query: { limit: 1 } })).total
+    : undefined;
+  const own = domains.filter(({ sandbox }) => !sandbox);
+  const hasChannel = ({ approval_channel }: Identity) => approval_channel !== null;
+  const first = identities.find((identity) => !hasChannel(identity)) ?? identities[0];
+  return checklistOf({
+    ownDomain: own.some(({ status }) => status === "verified") ? "verified" : own.length > 0 ? "pending" : "none",
+    sandbox: domains.some(({ sandbox }) => sandbox),
+    identity: first && { id: first.id, hasChannel: identities.some(hasChannel) },
+    reached: [...notified.values()].some(({ state }) => state === "sent"),
+    keys,
+  });
+}
+
+const checklist = (steps: readonly Todo[]): Markup => html`<section class="checklist" aria-labelledby="begin">
+<h2 id="begin">Until the agent can answer</h2>
+<ol>${steps.map(
+  ({ done, title, text, path, action }) =>
+    html`<li${done && html` class="done"`}><strong>${title}</strong> <span class="meta">${done ? "done" : "to do"}</span><br>${text}${!done && html` <a class="press" href="${path}">${action}</a>`}</li>`,
+)}</ol></section>
+`;

@@ -1,0 +1,54 @@
+import { button, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { type ConsoleAnswer, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import { identityOf } from "./identityPage.ts";
+import { asSentence } from "./words.ts";
+
+type Task = {
+  kind: string;
+  status: "pending" | "running" | "succeeded" | "failed";
+  created_at: string;
+  finished_at: string | null;
+  error: string | null;
+};
+
+/** What became of a test notification; the page looks again by itself while it is on its way. */
+export async function testPage(visit: Visit): Promise<ConsoleAnswer> {
+  const identity = await identityOf(visit);
+  const { task_id = "" } = visit.params;
+  const task: Task = await visit.ask("GET /v1/tasks/:task_id", { params: { task_id } });
+  const path = `/identities/${identity.id}`;
+  const here = `${path}/tests/${encodeURIComponent(task_id)}`;
+  const { title, tone, says } = outcomeOf(task);
+  const moves = task.finished_at === null;
+  const main = html`<p><a class="press" href="${path}"><bdi>${shortLine(identity.email_address, 254)}</bdi></a></p>
+<div id="result" class="card outcome ${tone}"${moves && html` hx-get="${here}" hx-trigger="every 2s" hx-select="#result" hx-target="#result" hx-swap="outerHTML"`}><h1>${title}</h1>
+<p role="status">${says}</p>
+<p class="meta">Asked for ${when(visit, task.created_at)}${task.finished_at !== null && html`, ended ${when(visit, task.finished_at)}`}.</p>
+${moves && html`<p><a class="press" href="${here}">Look again</a></p>`}</div>
+<p><a class="press" href="${path}/approval">Change the channel</a></p>
+${form(visit, { action: `${path}/test` }, html`<input type="hidden" name="channel" value="${visit.query.get("channel") === "secondary" ? "secondary" : "primary"}">`, button("Send another test"))}`;
+  return shown({ title, main });
+}
+
+/** How a test stands, in words. What a provider says is quoted. */
+export function outcomeOf({ status, error }: Pick<Task, "status" | "error">): {
+  title: string;
+  tone: "good" | "bad" | "wait";
+  says: Markup | string;
+} {
+  const quoted = html`<bdi class="code">${asSentence(error ?? "")}</bdi>`;
+  if (status === "succeeded") {
+    const says = "The provider took it. Check that the approver has it: a mailbox may still have put it aside as spam.";
+    return { title: "The test was delivered", tone: "good", says };
+  }
+  if (status === "failed")
+    return { title: "The test failed", tone: "bad", says: html`It is not tried again. ${quoted}` };
+  if (error !== null) {
+    return { title: "The test was not taken yet", tone: "wait", says: html`It is tried again by itself. ${quoted}` };
+  }
+  return { title: "The test is on its way", tone: "wait", says: "This takes a few seconds." };
+}

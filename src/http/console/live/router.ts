@@ -1,0 +1,34 @@
+import { createOpenStreams } from "../../events/openStreams.ts";
+import { reply } from "../../framework/reply.ts";
+import { type ConsoleRoute, consolePage, download } from "../framework/page.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { liveStream } from "./liveStream.ts";
+
+/** Streams that a session and a workspace may hold open on one instance: each page that is looked at has one. */
+const maxOfSession = 5;
+const maxOfWorkspace = 50;
+
+/** What tells open pages that something changed. */
+export function livePages(deps: ConsoleDependencies): ConsoleRoute[] {
+  const streams = createOpenStreams();
+  return [
+    consolePage(
+      "GET /console/events",
+      async ({ principal, signal }) => {
+        const { id, workspaceId } = principal;
+        const holders = [
+          { name: "this session", id, most: maxOfSession },
+          { name: "this workspace", id: workspaceId, most: maxOfWorkspace },
+        ];
+        streams.requireRoom(holders);
+        return download(
+          reply({
+            stream: streams.opened(holders, liveStream(deps, { workspaceId, signal })),
+            headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
+          }),
+        );
+      },
+      { events: true },
+    ),
+  ];
+}

@@ -1,0 +1,142 @@
+import { button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup, type Value } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { type Role, roles } from "#streams/member/roles.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import { rolesExplained, roleWords } from "./roleWords.ts";
+
+/** A member as GET /v1/members has it. */
+export type ShownMember = {
+  id: string;
+  user_id: string | null;
+  email: string;
+  name: string | null;
+  role: Role;
+  status: "invited" | "active";
+  invited_by: { kind: string; name: string | null } | null;
+  created_at: string;
+  expires_at: string | null;
+};
+
+/** What the pages need of a visit. */
+type Viewer = Pick<Visit, "principal" | "formToken" | "zone" | "may">;
+
+const nameOf = ({ name, email }: Pick<ShownMember, "name" | "email">): string => shortLine(name ?? email, 120);
+
+/** Roles that the viewer may give: owners are made by owners. */
+const givable = ({ principal }: Viewer): readonly Role[] =>
+  principal.role === "owner" ? roles : roles.filter((role) => role !== "owner");
+
+/** Whether the viewer may change or remove this one. The route judges it again. */
+export const mayChange = (viewer: Viewer, member: Pick<ShownMember, "role">): boolean =>
+  viewer.may("write:members") && (viewer.principal.role === "owner" || member.role !== "owner");
+
+const isOnlyOwner = (member: ShownMember, all: readonly ShownMember[]): boolean =>
+  member.role === "owner" &&
+  member.status === "active" &&
+  all.filter(({ role, status }) => role === "owner" && status === "active").length === 1;
+
+/** All members and invitations; `now`: ISO 8601. */
+export function membersPage(
+  viewer: Viewer,
+  { members, now, refused }: { members: readonly ShownMember[]; now: string; refused?: Refused | undefined },
+): Markup {
+  const self = members.find(({ id }) => id === viewer.principal.memberId);
+  const canChange = viewer.may("write:members");
+  return html`<h1>Members</h1>
+${errorSummary(refused)}${
+  canChange &&
+  html`<p><a class="press" href="/settings/members/invite">Invite somebody</a></p>
+`
+}<div class="scroll"><table>
+<thead><tr><th scope="col">Who</th><th scope="col">Role</th><th scope="col">Since</th>${canChange && html`<th scope="col">Change</th>`}</tr></thead>
+<tbody>${members.map((member) => memberRow(viewer, { member, now }))}</tbody>
+</table></div>
+${rolesExplained()}${leaving(viewer, self !== undefined && isOnlyOwner(self, members))}`;
+}
+
+function memberRow(viewer: Viewer, { member, now }: { member: ShownMember; now: string }): Markup {
+  const { id, email, name, role } = member;
+  const isSelf = id === viewer.principal.memberId;
+  const change = mayChange(viewer, member)
+    ? html`<a href="/settings/members/${id}">Change<span class="unseen"> ${nameOf(member)}</span></a>`
+    : "";
+  return html`<tr><th scope="row"><bdi>${shortLine(name ?? email, 120)}</bdi>${isSelf && " (you)"}${
+    name !== null && html`<br><span class="soft"><bdi>${shortLine(email, 254)}</bdi></span>`
+  }</th><td>${role}</td><td>${since(viewer, { member, now })}</td>${viewer.may("write:members") && html`<td>${change}</td>`}</tr>
+`;
+}
+
+function since(viewer: Viewer, { member, now }: { member: ShownMember; now: string }): Value {
+  const { status, created_at: at, expires_at: until, invited_by: by } = member;
+  if (status === "active") return when(viewer, at);
+  const who = by?.name ? html` by <bdi>${shortLine(by.name, 80)}</bdi>` : "";
+  const isOver = until !== null && until <= now;
+  const end = isOver ? html`the invitation ended ${when(viewer, until)}` : html`good until ${when(viewer, until)}`;
+  return html`Invited ${when(viewer, at)}${who}; ${end}`;
+}
+
+/** For those who do not see the others: what they are themselves. */
+export const ownMembership = (viewer: Viewer, refused?: Refused): Markup =>
+  html`<h1>Members</h1>
+${errorSummary(refused)}<p>You are an ${viewer.principal.role} of this workspace. ${roleWords[viewer.principal.role]} Who else is a member is shown to owners, admins and auditors.</p>
+${leaving(viewer, false)}`;
+
+const leaving = (viewer: Viewer, onlyOwner: boolean): Markup =>
+  html`<h2>Leave this workspace</h2>
+${
+  onlyOwner
+    ? html`<p>You are the only owner, and one has to stay. Make somebody else an owner first.</p>
+`
+    : html`<p>You see and decide nothing here any more from then on. To come back, you need a new invitation.</p>
+${form(viewer, { action: "/settings/members/leave" }, button("Leave the workspace", { kind: "danger" }))}`
+}`;
+
+/** Asks for an address and a role. `once`: see form. */
+export function invitePage(
+  viewer: Viewer,
+  { given, refused, once }: { given: URLSearchParams; refused?: Refused | undefined; once: string },
+): Markup {
+  return html`<h1>Invite somebody</h1>
+<p>They get a mail with a link. It is good for 7 days, once, and for that address alone. Every owner is told when they have joined.</p>
+${errorSummary(refused)}${form(
+  viewer,
+  { action: "/settings/members/invite", once },
+  field({
+    ...{ name: "email", label: "Address", type: "email", autocomplete: "off", required: true },
+    ...{ value: given.get("email"), error: errorAt(refused, "email") },
+  }),
+  roleField(viewer, { value: given.get("role") ?? "approver", error: errorAt(refused, "role") }),
+  html`<div class="buttons">${button("Send the invitation", { kind: "approve" })}<a href="/settings/members">Back</a></div>`,
+)}${rolesExplained()}`;
+}
+
+/** One member, or one invitation, to be changed. */
+export function changePage(
+  viewer: Viewer,
+  { member, refused }: { member: ShownMember; refused?: Refused | undefined },
+): Markup {
+  const { id, email, role, status } = member;
+  const path = `/settings/members/${id}`;
+  const invited = status === "invited";
+  return html`<h1><bdi>${nameOf(member)}</bdi></h1>
+<p>${invited ? "Invited" : "A member"} as ${role}${member.name !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>
+${errorSummary(refused)}<h2>Role</h2>
+<p>${invited ? "Who accepts gets the role that stands here then." : "Another role counts at once, also for what they have open."}</p>
+${form(viewer, { action: `${path}/role` }, roleField(viewer, { value: role, error: errorAt(refused, "role") }), button("Change the role"))}${
+  invited &&
+  html`<h2>The invitation</h2>
+<p>A new mail has a new link, good for 7 days. The link before it is no longer good.</p>
+${form(viewer, { action: `${path}/resend` }, button("Send it again"))}`
+}<h2>${invited ? "Withdraw" : "Remove"}</h2>
+<p>${invited ? "The link in the mail is no longer good then." : "They see and decide nothing here any more from then on. What they decided stays in the histories."}</p>
+${form(viewer, { action: `${path}/remove` }, button(invited ? "Withdraw the invitation" : "Remove from the workspace", { kind: "danger" }))}<p><a href="/settings/members">Back</a></p>
+${rolesExplained()}`;
+}
+
+const roleField = (viewer: Viewer, { value, error }: { value: string; error: string | undefined }): Markup =>
+  choice({
+    ...{ name: "role", label: "Role", value, error, required: true },
+    choices: givable(viewer).map((role) => ({ value: role, label: role })),
+  });

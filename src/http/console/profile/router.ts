@@ -1,0 +1,25 @@
+import { button, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { emailForm, nameForm, passwordForm } from "../../auth/ownForms.ts";
+import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+
+/** `/settings/profile`: what a person changes about themselves. Its forms go to /auth, which leads back here. */
+export const profilePages = (): ConsoleRoute[] => [
+  consolePage("GET /settings/profile", async (visit) =>
+    shown({ title: "Your profile", main: profile(visit), current: "/settings" }),
+  ),
+];
+
+function profile(visit: Visit): Markup {
+  const { email, name } = visit.principal.user;
+  const state = { values: new URLSearchParams(), formToken: visit.formToken };
+  return html`<h1>Your profile</h1>
+<section><h2>Name</h2>${nameForm(state, name)}</section>
+<section><h2>Address</h2><p>You sign in with <strong><bdi>${shortLine(email, 254)}</bdi></strong>.</p>${emailForm(state)}</section>
+<section><h2>Password</h2>${passwordForm(state, email)}</section>
+<section><h2>Where you are signed in</h2><p><a class="press" href="/settings/sessions">See every sign-in of yours</a></p>
+${form(visit, { action: "/auth/sign-out-everywhere" }, button("Sign out everywhere", { kind: "danger" }))}</section>
+<section><h2>Workspaces</h2><p><a class="press" href="/workspaces">Open another workspace, or make one</a></p></section>`;
+}

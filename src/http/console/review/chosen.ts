@@ -1,0 +1,129 @@
+import type { ApprovalView, RecordedOutcome } from "#src/channels/approvalView.ts";
+import { type ReviewCard, reviewCard } from "#src/channels/card/reviewCard.ts";
+import type { SendObstacle } from "#src/commands/approvals/sendObstacle.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine, visibleLine } from "#src/html/visible.ts";
+import {
+  answersSection,
+  changesSection,
+  letterSection,
+  newerSection,
+  rationaleSection,
+} from "../../approvalPages/draftSections.ts";
+import type { Visit } from "../framework/visit.ts";
+import { decisionSection, type Votes } from "./decisionForms.ts";
+import { lookingPart } from "./looking.ts";
+import { obstacleSentences } from "./obstacles.ts";
+import { type Place, reviewPath } from "./place.ts";
+
+/** The draft that is shown, and all that is known about it. */
+export type Chosen = {
+  view: ApprovalView;
+  votes: Votes;
+  obstacle: SendObstacle | undefined;
+  /** Who else looks at it, by name. */
+  looking: readonly string[];
+  /** Reasons that were given in this workspace before. */
+  reasons: readonly string[];
+};
+
+/** The way through the list from this draft. */
+export type Neighbours = { next: string | undefined; previous: string | undefined };
+
+/** What a press came to that decided nothing: a sentence, and what was typed. */
+export type NotDone = { sentence: string; reason?: string };
+
+export type ChosenOptions = { place: Place; neighbours: Neighbours; notDone: NotDone | undefined };
+
+export function chosenSection(visit: Visit, chosen: Chosen, options: ChosenOptions): Markup {
+  const { view } = chosen;
+  const card = reviewCard(view);
+  const { notDone } = options;
+  return html`<article id="chosen" class="chosen" aria-labelledby="chosen-title">
+<h2 id="chosen-title" tabindex="-1"><bdi lang="">${card.threadSubject || "(no subject)"}</bdi></h2>
+${notDone && html`<div class="card alert" role="alert"><p><strong>Nothing was decided.</strong> ${notDone.sentence}</p></div>`}
+${walk(options)}
+${standing(visit, chosen)}
+${view.decided === null ? waiting(visit, card, { chosen, options }) : html`<details><summary>Show the draft</summary>${letterSection(card.letter, "The draft")}</details>`}
+</article>`;
+}
+
+function walk({ neighbours: { next, previous }, place: { identity, from } }: ChosenOptions): Markup {
+  const link = (draft: string | undefined, key: string, label: string) =>
+    draft !== undefined &&
+    html`<a class="press" data-key="${key}" href="${reviewPath({ draft, identity, from })}">${label}</a> `;
+  return html`<p class="walk">${link(previous, "k", "Previous")}${link(next, "j", "Skip to the next")}</p>`;
+}
+
+function waiting(
+  visit: Visit,
+  card: ReviewCard,
+  { chosen, options }: { chosen: Chosen; options: ChosenOptions },
+): Markup {
+  return html`${lookingPart(visit, chosen.view.draftId, chosen.looking)}
+<p class="soft">${card.lead}</p>
+${approvals(visit, chosen.view)}
+${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If nobody decides by ${when(visit, card.escalation.at)}, somebody else will be asked.</p>`}
+<p><a class="skip" href="#decision">Go to the decision</a></p>
+${warningsSection(card, chosen)}
+${card.newer && newerSection(card.newer)}
+${card.changes && changesSection(card.changes)}
+${letterSection(card.letter, "What would be sent")}
+${decisionSection(visit, { draftId: chosen.view.draftId, card, votes: chosen.votes, reasons: chosen.reasons, options })}
+${rationaleSection(card)}
+${answersSection(card)}`;
+}
+
+function warningsSection({ warnings, hints }: ReviewCard, { obstacle, view }: Chosen): Markup | false {
+  const obstacles = obstacle === undefined ? [] : obstacleSentences(obstacle, view);
+  return (
+    warnings.length + hints.length + obstacles.length > 0 &&
+    html`<section class="warnings" aria-labelledby="warnings"><h3 id="warnings">Before you decide</h3>
+<ul>${obstacles.map((sentence) => html`<li>${sentence}</li>`)}${warnings.map((warning) => html`<li>${warning}</li>`)}${hints.map((hint) => html`<li class="hint">Hint: ${hint}</li>`)}</ul></section>`
+  );
+}
+
+function approvals(visit: Visit, { approvals }: ApprovalView): Markup | false {
+  if (!approvals) return false;
+  const { required, given } = approvals;
+  const lacking = Math.max(0, required - given.length);
+  return html`<p><strong>${given.length} of ${required} approvals given${lacking > 0 && `, ${lacking} ${lacking === 1 ? "is" : "are"} missing`}.</strong> ${given.map(({ by, at }) => html`<bdi>${shortLine(by, 100)}</bdi>, ${when(visit, at)}. `)}</p>`;
+}
+
+/**
+ * What happened to the draft since it was shown. This part alone is asked for again by itself: the letter and what is typed beside it stay as they
+ * are, and the person decides when to look anew.
+ */
+function standing(visit: Visit, { view }: Chosen): Markup {
+  return html`<div id="standing" class="standing">${standingSentence(visit, view)}</div>`;
+}
+
+function standingSentence(visit: Visit, view: ApprovalView): Markup | false {
+  if (view.decided !== null)
+    return html`<div class="card outcome"><p data-announce>${outcome(visit, view.decided)}</p></div>`;
+  const shown = Number(visit.query.get("shown") ?? view.version);
+  const again = html`<a class="press" href="${reviewPath({ draft: view.draftId })}">Show it</a>`;
+  if (shown !== view.version) {
+    return html`<div class="card alert"><p data-announce>This draft changed while you look at it: there is a version ${view.version}. What you see below decides nothing any more. ${again}</p></div>`;
+  }
+  if (visit.query.get("newer") === "no" && view.newerMessage !== null) {
+    return html`<div class="card alert"><p data-announce>A newer message has arrived. This draft cannot be sent. ${again}</p></div>`;
+  }
+  return false;
+}
+
+const outcomes: Record<RecordedOutcome["decision"], string> = {
+  approved: "Approved, and not sent yet",
+  sending: "Approved and on its way",
+  sent: "Approved and sent",
+  rejected: "Rejected",
+  stale: "Not sent: a newer message arrived",
+  failed: "It could not be delivered",
+};
+
+/** How a draft was decided, by whom and when, in a sentence. */
+function outcome(visit: Visit, { decision, by, at, reason }: RecordedOutcome): Markup {
+  const who = by !== null && decision !== "stale" && html` by <bdi>${shortLine(visibleLine(by), 100)}</bdi>`;
+  return html`<strong>${outcomes[decision]}</strong>${who}, ${when(visit, at)}.${reason && html` ${decision === "failed" ? "What happened" : "Reason"}: <span dir="auto" lang="">${reason}</span>`}`;
+}

@@ -1,0 +1,71 @@
+import { draftById } from "#projections/drafts/queries.ts";
+import { type ConsoleAnswer, seeOther } from "../framework/page.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { reviewPage } from "./page.ts";
+import { type Place, placeOf, reviewPath } from "./place.ts";
+
+/** The version that the form was made for; undefined if it names none. */
+export function versionOf({ form }: Visit): number | undefined {
+  const version = Number(form.get("version"));
+  return Number.isInteger(version) && version > 0 ? version : undefined;
+}
+
+/** Where a form of a draft leads on: the next draft, where it names one. */
+export function onward({ form }: Visit): Place {
+  const next = form.get("next");
+  const given = new URLSearchParams(form);
+  if (next) given.set("draft", next);
+  else given.delete("draft");
+  return placeOf(given);
+}
+
+/** `work`: what a person decides about a draft. Done, it leads to the next one; refused, the draft is shown as it is now, and why nothing was done. */
+export async function decide(
+  deps: ConsoleDependencies,
+  visit: Visit,
+  {
+    work,
+    reason = "",
+  }: { work: (call: { params: { id: string }; ifMatch: number }) => Promise<unknown>; reason?: string },
+): Promise<ConsoleAnswer> {
+  const id = visit.params.id ?? "";
+  const version = versionOf(visit);
+  if (version === undefined) return seeOther(reviewPath({ ...onward(visit), draft: id }));
+  const refused = await visit.attempt(() => work({ params: { id }, ifMatch: version }));
+  if (!refused || (await isOwnDecision(deps, visit, refused)))
+    return seeOther(reviewPath({ ...onward(visit), decided: id }));
+  if (refused.code === "not_found") return reviewPage(deps, visit, { place: { draft: id } });
+  const notDone = { sentence: sentenceOf(refused), reason, status: refused.status, since: version };
+  return reviewPage(deps, visit, { place: { ...onward(visit), draft: id }, notDone });
+}
+
+/** The same button pressed twice: the first press has done it. */
+async function isOwnDecision(
+  { reads, store, projected }: ConsoleDependencies,
+  { principal, params, path }: Visit,
+  { code }: Refused,
+): Promise<boolean> {
+  if (code !== "invalid_status") return false;
+  // The first one may have been recorded a moment ago.
+  await projected(await store.head(), { of: ["drafts"] });
+  const row = await draftById(reads, principal.workspaceId, params.id ?? "");
+  const by = row?.decided_by;
+  const meant = path.endsWith("/reject") ? "reject" : "approve";
+  return by?.kind === "session" && by.id === principal.user.id && by.decision === meant;
+}
+
+/** Why nothing was decided, in words of this page; of whoever decided before, the page itself tells. */
+export function sentenceOf({ code, message }: Refused): string {
+  switch (code) {
+    case "version_mismatch":
+    case "content_changed":
+      return "The draft changed while you looked at it. This is the new version; what changed is marked. Decide again.";
+    case "stale_draft":
+      return "A newer message has arrived, so it was not sent. The agent is told, and can write a new draft.";
+    case "invalid_status":
+      return "Somebody was faster: see below what became of it.";
+    default:
+      return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  }
+}

@@ -1,0 +1,80 @@
+import type { ReadDraft } from "#projections/drafts/queries.ts";
+import { button, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { Visit } from "../framework/visit.ts";
+import { type Place, reviewPath } from "./place.ts";
+
+/** A draft that was decided a moment ago. `undoUntil`: until when (ISO) this person can take their approval back; null if they cannot. */
+export type Decided = {
+  row: Pick<ReadDraft, "id" | "status" | "held_code" | "approvals_given" | "approvals_required_now" | "decided_by">;
+  subject: string;
+  to: readonly string[];
+  undoUntil: string | null;
+  now: Date;
+};
+
+/** What was done, as it stands now: however often the page is loaded, it tells what is true. */
+export function decidedNotice(visit: Visit, decided: Decided | undefined, place: Place): Markup {
+  if (!decided) return html`<div id="decided"></div>`;
+  const { row, undoUntil, now } = decided;
+  return html`<div id="decided" class="notice"><p data-announce>${sentence(visit, decided)} <a href="/drafts/${row.id}">Its life</a></p>
+${
+  undoUntil !== null &&
+  html`<div data-until="${undoUntil}" data-seconds="${secondsTo(undoUntil, now)}">${form(
+    visit,
+    { action: `/review/${row.id}/undo`, className: "inline" },
+    place.identity !== undefined && html`<input type="hidden" name="identity" value="${place.identity}">`,
+    button("Undo", { id: "undo" }),
+  )} <span class="meta">within <span data-left>${secondsTo(undoUntil, now)}</span> seconds</span></div>`
+}${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}</div>`;
+}
+
+const secondsTo = (iso: string, now: Date): number => Math.max(0, Math.ceil((Date.parse(iso) - now.getTime()) / 1000));
+
+const isMine = (visit: Visit, { approvals_given: given }: Decided["row"]): boolean =>
+  given.some(({ by }) => by.kind === "session" && by.id === visit.principal.user.id);
+
+function sentence(visit: Visit, decided: Decided): Markup {
+  const { row } = decided;
+  const what = html`<bdi lang="">${shortLine(decided.subject, 100) || "(no subject)"}</bdi>`;
+  const who = whoOf(visit, row);
+  switch (row.status) {
+    case "approved":
+      return approvedSentence(decided, who, what);
+    case "sending":
+      return html`${who} approved ${what}. It is on its way to ${recipients(decided.to)}.`;
+    case "sent":
+      return html`${who} approved ${what}. It was sent to ${recipients(decided.to)}.`;
+    case "rejected":
+      return html`${who} rejected ${what}. The agent is told.`;
+    case "stale":
+      return html`${what} was not sent: a newer message arrived. The agent is told, and can write a new draft.`;
+    case "failed":
+      return html`${what} could not be delivered.`;
+    default:
+      return isMine(visit, row)
+        ? html`Your approval of ${what} counts: ${row.approvals_given.length} of ${row.approvals_required_now} are given.`
+        : html`${what} waits for a decision again.`;
+  }
+}
+
+function approvedSentence({ row, to, undoUntil }: Decided, who: Markup, what: Markup): Markup {
+  if (row.held_code === "sending_paused") return html`${who} approved ${what}. It waits until sending is resumed.`;
+  if (row.held_code !== null) return html`${who} approved ${what}. It cannot be sent now, and waits.`;
+  return undoUntil !== null
+    ? html`${who} approved ${what}. It goes to ${recipients(to)} in a moment.`
+    : html`${who} approved ${what}.`;
+}
+
+function whoOf(visit: Visit, { decided_by: by }: Decided["row"]): Markup {
+  if (by?.kind === "session" && by.id === visit.principal.user.id) return html`You`;
+  return html`<bdi>${shortLine(by?.name ?? by?.id ?? "Nobody", 100)}</bdi>`;
+}
+
+const recipients = (to: readonly string[]): Markup =>
+  html`${to.slice(0, 3).map((address, index) => html`${index > 0 && ", "}<bdi>${shortLine(address, 100)}</bdi>`)}${to.length > 3 && ` and ${to.length - 3} more`}`;
+
+/** Where a decision leads: to the next draft, with a word on the one that was decided. */
+export const afterDecision = (decided: string, { draft, identity, from }: Place): string =>
+  reviewPath({ draft, identity, from, decided });

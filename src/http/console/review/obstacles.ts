@@ -1,0 +1,34 @@
+import type { ApprovalView } from "#src/channels/approvalView.ts";
+import type { SendObstacle } from "#src/commands/approvals/sendObstacle.ts";
+
+const because: Record<SendObstacle, string> = {
+  installation_paused: "The operator of this service has paused all sending.",
+  sending_paused: "Sending is paused in this workspace.",
+  identity_disabled: "The sending address is disabled.",
+  identity_over_cap: "The plan allows fewer identities, and this one is over the limit: it does not send.",
+  identity_deleted: "The sending address was deleted.",
+  domain_not_verified: "The domain of the sending address is not verified: its DNS records have to be put right first.",
+  plan_limit_reached: "The plan's outgoing mails are all used.",
+};
+
+const byItself =
+  "If you approve it now, it leaves by itself once this has ended, unless a newer message arrives first.";
+const sentAgain = "If you approve it now, the approval is recorded, and the mail can be sent once this has ended.";
+
+const then: Record<SendObstacle, string> = {
+  installation_paused: byItself,
+  sending_paused: byItself,
+  identity_disabled: byItself,
+  identity_over_cap: byItself,
+  identity_deleted: "It cannot be sent any more.",
+  domain_not_verified: byItself,
+  plan_limit_reached: sentAgain,
+};
+
+/** Why what is approved would not leave now, and what an approval comes to all the same. */
+export const obstacleSentences = (
+  obstacle: SendObstacle,
+  { sendsOnApproval }: Pick<ApprovalView, "sendsOnApproval">,
+): string[] => [
+  `${because[obstacle]}${sendsOnApproval || obstacle === "identity_deleted" ? ` ${then[obstacle]}` : ""}`,
+];

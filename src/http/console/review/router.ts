@@ -1,0 +1,174 @@
+import { Readable } from "node:stream";
+import { personsAttachment, personsView } from "#src/commands/approvals/personsView.ts";
+import { isUuid } from "#src/commands/ids.ts";
+import { Rejected } from "#streams/decider.ts";
+import { requireScope } from "../../framework/principal.ts";
+import { reply } from "../../framework/reply.ts";
+import { fileHeaders } from "../../present/files.ts";
+import {
+  type ConsoleAnswer,
+  type ConsoleRoute,
+  consoleForm,
+  consolePage,
+  download,
+  seeOther,
+  shown,
+} from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { decide, onward, sentenceOf, versionOf } from "./decide.ts";
+import { changesOf, editMain, type Written } from "./edit.ts";
+import { lookingPart } from "./looking.ts";
+import { reviewPage } from "./page.ts";
+import { placeOf, reviewPath } from "./place.ts";
+
+/** The place where people decide, and the switch for all that leaves. */
+export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  consolePage("GET /review", (visit) => reviewPage(deps, visit, { place: placeOf(visit.query) })),
+  consoleForm("POST /review/:id/approve", (visit) =>
+    decide(deps, visit, { work: (call) => visit.ask("POST /v1/drafts/:id/approve", call) }),
+  ),
+  consoleForm("POST /review/:id/reject", (visit) => reject(deps, visit)),
+  consoleForm("POST /review/:id/undo", (visit) => undo(deps, visit)),
+  consoleForm("POST /review/:id/ask-again", (visit) => askAgain(deps, visit)),
+  consolePage("GET /review/:id/edit", async (visit) => editPage(deps, visit)),
+  consoleForm("POST /review/:id/edit", (visit) => edit(deps, visit)),
+  consolePage("GET /review/:id/attachments/:n", (visit) => attachment(deps, visit)),
+  consoleForm("POST /review/:id/looking", (visit) => looking(deps, visit)),
+  consoleForm("POST /review/pause", (visit) => pause(deps, visit, true)),
+  consoleForm("POST /review/resume", (visit) => pause(deps, visit, false)),
+];
+
+/** What was typed counts more than what was chosen from the list. */
+function reject(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+  const typed = visit.form.get("reason")?.replace(/\r\n?/g, "\n").trim() ?? "";
+  const reason = typed || visit.form.get("said") || null;
+  return decide(deps, visit, {
+    work: async ({ params, ifMatch }) => {
+      await requireShown(deps, visit, ifMatch);
+      return visit.ask("POST /v1/drafts/:id/reject", { params, body: { reason } });
+    },
+    reason: typed,
+  });
+}
+
+/** A rejection takes no version with it: what was not looked at is not rejected either. */
+async function requireShown(deps: ConsoleDependencies, { params, principal }: Visit, version: number): Promise<void> {
+  const { state } = await deps.drafts.load(params.id ?? "");
+  if (!state.exists || state.workspaceId !== principal.workspaceId || state.version === version) return;
+  throw new Rejected("version_mismatch", "this draft changed: review the new version");
+}
+
+async function undo(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+  const id = visit.params.id ?? "";
+  const place = { ...onward(visit), draft: id };
+  const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id } }));
+  if (!refused) return seeOther(reviewPath(place), "taken_back");
+  const notDone = {
+    sentence: `It could not be taken back: ${refused.message}.`,
+    status: refused.status,
+    since: undefined,
+  };
+  return reviewPage(deps, visit, { place, notDone });
+}
+
+async function askAgain(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+  const id = visit.params.id ?? "";
+  const place = { ...onward(visit), draft: id };
+  const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/notify", { params: { id } }));
+  if (!refused) return seeOther(reviewPath(place), "asked_again");
+  const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
+  return reviewPage(deps, visit, { place, notDone });
+}
+
+type EditState = {
+  written: Written;
+  notDone: { sentence: string; field: string | undefined; isChanged: boolean; status: number };
+};
+
+async function editPage(deps: ConsoleDependencies, visit: Visit, state?: EditState): Promise<ConsoleAnswer> {
+  requireScope(visit.principal, "decide:drafts");
+  const { workspaceId } = visit.principal;
+  const draftId = visit.params.id ?? "";
+  const since = state?.notDone.isChanged ? versionOf(visit) : undefined;
+  const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
+  const found = isUuid(draftId) ? await personsView(deps, { workspaceId, draftId, downloadOf, since }) : undefined;
+  if (!found) throw noDraft();
+  const place = placeOf(visit.query);
+  // Decided meanwhile: there is nothing to edit, and the page of the draft tells who was faster.
+  if (found.view.decided !== null) {
+    const notDone = { sentence: "Somebody was faster: see below what became of it.", status: 409, since: undefined };
+    return reviewPage(deps, visit, { place: { ...place, draft: draftId }, ...(state && { notDone }) });
+  }
+  const main = editMain(visit, found.view, { place, ...state });
+  return shown({ title: "Edit a draft · Review", main, wide: true, ...(state && { status: state.notDone.status }) });
+}
+
+const noDraft = (): Rejected => new Rejected("not_found", "there is no such draft");
+
+async function edit(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+  const { form, params, principal } = visit;
+  const id = params.id ?? "";
+  const version = versionOf(visit);
+  const written = { text: form.get("text") ?? "", html: form.get("html") ?? "" };
+  const content = version === undefined ? undefined : await visit.attempt(() => requireShown(deps, visit, version));
+  if (version === undefined) return editPage(deps, visit);
+  const approves = form.get("act") === "approve";
+  const refused =
+    content ??
+    (await visit.attempt(async () => {
+      const found = await personsView(deps, { workspaceId: principal.workspaceId, draftId: id, downloadOf: String });
+      if (!found) throw noDraft();
+      const call = { params: { id }, ifMatch: version, body: changesOf(written, found.view.content) };
+      return visit.ask(approves ? "POST /v1/drafts/:id/edit-and-approve" : "PATCH /v1/drafts/:id", call);
+    }));
+  const place = onward(visit);
+  if (!refused)
+    return seeOther(
+      approves ? reviewPath({ ...place, decided: id }) : reviewPath({ ...place, draft: id }),
+      approves ? undefined : "saved",
+    );
+  if (refused.code === "not_found") throw noDraft();
+  const isChanged = refused.code === "version_mismatch" || refused.code === "content_changed";
+  const sentence = isChanged
+    ? "Somebody else changed this draft while you wrote. Both texts are below: yours can be edited and saved in place of theirs."
+    : sentenceOf(refused);
+  return editPage(deps, visit, {
+    written,
+    notDone: { sentence, field: refused.field, isChanged, status: refused.status },
+  });
+}
+
+async function attachment(deps: ConsoleDependencies, { principal, params }: Visit): Promise<ConsoleAnswer> {
+  requireScope(principal, "read:threads");
+  const { id = "", n = "" } = params;
+  const asked = { workspaceId: principal.workspaceId, draftId: id, n: /^[1-9]\d{0,2}$/.test(n) ? Number(n) : 0 };
+  const file = isUuid(id) ? await personsAttachment(deps, asked) : undefined;
+  if (!file) throw new Rejected("not_found", "there is no such file");
+  const headers = {
+    ...fileHeaders({ contentType: "application/octet-stream", filename: file.name }),
+    "Content-Length": String(file.size),
+  };
+  return download(reply({ stream: Readable.from(file.parts()), headers }));
+}
+
+/** The script of an open page tells that this person is there. Nothing of it is kept. */
+async function looking({ drafts, presence }: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+  requireScope(visit.principal, "read:threads");
+  const { workspaceId, user, name } = visit.principal;
+  const draftId = visit.params.id ?? "";
+  const { state } = await drafts.load(isUuid(draftId) ? draftId : "");
+  if (!state.exists || state.workspaceId !== workspaceId) throw noDraft();
+  const others = await presence.note({ workspaceId, draftId }, { userId: user.id, name });
+  return shown({ title: "Who is looking", main: lookingPart(visit, draftId, others) });
+}
+
+async function pause(deps: ConsoleDependencies, visit: Visit, paused: boolean): Promise<ConsoleAnswer> {
+  const why = visit.form.get("pause_reason")?.trim() || null;
+  const back = visit.form.get("back") === "/settings" ? "/settings" : "/review";
+  const body = { sending_paused: paused, ...(paused && { sending_paused_reason: why }) };
+  const refused = await visit.attempt(() => visit.ask("PATCH /v1/workspaces/me", { body }));
+  if (!refused) return seeOther(back, paused ? "paused" : "resumed");
+  const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
+  return reviewPage(deps, visit, { place: {}, notDone });
+}

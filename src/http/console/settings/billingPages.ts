@@ -1,0 +1,133 @@
+import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
+import { button, errorSummary, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import type { Plan, PlanStatus } from "#streams/workspace/events.ts";
+import type { PlanLimits } from "#streams/workspace/planLimits.ts";
+import { allowed, outcomeOf, plans } from "../../billingPage/pages.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+
+export type Outcome = CheckoutOutcome;
+
+/** As the API has it. */
+export type Subscription = {
+  plan: Plan;
+  plan_status: PlanStatus;
+  beta_override: boolean;
+  trial_ends_at: string | null;
+  current_period_end: string | null;
+  interval: "monthly" | "annual" | null;
+  renews_at: string | null;
+  emails_sent_this_period: number;
+  inbound_received_this_period: number;
+  identity_count: number;
+  rule_count: number;
+  domain_count: number;
+  limits: Record<"emails_per_period" | "inbound_per_period" | "max_identities" | "max_rules" | "max_domains", number>;
+};
+
+export type Billing = {
+  subscription: Subscription;
+  limits: Record<Plan, PlanLimits>;
+  /** Whether somebody takes money here; otherwise the operator sets plans. */
+  isConnected: boolean;
+  refused: Refused | undefined;
+  outcome: Outcome | undefined;
+};
+
+export const billingPage = (visit: Visit, billing: Billing): Markup => html`${
+  billing.outcome ? outcomeCard(billing.outcome) : html`<h1>Plan and billing</h1>`
+}
+${errorSummary(billing.refused)}
+${planSection(visit, billing.subscription)}
+${usedSection(billing.subscription)}
+${visit.may("write:billing") ? waysSection(visit, billing) : html`<p class="soft">Only an owner may change the plan.</p>`}`;
+
+function outcomeCard(outcome: Outcome): Markup {
+  const { tone, title, sentences } =
+    outcome.kind === "unknown"
+      ? ({
+          tone: "plain",
+          title: "There is no such checkout",
+          sentences: ["If the payment page brought you here, check that the address was not cut off."],
+        } as const)
+      : outcomeOf(outcome);
+  return html`<div class="card outcome ${tone}"><h1>${title}</h1>${sentences.map((sentence) => html`<p>${sentence}</p>`)}</div>`;
+}
+
+const nameOf = (plan: Plan): string => plans.find((each) => each.plan === plan)?.name ?? plan;
+
+const statuses: Record<PlanStatus, string> = {
+  trialing: "on trial",
+  active: "active",
+  past_due: "a payment is due",
+  canceled: "canceled",
+};
+
+const planSection = (visit: Visit, subscription: Subscription): Markup => html`<section>
+<h2>Your plan: ${nameOf(subscription.plan)}</h2>
+<dl>
+<dt>It is</dt><dd>${statuses[subscription.plan_status]}${subscription.beta_override && ", without limits (beta)"}</dd>
+${subscription.interval !== null && html`<dt>Paid</dt><dd>by the ${subscription.interval === "annual" ? "year" : "month"}</dd>`}
+${subscription.trial_ends_at !== null && html`<dt>Trial until</dt><dd>${when(visit, subscription.trial_ends_at)}</dd>`}
+${subscription.renews_at !== null && html`<dt>Renews itself</dt><dd>${when(visit, subscription.renews_at)}</dd>`}
+${subscription.current_period_end !== null && html`<dt>This period ends</dt><dd>${when(visit, subscription.current_period_end)}</dd>`}
+</dl>
+</section>`;
+
+function usedSection(subscription: Subscription): Markup {
+  const { limits, beta_override: isUnlimited } = subscription;
+  const rows: [string, number, number][] = [
+    ["Mails sent", subscription.emails_sent_this_period, limits.emails_per_period],
+    ["Mails received", subscription.inbound_received_this_period, limits.inbound_per_period],
+    ["Identities", subscription.identity_count, limits.max_identities],
+    ["Rules", subscription.rule_count, limits.max_rules],
+    ["Domains of your own", subscription.domain_count, limits.max_domains],
+  ];
+  return html`<section>
+<h2>What is used of it</h2>
+<table><thead><tr><th scope="col">What</th><th scope="col">Used</th><th scope="col">Allowed</th></tr></thead><tbody>${rows.map(
+    ([what, used, most]) =>
+      html`<tr><th scope="row">${what}</th><td>${number(used)}</td><td>${isUnlimited ? "without limit" : number(most)}</td></tr>`,
+  )}</tbody></table>
+<p class="soft">${subscription.plan === "builder_pack" ? "Mails count from the beginning, not by the month." : "Mails count by the month, however the plan is paid."}</p>
+</section>`;
+}
+
+const number = (value: number): string => value.toLocaleString("en");
+
+function waysSection(visit: Visit, { subscription, limits, isConnected }: Billing): Markup {
+  if (!isConnected)
+    return html`<section><h2>Another plan</h2><p>This service is not connected to a payment processor: ask its operator to change the plan.</p></section>`;
+  const paid = plans.filter(({ per }) => per === "month");
+  return html`${
+    subscription.interval === null
+      ? paid.map(
+          ({ plan, name, price, per }) => html`<section><h2>${name}: ${price}</h2>
+<ul>${allowed(limits[plan], per)}</ul>
+${form(
+  visit,
+  { action: "/billing/checkout", label: name },
+  html`<input type="hidden" name="plan" value="${plan}">
+<div class="buttons">`,
+  button(html`Pay by the month<span class="unseen">: ${name}</span>`, { name: "interval", value: "monthly" }),
+  button(html`Pay by the year<span class="unseen">: ${name}</span>`, { name: "interval", value: "annual" }),
+  html`</div>`,
+)}
+<p class="soft">The first subscription of a workspace begins with a trial of 30 days. A card is needed at once.</p></section>`,
+        )
+      : ""
+  }
+<section><h2>Payment method, invoices, another plan</h2>
+<p>The payment processor has a page for these.</p>
+${form(visit, { action: "/billing/portal" }, button("Open the payment portal"))}
+</section>`;
+}
+
+/** The way to a page of the payment processor. */
+export const goOnPage = (title: string, url: string): Markup => html`<h1>${title}</h1>
+<section>
+<p>It belongs to the payment processor, and brings you back here afterwards. Nothing was bought or changed yet.</p>
+${/^https?:\/\//.test(url) && html`<p><a class="press" href="${url}" rel="noreferrer">Go on to ${new URL(url).host}</a></p>`}
+</section>
+<p><a class="press" href="/billing">Back to the plan</a></p>`;

@@ -1,0 +1,60 @@
+import { WrongPassword } from "#src/commands/users/passwords.ts";
+import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { ownPath } from "../../framework/sameOrigin.ts";
+import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+
+/** Where what is sensitive leads to: the password is typed once more, and the person goes on to where they wanted. */
+export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): ConsoleRoute[] => [
+  consolePage("GET /settings/confirm", async (visit) => asked(visit, visit.query.get("next"))),
+
+  consoleForm("POST /settings/confirm", async (visit) => {
+    const { id, user } = visit.principal;
+    const next = visit.form.get("next");
+    const refused = await visit.attempt(async () => {
+      await limits.guarding(user.email, visit.request, {
+        work: async () => {
+          if (await accounts.passwords.matches(user.id, visit.form.get("password") ?? "")) return;
+          throw new WrongPassword("password");
+        },
+        isWrong: (error) => error instanceof WrongPassword,
+      });
+    });
+    if (refused) return asked(visit, next, refused);
+    await accounts.sessions.confirmPassword(id);
+    return seeOther(ownPath(next) ?? "/settings", "password_confirmed");
+  }),
+];
+
+const asked = (visit: Visit, next: string | null, refused?: Refused) =>
+  shown({
+    title: "Your password, please",
+    status: refused?.status ?? 200,
+    main: confirmPage(visit, ownPath(next), refused),
+  });
+
+const confirmPage = (
+  visit: Visit,
+  next: string | undefined,
+  refused: Refused | undefined,
+): Markup => html`<h1>Your password, please</h1>
+<p>What you are about to do is sensitive, so your password is asked for again. For 10 minutes after that you are not asked once more.</p>
+${errorSummary(refused)}
+${form(
+  visit,
+  { action: "/settings/confirm" },
+  html`<input type="hidden" name="next" value="${next ?? ""}">
+<input type="text" name="username" value="${visit.principal.user.email}" autocomplete="username" hidden readonly>`,
+  field({
+    name: "password",
+    label: "Password",
+    type: "password",
+    autocomplete: "current-password",
+    required: true,
+    error: errorAt(refused, "password"),
+  }),
+  button("Go on"),
+)}
+<p><a class="press" href="/settings">Back to the settings</a></p>`;

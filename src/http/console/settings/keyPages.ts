@@ -1,0 +1,134 @@
+import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { allScopes, type KeyScope, scopes } from "../../framework/keys/scopes.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+
+/** As the API lists it. */
+export type Key = {
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: KeyScope[];
+  created_at: string;
+  last_used_at: string | null;
+};
+
+export const keysPage = (visit: Visit, keys: readonly Key[]): Markup => html`<h1>API keys</h1>
+<p>A program uses a key to call the API of this workspace. Only a hash of it is kept, so nobody can be shown it again.</p>
+${visit.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
+${keys.length === 0 && html`<p>There is no key.</p>`}
+${keys.map((key) => keyCard(visit, key))}`;
+
+const keyCard = (visit: Visit, key: Key): Markup => html`<section>
+<h2><bdi>${key.name}</bdi></h2>
+<dl>
+<dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
+<dt>May</dt><dd>${rightsOf(key)}</dd>
+<dt>Created</dt><dd>${when(visit, key.created_at)}</dd>
+<dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(visit, key.last_used_at)}</dd>
+</dl>
+${visit.may("write:keys") && html`<p><a class="press" href="/settings/keys/${key.id}/revoke">Revoke<span class="unseen"> ${key.name}</span></a></p>`}
+</section>`;
+
+const isFull = (key: Key): boolean => allScopes.every((scope) => key.scopes.includes(scope));
+
+const rightsOf = (key: Key): Markup | string =>
+  isFull(key)
+    ? "Full access"
+    : html`<details><summary>${key.scopes.length === 1 ? "1 scope" : `${key.scopes.length} scopes`}</summary><ul>${key.scopes.map(
+        (scope) => html`<li><code>${scope}</code>: ${scopes[scope]}</li>`,
+      )}</ul></details>`;
+
+/** What an agent that answers mail usually needs; it can then neither approve its own drafts unattended nor change who does. */
+const usual: readonly KeyScope[] = ["read:threads", "write:drafts", "read:identities", "read:events"];
+
+export const newKeyPage = (
+  visit: Visit,
+  given: { refused: Refused; name: string; scopes: readonly KeyScope[] | "all" } | undefined,
+): Markup => {
+  const wanted = given?.scopes ?? "all";
+  return html`<h1>Create an API key</h1>
+${errorSummary(given?.refused)}
+${form(
+  visit,
+  { action: "/settings/keys/new" },
+  field({
+    name: "name",
+    label: "Name",
+    hint: "What will use it, for example “support agent”. Decisions by this key are recorded under this name.",
+    value: given?.name,
+    error: errorAt(given?.refused, "name"),
+    required: true,
+    maxlength: 255,
+    autocomplete: "off",
+  }),
+  html`<fieldset><legend>What it may do</legend>
+<div class="choice"><input type="radio" id="access-all" name="access" value="all"${wanted === "all" && html` checked`}>
+<label for="access-all">Full access</label></div>
+<p class="hint">Everything in this workspace that the API offers: drafts, sending, members, billing and other keys.</p>
+<div class="choice"><input type="radio" id="access-chosen" name="access" value="chosen"${wanted !== "all" && html` checked`}>
+<label for="access-chosen">Only what is ticked below</label></div>
+<p class="hint">Better for an agent. What agents usually need is ticked already.</p>
+${given && errorAt(given.refused, "scope") !== undefined && html`<p class="error">${given.refused.message}</p>`}
+<fieldset id="scope"><legend>Scopes</legend><ul class="plain">${allScopes.map(
+    (
+      scope,
+    ) => html`<li class="choice"><input type="checkbox" id="scope-${scope}" name="scope" value="${scope}"${(wanted === "all" ? usual : wanted).includes(scope) && html` checked`}>
+<label for="scope-${scope}"><code>${scope}</code> ${scopes[scope]}</label></li>
+`,
+  )}</ul></fieldset>
+</fieldset>
+`,
+  button("Create the key", { kind: "approve" }),
+)}
+<p><a class="press" href="/settings/keys">Back to the keys</a></p>`;
+};
+
+/** What a key that may read this can ask at once. */
+const firstCalls: readonly [KeyScope, string][] = [
+  ["read:threads", "/v1/threads"],
+  ["read:workspace", "/v1/workspaces/me"],
+  ["read:identities", "/v1/identities"],
+  ["read:domains", "/v1/domains"],
+  ["read:events", "/v1/events"],
+  ["read:contacts", "/v1/contacts"],
+  ["read:rules", "/v1/rules"],
+  ["read:keys", "/v1/api-keys"],
+];
+
+/** Shows the key itself, once. */
+export const createdKeyPage = (created: Key & { key: string }, publicUrl: string): Markup => {
+  const [, path] = firstCalls.find(([scope]) => created.scopes.includes(scope)) ?? [];
+  return html`<h1>The new API key</h1>
+<div class="card alert"><p><strong>Copy it now.</strong> It is shown only here and only once. If you lose it, revoke it and create another one.</p></div>
+<section>
+<h2><bdi>${created.name}</bdi></h2>
+<p class="copied"><code id="new-key">${created.key}</code> ${copyButton("new-key", "Copy the key")}</p>
+</section>
+${
+  path !== undefined &&
+  html`<section>
+<h2>Try it</h2>
+<pre class="letter" tabindex="0"><code id="new-key-call">curl -H "Authorization: Bearer ${created.key}" ${publicUrl}${path}</code></pre>
+<p>${copyButton("new-key-call", "Copy the call")}</p>
+</section>`
+}
+<p><a class="press" href="/settings/keys">All keys</a> <a class="press" href="/docs">What the API offers</a></p>`;
+};
+
+/** Only of use with script, which shows it. */
+const copyButton = (id: string, label: string): Markup =>
+  html`<button type="button" class="button quiet" data-copy="#${id}" hidden>${label}</button>`;
+
+export const revokePage = (visit: Visit, key: Key): Markup => html`<h1>Revoke this API key?</h1>
+<section>
+<h2><bdi>${key.name}</bdi></h2>
+<dl>
+<dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
+<dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(visit, key.last_used_at)}</dd>
+</dl>
+<p>From then on every request with it is refused, also one that is under way. This cannot be undone.</p>
+${form(visit, { action: `/settings/keys/${key.id}/revoke` }, button("Revoke the key", { kind: "danger" }))}
+</section>
+<p><a class="press" href="/settings/keys">Keep it</a></p>`;

@@ -1,0 +1,86 @@
+import { Rejected } from "#streams/decider.ts";
+import { allScopes, type KeyScope } from "../../framework/keys/scopes.ts";
+import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { createdKeyPage, type Key, keysPage, newKeyPage, revokePage } from "./keyPages.ts";
+
+/**
+ * API keys: who may see them, and the owners, who make and revoke them. Each form has a page of its own, so that the password is asked for before
+ * anything is filled in.
+ */
+export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => [
+  consolePage("GET /settings/keys", async (visit) =>
+    shown({ title: "API keys", main: keysPage(visit, await keysOf(visit)) }),
+  ),
+
+  consolePage("GET /settings/keys/new", async (visit) => formFor(visit), { sensitive: true }),
+
+  consoleForm(
+    "POST /settings/keys/new",
+    async (visit) => {
+      let key: (Key & { key: string }) | undefined;
+      const refused = await visit.attempt(async () => {
+        key = await visit.ask("POST /v1/api-keys", {
+          body: { name: visit.form.get("name") ?? "", scopes: scopesIn(visit) },
+        });
+      });
+      if (!key) return formFor(visit, refused);
+      // Not led elsewhere: the key is stored nowhere, so only this answer can show it.
+      return shown({ title: "The new API key", main: createdKeyPage(key, settings.publicUrl) });
+    },
+    { sensitive: true },
+  ),
+
+  consolePage(
+    "GET /settings/keys/:id/revoke",
+    async (visit) => shown({ title: "Revoke an API key", main: revokePage(visit, await keyOf(visit)) }),
+    { sensitive: true },
+  ),
+
+  consoleForm(
+    "POST /settings/keys/:id/revoke",
+    async (visit) => {
+      await visit.ask("DELETE /v1/api-keys/:key_id", { params: { key_id: visit.params.id ?? "" } });
+      return seeOther("/settings/keys", "key_revoked");
+    },
+    { sensitive: true },
+  ),
+];
+
+/** A workspace has at most as many as one page of the API's list holds. */
+const keysOf = async (visit: Visit): Promise<Key[]> =>
+  (await visit.ask("GET /v1/api-keys", { query: { limit: 100 } })).data;
+
+async function keyOf(visit: Visit): Promise<Key> {
+  requireWriter(visit);
+  const key = (await keysOf(visit)).find(({ id }) => id === visit.params.id);
+  if (!key) throw new Rejected("not_found", "no such resource");
+  return key;
+}
+
+function formFor(visit: Visit, refused?: Refused) {
+  requireWriter(visit);
+  return shown({
+    title: "Create an API key",
+    status: refused?.status ?? 200,
+    main: newKeyPage(visit, refused && { refused, name: visit.form.get("name") ?? "", scopes: chosen(visit) }),
+  });
+}
+
+/** A form that could only be refused is not shown. */
+function requireWriter(visit: Visit): void {
+  if (!visit.may("write:keys"))
+    throw new Rejected("insufficient_scope", "only an owner may create and revoke API keys");
+}
+
+const chosen = ({ form }: Visit): KeyScope[] | "all" =>
+  form.get("access") === "chosen" ? allScopes.filter((scope) => form.getAll("scope").includes(scope)) : "all";
+
+/** Full access names every scope: some are given to no key that does not. */
+function scopesIn(visit: Visit): readonly KeyScope[] {
+  const scopes = chosen(visit);
+  if (scopes === "all") return allScopes;
+  if (scopes.length > 0) return scopes;
+  throw new Rejected("invalid_request", "choose at least one thing that the key may do", { field: "scope" });
+}

@@ -1,0 +1,48 @@
+import { html, type Markup } from "#src/html/html.ts";
+import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { billingRoutes } from "./billing.ts";
+import { confirmRoutes } from "./confirm.ts";
+import { keyRoutes } from "./keys.ts";
+import { sessionRoutes } from "./sessions.ts";
+import { workspaceSettings } from "./workspace.ts";
+
+/** /settings and what is below it, but for members and the profile; and the billing of the workspace. */
+export const settingsPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  consolePage("GET /settings", async () => shown({ title: "Settings", main: overview })),
+  ...keyRoutes(deps),
+  ...workspaceSettings(),
+  ...sessionRoutes(deps),
+  ...confirmRoutes(deps),
+  ...billingRoutes(deps),
+];
+
+type Part = { path: string; name: string; about: string };
+
+const ofWorkspace: readonly Part[] = [
+  { path: "/settings/members", name: "Members", about: "Who may do what here; invitations." },
+  { path: "/settings/keys", name: "API keys", about: "What agents and other programs call the API with." },
+  {
+    path: "/settings/workspace",
+    name: "Workspace",
+    about: "Its name, whether a person has to approve, whether mail leaves.",
+  },
+  { path: "/billing", name: "Plan and billing", about: "The plan, what is used of it, payment and invoices." },
+];
+
+const own: readonly Part[] = [
+  { path: "/settings/profile", name: "Your profile", about: "Your name, address and password." },
+  { path: "/settings/sessions", name: "Where you are signed in", about: "Your browsers; end any of them." },
+  { path: "/workspaces", name: "Your workspaces", about: "Look at another one, or make one." },
+];
+
+const overview: Markup = html`<h1>Settings</h1>
+<section><h2>This workspace</h2>${listOf(ofWorkspace)}</section>
+<section><h2>You</h2>${listOf(own)}</section>`;
+
+function listOf(parts: readonly Part[]): Markup {
+  return html`<ul class="plain parts">${parts.map(
+    ({ path, name, about }) =>
+      html`<li><a class="press" href="${path}">${name}</a> <span class="soft">${about}</span></li>`,
+  )}</ul>`;
+}

@@ -1,0 +1,95 @@
+import type { Session } from "#src/accounts/sessions.ts";
+import { isUuid } from "#src/commands/ids.ts";
+import { endSessions } from "#src/commands/users/signIn.ts";
+import { button, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { callerOf } from "../../framework/linkPages.ts";
+import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+
+/** Where a person is signed in: everybody sees and ends their own sign-ins, and nobody else's. */
+export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
+  const { sessions } = deps.accounts;
+  /** Nothing that runs under them may have an effect after the answer. */
+  const drained = (ids: readonly string[]) => Promise.all(ids.map((id) => deps.revocation.drain(id, {})));
+
+  return [
+    consolePage("GET /settings/sessions", async (visit) =>
+      shown({
+        title: "Where you are signed in",
+        main: sessionsPage(visit, await sessions.list(visit.principal.user.id)),
+      }),
+    ),
+
+    consoleForm("POST /settings/sessions/:id/end", async (visit) => {
+      const { id = "" } = visit.params;
+      // One that has ended already, or is somebody else's: either way it is not one of these any more.
+      if (isUuid(id) && (await sessions.end(visit.principal.user.id, id))) await drained([id]);
+      return seeOther("/settings/sessions", "session_ended");
+    }),
+
+    consoleForm("POST /settings/sessions/end-others", async (visit) => {
+      const { id: except, user } = visit.principal;
+      const person = { userId: user.id, email: user.email, name: user.name, disabled: false };
+      await drained(await endSessions(deps, { person, because: "asked", except }, callerOf(visit.request)));
+      return seeOther("/settings/sessions", "sessions_ended");
+    }),
+  ];
+};
+
+const sessionsPage = (visit: Visit, sessions: readonly Session[]): Markup => html`<h1>Where you are signed in</h1>
+<p>Do you not know one of these? End it, and <a href="/settings/profile">change your password</a>.</p>
+${sessions.map((session) => sessionCard(visit, session))}
+${
+  sessions.some(({ id }) => id !== visit.principal.id) &&
+  form(visit, { action: "/settings/sessions/end-others" }, button("End all others", { kind: "danger" }))
+}`;
+
+function sessionCard(visit: Visit, { id, agent, startedAt, seenAt }: Session): Markup {
+  const isThis = id === visit.principal.id;
+  return html`<section>
+<h2>${agent === null ? "A program that does not say what it is" : browserOf(agent)}${isThis && html` <span class="mark">this one</span>`}</h2>
+<dl>
+<dt>Signed in</dt><dd>${when(visit, startedAt.toISOString())}</dd>
+<dt>Last seen</dt><dd>${when(visit, seenAt.toISOString())}</dd>
+${agent !== null && html`<dt>Says it is</dt><dd class="soft"><bdi>${agent}</bdi></dd>`}
+</dl>
+${
+  isThis
+    ? html`<p class="soft">Use “Sign out” at the top to end this one.</p>`
+    : form(
+        visit,
+        {
+          action: `/settings/sessions/${id}/end`,
+          label: `End the sign-in in ${agent === null ? "a program" : browserOf(agent)}`,
+        },
+        button("End this sign-in"),
+      )
+}
+</section>`;
+}
+
+const browsers: readonly [RegExp, string][] = [
+  [/\bEdgA?\//, "Edge"],
+  [/\bFirefox\//, "Firefox"],
+  [/\bOPR\//, "Opera"],
+  [/\bChrom(e|ium)\//, "Chrome"],
+  [/\bSafari\//, "Safari"],
+];
+const systems: readonly [RegExp, string][] = [
+  [/\biPhone|\biPad/, "iOS"],
+  [/\bAndroid/, "Android"],
+  [/\bWindows/, "Windows"],
+  [/\bMac OS X/, "macOS"],
+  [/\bLinux/, "Linux"],
+];
+
+/** What a browser most likely is, by what it calls itself. */
+function browserOf(agent: string): string {
+  const named = (list: readonly [RegExp, string][]) => list.find(([pattern]) => pattern.test(agent))?.[1];
+  const [browser, system] = [named(browsers), named(systems)];
+  if (browser === undefined) return "Another program";
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -1,0 +1,50 @@
+import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import { requireApprovalPage, type Workspace, waivePage, workspacePage } from "./workspacePages.ts";
+
+/** The workspace as a whole: its name, who has to approve, whether mail leaves, and what is used of its plan. */
+export const workspaceSettings = (): ConsoleRoute[] => [
+  consolePage("GET /settings/workspace", async (visit) => workspaceShown(visit)),
+
+  consoleForm("POST /settings/workspace", async (visit) => {
+    const refused = await change(visit, { name: visit.form.get("name") ?? "" });
+    return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "saved");
+  }),
+
+  consolePage("GET /settings/workspace/require-approval", async (visit) =>
+    shown({ title: "Require a person for every reply", main: requireApprovalPage(visit) }),
+  ),
+
+  consoleForm("POST /settings/workspace/require-approval", async (visit) => {
+    const refused = await change(visit, { require_human_approval: true });
+    return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "approval_required");
+  }),
+
+  consolePage(
+    "GET /settings/workspace/waive-approval",
+    async (visit) => shown({ title: "Let replies leave without a person", main: waivePage(visit) }),
+    { sensitive: true },
+  ),
+
+  consoleForm(
+    "POST /settings/workspace/waive-approval",
+    async (visit) => {
+      const refused = await change(visit, { require_human_approval: false });
+      return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "approval_waived");
+    },
+    { sensitive: true },
+  ),
+];
+
+const change = (visit: Visit, body: object): Promise<Refused | undefined> =>
+  visit.attempt(() => visit.ask("PATCH /v1/workspaces/me", { body }));
+
+async function workspaceShown(visit: Visit, refused?: Refused) {
+  const workspace: Workspace = await visit.ask("GET /v1/workspaces/me");
+  const name = refused && visit.form.has("name") ? (visit.form.get("name") ?? "") : workspace.name;
+  return shown({
+    title: "Workspace",
+    status: refused?.status ?? 200,
+    main: workspacePage(visit, workspace, { refused, name }),
+  });
+}

@@ -1,0 +1,84 @@
+import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+
+/** What these pages show of a workspace, as the API has it. */
+export type Workspace = {
+  id: string;
+  name: string;
+  created_at: string;
+  sending_paused: boolean;
+  require_human_approval: boolean;
+};
+
+export const workspacePage = (
+  visit: Visit,
+  workspace: Workspace,
+  { refused, name }: { refused: Refused | undefined; name: string },
+): Markup => {
+  const mayChange = visit.may("write:workspace");
+  return html`<h1>Workspace</h1>
+${errorSummary(refused)}
+<section>
+<h2>Name</h2>
+${
+  mayChange
+    ? form(
+        visit,
+        { action: "/settings/workspace" },
+        field({
+          name: "name",
+          label: "Name",
+          value: name,
+          error: errorAt(refused, "name"),
+          required: true,
+          maxlength: 255,
+          autocomplete: "off",
+        }),
+        button("Save the name"),
+      )
+    : html`<p><bdi>${workspace.name}</bdi></p>`
+}
+<dl><dt>Created</dt><dd>${when(visit, workspace.created_at)}</dd><dt>Its id in the API</dt><dd><code>${workspace.id}</code></dd></dl>
+</section>
+${approvalSection(visit, workspace)}
+${sendingSection(workspace)}`;
+};
+
+function approvalSection(visit: Visit, { require_human_approval: isRequired }: Workspace): Markup {
+  return html`<section>
+<h2>Who has to approve</h2>
+<p>${
+    isRequired
+      ? "Every reply of every identity needs a person’s approval. No API key, rule or setting can approve in their place."
+      : "Each identity decides for itself whether a person has to approve. Where it does not, API keys and rules may approve too."
+  }</p>
+${
+  visit.may("write:workspace") &&
+  html`<p><a class="press" href="/settings/workspace/${isRequired ? "waive" : "require"}-approval">${
+    isRequired ? "Let each identity decide" : "Require a person for every reply"
+  }</a></p>`
+}
+</section>`;
+}
+
+const sendingSection = ({ sending_paused: isPaused }: Workspace): Markup => html`<section>
+<h2>Sending</h2>
+<p>${isPaused ? "Sending is paused: nothing leaves this workspace." : "Mail leaves as it is approved."}</p>
+<p><a class="press" href="/review">${isPaused ? "Resume it in the review" : "Pause it in the review"}</a></p>
+</section>`;
+
+export const requireApprovalPage = (visit: Visit): Markup => html`<h1>Require a person for every reply?</h1>
+<section>
+<p>From then on each reply of each identity waits until a person has approved it. API keys, rules and automatic approvals of identities count no more.</p>
+${form(visit, { action: "/settings/workspace/require-approval" }, button("Require a person", { kind: "approve" }))}
+</section>
+<p><a class="press" href="/settings/workspace">Leave it as it is</a></p>`;
+
+export const waivePage = (visit: Visit): Markup => html`<h1>Let each identity decide?</h1>
+<section>
+<p>Identities that do not require a person themselves may then have replies approved by API keys, rules or their own settings, and mail can leave that no person has read.</p>
+${form(visit, { action: "/settings/workspace/waive-approval" }, button("Let each identity decide", { kind: "danger" }))}
+</section>
+<p><a class="press" href="/settings/workspace">Leave it as it is</a></p>`;

@@ -1,0 +1,79 @@
+import type { ConversationLine } from "#projections/messages/queries.ts";
+import { errorSummary } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { WireThread } from "../../present/threads.ts";
+import { filterForm } from "./filterForm.ts";
+import type { Ways } from "./trail.ts";
+import { badge, counted, priorityWords, type Reader, shortPerson, statusWords, subjectLine } from "./words.ts";
+
+/** An identity as a list names it. */
+export type Named = { id: string; display_name: string; email_address: string };
+
+export type ListedThread = { thread: WireThread; line: ConversationLine | undefined; identity: Named | undefined };
+
+export type ThreadsView = {
+  /** As they were typed, by the API's names. */
+  filters: Readonly<Record<string, string>>;
+  identities: readonly Named[];
+  /** Why the API refused the filters. */
+  refused: { message: string; field?: string | undefined } | undefined;
+  /** Undefined if they were refused. */
+  list: { threads: readonly ListedThread[]; total: number; isCapped: boolean; ways: Ways } | undefined;
+  /** Address of this very page, for looking again. */
+  path: string;
+  maySeeIdentities: boolean;
+};
+
+export const isFiltered = (filters: ThreadsView["filters"]): boolean =>
+  Object.entries(filters).some(([name, value]) => !["sort", "limit"].includes(name) && value !== "");
+
+/** The workspace's conversations, newest word first. */
+export const threadsPage = (view: ThreadsView, reader: Reader): Markup => html`<h1>Conversations</h1>
+${errorSummary(view.refused)}
+${filterForm(view)}
+${view.list && listSection(view, view.list, reader)}`;
+
+function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, reader: Reader): Markup {
+  const { threads, total, isCapped, ways } = list;
+  return html`<section class="plain" id="conversations" aria-labelledby="found" hx-get="${view.path}" hx-trigger="live:threads from:body" hx-select="#conversations" hx-target="#conversations" hx-swap="outerHTML">
+<h2 id="found">${isCapped ? `${total.toLocaleString("en")}+ conversations` : counted(total, "conversation")}</h2>
+${threads.length === 0 ? nothing(view) : html`<ol class="conversations">${threads.map((one) => row(one, reader))}</ol>`}
+${pages(ways)}
+</section>`;
+}
+
+function row({ thread, line, identity }: ListedThread, reader: Reader): Markup {
+  const { id, subject, status, priority, needs_review, participants, last_message_at, message_count } = thread;
+  const written = shortLine(line?.line ?? "", 160);
+  return html`<li class="conversation${needs_review && " review"}"><a href="/threads/${id}">
+<span class="who">${line?.sender_email ? shortPerson(line.sender_name, line.sender_email) : shortPerson(null, participants[0] ?? "")}${message_count > 1 && html` <span class="count" title="messages">${message_count.toLocaleString("en")}<span class="unseen"> messages</span></span>`}</span>
+<span class="subject"><bdi lang="">${subjectLine(subject, 150)}</bdi></span></a>
+<p class="line">${line?.direction === "outbound" && html`<span class="meta">You: </span>`}${written !== "" && html`<bdi lang="">${written}</bdi>`}</p>
+<p class="facts"><span class="status ${status}">${statusWords[status]}</span>${needs_review && badge("Needs review", "notice")}${priority !== "normal" && badge(priorityWords[priority], priority === "low" ? "plain" : "notice")}${line?.has_attachments && badge("Attachment")}${identity && html` <span class="identity"><bdi lang="">${shortLine(identity.display_name, 60)}</bdi></span>`}</p>
+<p class="time">${last_message_at === null ? "no message yet" : when(reader, last_message_at)}</p></li>
+`;
+}
+
+/** What to do where there is nothing to see. */
+function nothing({ filters, identities, maySeeIdentities, list }: ThreadsView): Markup {
+  if (isFiltered(filters) || list?.ways.newest) {
+    return html`<p>No conversation fits. Use fewer words or filters, or <a href="/threads">see all conversations</a>.</p>`;
+  }
+  const [first] = identities;
+  if (first) {
+    return html`<p>No mail has come in yet. Write a mail to <bdi>${first.email_address}</bdi> and it appears here within seconds.</p>`;
+  }
+  return html`<p>No mail has come in yet. Mail needs an address to come to: ${maySeeIdentities ? html`<a href="/identities">create an identity</a> first.` : "an admin of this workspace creates an identity first."}</p>`;
+}
+
+/** Links to the pages around this one. */
+export function pages({ newest, newer, older }: Ways, what = "conversations"): Markup | false {
+  const links = [
+    newest !== null && html`<a class="press" href="${newest}">Newest ${what}</a> `,
+    newer !== null && newer !== newest && html`<a class="press" href="${newer}" rel="prev">Newer ${what}</a> `,
+    older !== null && html`<a class="press" href="${older}" rel="next">Older ${what}</a>`,
+  ];
+  return links.some((link) => link !== false) && html`<nav class="pages" aria-label="Pages of ${what}">${links}</nav>`;
+}

@@ -1,0 +1,60 @@
+import { identityNames } from "#projections/identities/queries.ts";
+import { conversationLines } from "#projections/messages/queries.ts";
+import type { Reads } from "#projections/reads.ts";
+import type { WireThread } from "../../present/threads.ts";
+import type { Refused, Visit } from "../framework/visit.ts";
+import type { ListedThread, Named, ThreadsView } from "./listPage.ts";
+import { pageOwnNames, waysFrom } from "./trail.ts";
+
+const pageSize = 40;
+
+/** What GET /v1/threads answers. */
+type Answer = { data: WireThread[]; total: number; total_capped?: boolean; next_cursor: string | null };
+
+/** The list as its address asks for it. What the API refuses is shown with its sentence. */
+export async function threadsView(
+  { reads }: { reads: Reads },
+  visit: Visit,
+): Promise<ThreadsView & { refused: Refused | undefined }> {
+  const asked = [...visit.query].filter(([name, value]) => value !== "" && !pageOwnNames.includes(name));
+  const filters = Object.fromEntries(asked.filter(([name]) => name !== "cursor"));
+  const maySeeIdentities = visit.may("read:identities");
+  const identities: Named[] = maySeeIdentities
+    ? (await visit.ask("GET /v1/identities", { query: { limit: 100 } })).data
+    : [];
+  const view = { filters, identities, path: visit.path, maySeeIdentities };
+  let answer: Answer | undefined;
+  const refused = await visit.attempt(async () => {
+    answer = await visit.ask("GET /v1/threads", { query: { limit: pageSize, ...Object.fromEntries(asked) } });
+  });
+  if (!answer) return { ...view, refused, list: undefined };
+  const ways = waysFrom("/threads", {
+    query: visit.query,
+    next: answer.next_cursor,
+    kept: new URLSearchParams(filters),
+  });
+  const threads = await described(reads, visit.principal.workspaceId, { threads: answer.data, identities });
+  return {
+    ...view,
+    refused,
+    list: { threads, total: answer.total, isCapped: answer.total_capped === true, ways },
+  };
+}
+
+/** The same threads with what a reader knows them by, in two questions for all of them. */
+async function described(
+  reads: Reads,
+  workspaceId: string,
+  { threads, identities }: { threads: readonly WireThread[]; identities: readonly Named[] },
+): Promise<ListedThread[]> {
+  const ids = threads.map(({ id }) => id);
+  const known = new Map(identities.map((identity) => [identity.id, identity]));
+  const unknown = [...new Set(threads.map(({ identity_id }) => identity_id))].filter((id) => !known.has(id));
+  const [lines, others] = await Promise.all([
+    ids.length === 0 ? [] : conversationLines(reads, workspaceId, ids),
+    unknown.length === 0 ? [] : identityNames(reads, workspaceId, unknown),
+  ]);
+  const lineOf = new Map(lines.map((line) => [line.thread_id, line]));
+  for (const { id, display_name, email_address } of others) known.set(id, { id, display_name, email_address });
+  return threads.map((thread) => ({ thread, line: lineOf.get(thread.id), identity: known.get(thread.identity_id) }));
+}

@@ -1,0 +1,98 @@
+import { html, type Markup } from "#src/html/html.ts";
+import { frame } from "#src/html/page.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine, visibleLine } from "#src/html/visible.ts";
+import type { WireMessage } from "../../present/messages.ts";
+import type { Excerpt, MessageView } from "./messageView.ts";
+import { badge, classWords, counted, deliveryWords, person, type Reader, shortPerson } from "./words.ts";
+
+/** `addressFor`: of this page with a wish more, at that message. `isFixed`: nothing about it changes any more, so a page that looks again keeps it as it is. */
+export type ArticleOptions = {
+  reader: Reader;
+  addressFor(wish: "open" | "html" | "whole", messageId: string): string;
+  isFixed: boolean;
+};
+
+/** A message, folded or not. */
+export function messageArticle(view: MessageView, options: ArticleOptions): Markup {
+  const { reader, isFixed } = options;
+  const { message, isOpen, written } = view;
+  const { id, direction, from_name, from_email } = message;
+  return html`<li class="message ${direction}" id="message-${id}"><details id="letter-${id}"${isOpen && html` open`}${isFixed && html` hx-preserve="true"`}>
+<summary><h3>${shortPerson(from_name, from_email)} <span class="time">${when(reader, timeOf(message))}</span></h3>${marks(view)}<span class="line"><bdi lang="">${shortLine(written.text, 140)}</bdi></span></summary>
+${head(message)}
+${proofLine(view)}
+${message.approval_link_removed && html`<p class="caution">It had links by which approvers decide. They are closed, and were taken out of what is shown here.</p>`}
+${body(view, options)}
+${files(view)}
+<p class="meta ways">${htmlLink(view, options)}${message.draft_id !== null && html`<a class="press" href="/drafts/${message.draft_id}">How this came to be sent</a> `}<a class="press" href="/messages/${id}/source">Source</a> <a class="press" href="/messages/${id}/raw" download>Download</a></p>
+</details></li>
+`;
+}
+
+/** When a message came or left. */
+export const timeOf = ({ received_at, sent_at, created_at }: WireMessage): string =>
+  received_at ?? sent_at ?? created_at;
+
+function marks({ message, proof }: MessageView): Markup {
+  const { classification, delivery_status, from_blocked_contact, attachments } = message;
+  const kind = classification && classWords[classification];
+  const failed = delivery_status === "bounced" || delivery_status === "failed" || delivery_status === "complained";
+  return html`${kind && badge(kind)}${from_blocked_contact && badge("Blocked sender", "notice")}${proof?.verified === false && badge("Sender not verified", "notice")}${delivery_status && badge(deliveryWords[delivery_status], failed ? "notice" : "plain")}${attachments.length > 0 && badge(counted(attachments.length, "attachment"))}`;
+}
+
+function head(message: WireMessage): Markup {
+  const { from_name, from_email, to_emails, cc_emails, bcc_emails, reply_to, subject } = message;
+  const others = reply_to.filter((address) => address.toLowerCase() !== from_email.toLowerCase());
+  return html`<dl>
+<dt>From</dt><dd>${person(from_name, from_email)}</dd>
+${addresses("To", to_emails)}${addresses("Cc", cc_emails)}${addresses("Bcc (hidden)", bcc_emails)}${addresses("Replies go to", others)}<dt>Subject</dt><dd class="subject"><bdi lang="">${visibleLine(subject) || "(no subject)"}</bdi></dd>
+</dl>`;
+}
+
+/** So many are shown; the rest is counted. */
+const shownAddresses = 50;
+
+const addresses = (label: string, all: readonly string[]): Markup | false =>
+  all.length > 0 &&
+  html`<dt>${label}</dt><dd>${all.slice(0, shownAddresses).map((address) => html`<div><bdi lang="">${shortLine(address, 320)}</bdi></div>`)}${all.length > shownAddresses && html`<div>and ${counted(all.length - shownAddresses, "other")}</div>`}</dd>
+`;
+
+function proofLine({ proof, message }: MessageView): Markup | false {
+  if (proof === null) return false;
+  const blocked = message.from_blocked_contact && " The sender is blocked: agents were not told of it.";
+  // Which other fields are covered is not part of the message that is shown.
+  return html`<p class="${proof.verified === false ? "caution" : "meta"}">${proof.sentences[0]}${blocked}</p>`;
+}
+
+function body({ message, written, quoted, asHtml }: MessageView, options: ArticleOptions): Markup {
+  if (asHtml !== null && "html" in asHtml) {
+    return html`${frame(asHtml.html, "The message as HTML")}
+<p class="meta">Shown without its colours and pictures. Links are written out in brackets and cannot be followed here.</p>`;
+  }
+  const refused =
+    asHtml !== null && html`<p>Its HTML is too large or too deeply nested to be shown here. This is its text.</p>`;
+  if (written.text === "" && quoted.text === "") {
+    return html`${refused}<p class="soft">${message.direction === "inbound" ? "It has no text, or none that could be read. Its source has all of it." : "It has no text."}</p>`;
+  }
+  return html`${refused}${letter(written, message.id, options)}${quoted.text !== "" && html`<details class="quoted"><summary>Show the quoted text</summary>${letter(quoted, message.id, options)}</details>`}`;
+}
+
+const letter = ({ text, left }: Excerpt, id: string, { addressFor }: ArticleOptions): Markup | false =>
+  text !== "" &&
+  html`<div class="letter" dir="auto" lang="">${text}</div>${left > 0 && html`<p><a class="press" href="${addressFor("whole", id)}">Show all of it (${counted(left, "more character")})</a></p>`}`;
+
+const files = ({ attachments, message }: MessageView): Markup | false =>
+  attachments.length > 0 &&
+  html`<h4>${counted(attachments.length, "attachment")}</h4>
+<ul class="files">${attachments.map(
+    ({ id, name, description, warning }) =>
+      html`<li><bdi lang="">${shortLine(name, 255)}</bdi> <span class="meta">(<bdi>${shortLine(description, 200)}</bdi>)</span> <a class="press" href="/messages/${message.id}/attachments/${encodeURIComponent(id)}" download>Download<span class="unseen"> ${shortLine(name, 255)}</span></a>${warning !== null && html`<p class="caution">${warning}</p>`}</li>`,
+  )}</ul>`;
+
+function htmlLink({ message: { id, body_html }, asHtml }: MessageView, { addressFor }: ArticleOptions): Markup | false {
+  if (body_html === null) return false;
+  return asHtml !== null
+    ? html`<a class="press" href="${addressFor("open", id)}">Show as text</a> `
+    : html`<a class="press" href="${addressFor("html", id)}">Show as HTML</a> `;
+}

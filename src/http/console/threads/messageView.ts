@@ -1,0 +1,81 @@
+import { receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
+import { type Attachment, attachmentsShown } from "#src/channels/card/attachments.ts";
+import { foldQuote, newAndQuoted } from "#src/channels/card/quotes.ts";
+import { type Proof, proofOf } from "#src/channels/card/senderProof.ts";
+import { type Sanitised, sanitise } from "#src/html/sanitise.ts";
+import { visible } from "#src/html/visible.ts";
+import type { WireMessage } from "../../present/messages.ts";
+
+/** A text of a message: its beginning, and how many characters of it are not shown. */
+export type Excerpt = { text: string; left: number };
+
+/** A message as the page shows it. */
+export type MessageView = {
+  message: WireMessage;
+  /** Unfolded when the page is opened. */
+  isOpen: boolean;
+  /** What its writer wrote this time, and what is quoted below it. */
+  written: Excerpt;
+  quoted: Excerpt;
+  /** Of a message that came in; null for one of ours. */
+  proof: Proof | null;
+  attachments: (Attachment & { id: string })[];
+  /** Its HTML, if that was asked for. */
+  asHtml: Sanitised | null;
+};
+
+/** `open`, `html`, `whole`: the messages that are unfolded, shown as HTML, and shown to their end. */
+export type Wishes = { open: ReadonlySet<string>; html: string | null; whole: string | null };
+
+/** Many messages stand on one page: of a long one its beginning. */
+const shownCharacters = 20_000;
+
+/** The messages of a page, oldest first; what a reply of ours quotes is folded where the quoted message is among them. */
+export function messageViews(messages: readonly WireMessage[], wishes: Wishes): MessageView[] {
+  const answered = new Map(messages.map((message) => [message.rfc_message_id, message]));
+  return messages.map((message) => messageView(message, { wishes, answered: answered.get(message.in_reply_to) }));
+}
+
+function messageView(
+  message: WireMessage,
+  { wishes, answered }: { wishes: Wishes; answered: WireMessage | undefined },
+): MessageView {
+  const { id, direction, authentication, body_html } = message;
+  const { text, folded } = direction === "inbound" ? received(message) : sent(message, answered);
+  const most = wishes.whole === id ? Number.POSITIVE_INFINITY : shownCharacters;
+  return {
+    message,
+    isOpen: wishes.open.has(id) || wishes.html === id || wishes.whole === id,
+    written: excerpt(text, most),
+    quoted: excerpt(folded, most),
+    proof: direction === "inbound" ? proofOf(authentication) : null,
+    attachments: attachmentsOf(message),
+    asHtml: wishes.html === id && body_html !== null ? sanitise(body_html) : null,
+  };
+}
+
+function received({ body_text, extracted_text }: WireMessage) {
+  const { newText, quotedText } = newAndQuoted({ text: body_text, extracted: extracted_text });
+  return { text: visible(newText).trim(), folded: visible(quotedText).trim() };
+}
+
+function sent({ body_text }: WireMessage, answered: WireMessage | undefined) {
+  const answers = answered ? newAndQuoted({ text: answered.body_text, extracted: answered.extracted_text }) : null;
+  return foldQuote(visible(body_text ?? ""), { signature: "", answers });
+}
+
+function excerpt(text: string, most: number): Excerpt {
+  const shown = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+  return { text: shown, left: text.length - shown.length };
+}
+
+function attachmentsOf({ attachments }: WireMessage): MessageView["attachments"] {
+  const facts = receivedFacts(
+    attachments.map(({ filename, content_type, size_bytes }) => ({
+      filename,
+      contentType: content_type,
+      sizeBytes: size_bytes,
+    })),
+  );
+  return attachmentsShown(facts).map((shown, index) => ({ ...shown, id: attachments[index]?.id ?? "" }));
+}

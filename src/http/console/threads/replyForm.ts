@@ -1,0 +1,104 @@
+import type { ReplyPreview } from "#src/commands/emails/replyPreview.ts";
+import { area, button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { counted, person } from "./words.ts";
+
+/** What a person has typed, kept whatever becomes of it. */
+export type WrittenReply = { body_text: string; reply_all: boolean; cc: string; bcc: string };
+
+export const nothingWritten: WrittenReply = { body_text: "", reply_all: false, cc: "", bcc: "" };
+
+export type ReplyView = {
+  threadId: string;
+  /** What would be answered, from whom and to whom; undefined where nobody has written. */
+  preview: ReplyPreview | undefined;
+  /** Something newer is held: whatever is written now cannot leave. */
+  isHeld: boolean;
+  canSend: "yes" | "identity_disabled" | "identity_deleted";
+  written: WrittenReply;
+  /** A message came while this was written: it is shown above, and the person decides again. */
+  isOvertaken: boolean;
+  refused: { message: string; field?: string | undefined } | undefined;
+  /** A random word: sent twice, the form has its effect once. */
+  once: string;
+};
+
+/** A reply of the reader's own, under the newest message. */
+export function replySection(view: ReplyView, token: { formToken: string }): Markup {
+  return html`<section id="reply" aria-labelledby="reply-title"><h2 id="reply-title">Write a reply</h2>
+${view.isOvertaken && html`<div class="card alert" role="alert" id="overtaken"><p><strong>Nothing was sent: a newer message came while you were writing.</strong> It is shown above, unfolded. What you wrote is still here: read the newer message, change your reply if need be, and send it again.</p></div>`}
+${errorSummary(view.refused)}
+${contentOf(view, token)}</section>`;
+}
+
+function contentOf({ preview, ...view }: ReplyView, token: { formToken: string }): Markup {
+  if (view.canSend === "identity_deleted")
+    return html`<p>The identity of this conversation was deleted: nobody can reply from it.</p>`;
+  if (preview === undefined)
+    return html`<p>Nobody has written in this conversation yet: there is nothing to reply to.</p>`;
+  if (preview.to.length === 0) return html`<p>The newest message names nobody to reply to.</p>`;
+  return html`${view.canSend === "identity_disabled" && html`<p class="caution">The identity is disabled: a reply can be written, and is not sent before it is enabled.</p>`}
+${view.isHeld && html`<p class="caution">A newer message is held and cannot be shown yet. A reply can be sent once it is released.</p>`}
+${recipients(preview)}
+${replyForm({ ...view, preview }, token)}`;
+}
+
+const recipients = ({ from, to, everybody }: ReplyPreview): Markup => html`<dl>
+<dt>From</dt><dd>${person(from.name, from.address)}</dd>
+<dt>To</dt><dd>${list(to)}</dd>
+${everybody.length > 0 && html`<dt>Reply to all adds</dt><dd>${list(everybody)}</dd>`}
+</dl>`;
+
+const shownRecipients = 20;
+
+const list = (addresses: readonly string[]): Markup =>
+  html`${addresses.slice(0, shownRecipients).map((address) => html`<div><bdi lang="">${shortLine(address, 320)}</bdi></div>`)}${addresses.length > shownRecipients && html`<div>and ${counted(addresses.length - shownRecipients, "other")}</div>`}`;
+
+const replyForm = (
+  { threadId, preview, written, refused, once }: Omit<ReplyView, "preview"> & { preview: ReplyPreview },
+  token: { formToken: string },
+): Markup =>
+  form(
+    token,
+    { action: `/threads/${threadId}/reply`, className: "reply", once, label: "Write a reply" },
+    html`<input type="hidden" name="based_on_message_id" value="${preview.messageId}">`,
+    area({
+      name: "body_text",
+      label: "Your reply",
+      value: written.body_text,
+      rows: 8,
+      required: true,
+      error: errorAt(refused, "body_text"),
+      hint: "The identity's signature is put below it. Files cannot be attached here.",
+    }),
+    preview.everybody.length > 0 &&
+      choice({
+        name: "reply_all",
+        label: "Who gets it",
+        value: String(written.reply_all),
+        required: true,
+        error: errorAt(refused, "reply_all"),
+        choices: [
+          { value: "false", label: "Reply: only those in To" },
+          { value: "true", label: `Reply to all: ${counted(preview.everybody.length, "copy", "copies")} too` },
+        ],
+      }),
+    html`<details${(written.cc || written.bcc || /^b?cc\b/.test(refused?.field ?? "")) && html` open`}><summary>Cc and Bcc</summary>`,
+    field({
+      name: "cc",
+      label: "Cc",
+      value: written.cc,
+      error: errorAt(refused, "cc"),
+      hint: "Addresses, with commas between them",
+    }),
+    field({
+      name: "bcc",
+      label: "Bcc",
+      value: written.bcc,
+      error: errorAt(refused, "bcc"),
+      hint: "Addresses that the others do not see",
+    }),
+    html`</details>`,
+    html`<p class="buttons">${button("Send", { kind: "approve", name: "how", value: "send" })}${button("Save as a draft", { name: "how", value: "draft" })}</p>`,
+  );

@@ -1,0 +1,18 @@
+import { html, type Markup } from "#src/html/html.ts";
+import { subjectLine } from "./words.ts";
+
+export type SourceView = { messageId: string; threadId: string; subject: string; bytes: Buffer };
+
+/** More of a mail is seldom read; a download has all of it. */
+const shownBytes = 300 * 1024;
+
+/** A message as it came, or as it was handed over, to be read: unseen characters are written out. */
+export function sourcePage({ messageId, threadId, subject, bytes }: SourceView): Markup {
+  const isCut = bytes.length > shownBytes;
+  const text = bytes.subarray(0, shownBytes).toString("utf8").replace(/\r\n/g, "\n");
+  return html`<nav class="pages" aria-label="Message"><a class="press" href="/threads/${threadId}?open=${messageId}#message-${messageId}">Back to the conversation</a> <a class="press" href="/messages/${messageId}/raw" download>Download</a></nav>
+<h1>Source of “<bdi lang="">${subjectLine(subject, 100)}</bdi>”</h1>
+<p class="meta">The message as it came over the wire, or as it was handed over.${isCut && " It is long: this is its beginning. The download has all of it."}</p>
+<pre class="source" tabindex="0" aria-label="Source of the message" dir="ltr" lang="">
+${text}</pre>`;
+}

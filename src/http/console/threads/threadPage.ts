@@ -1,0 +1,142 @@
+import { button, choice, errorAt, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { when } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { WireThread } from "../../present/threads.ts";
+import type { Visit } from "../framework/visit.ts";
+import { draftArticle, heldArticle } from "./draftArticle.ts";
+import { pages } from "./listPage.ts";
+import { messageArticle } from "./messageArticle.ts";
+import { type ReplyView, replySection } from "./replyForm.ts";
+import type { Entry } from "./timeline.ts";
+import type { Ways } from "./trail.ts";
+import type { Why } from "./whyUnanswered.ts";
+import { badge, counted, person, priorityWords, type Reader, statusWords, subjectLine } from "./words.ts";
+
+export type ThreadView = {
+  thread: WireThread;
+  identity:
+    | { id: string; display_name: string; email_address: string; status: "active" | "disabled" | "deleted" }
+    | undefined;
+  /** Why nothing has left; undefined where it has, and on the pages of older messages. */
+  why: Why | undefined;
+  entries: readonly Entry[];
+  ways: Ways;
+  /** Of so many drafts only the newest are shown. */
+  hasMoreDrafts: boolean;
+  neighbours: { newer: string | null; older: string | null };
+  /** Null for who may write nothing. */
+  reply: ReplyView | null;
+  mayChange: boolean;
+  /** Why a change of status, priority or review was refused. */
+  refused: { message: string; field?: string | undefined } | undefined;
+  /** Address of this very page, for looking again. */
+  path: string;
+  addressFor(wish: "open" | "html" | "whole", messageId: string): string;
+};
+
+/** `userId`: of the person, who may take back what they approved. */
+export type PageReader = Reader & { formToken: string; userId: string };
+
+export const readerOf = ({
+  zone,
+  formToken,
+  principal,
+}: Pick<Visit, "zone" | "formToken" | "principal">): PageReader => ({
+  ...{ zone, formToken },
+  userId: principal.user.id,
+});
+
+/** A conversation: why it waits, what was said, and a reply of the reader's own. */
+export const threadPage = (view: ThreadView, reader: PageReader): Markup => html`${places(view)}
+<h1><bdi lang="">${subjectLine(view.thread.subject, 200)}</bdi></h1>
+${about(view)}
+${view.mayChange && changeForm(view, reader)}
+${conversation(view, reader)}
+${view.reply && replySection(view.reply, reader)}`;
+
+function places({ neighbours: { newer, older } }: ThreadView): Markup {
+  return html`<nav class="pages" aria-label="Conversations"><a class="press" href="/threads">All conversations</a> ${newer !== null && html`<a class="press" href="/threads/${newer}" rel="prev">Newer conversation</a> `}${older !== null && html`<a class="press" href="/threads/${older}" rel="next">Older conversation</a>`}</nav>`;
+}
+
+function about({ thread, identity }: ThreadView): Markup {
+  const { status, needs_review, priority, message_count, merged_into } = thread;
+  return html`<p class="facts"><span class="status ${status}">${statusWords[status]}</span>${needs_review && badge("Needs review", "notice")}${priority !== "normal" && badge(priorityWords[priority], priority === "low" ? "plain" : "notice")} <span class="meta">${counted(message_count, "message")}</span></p>
+${identity && html`<p class="meta">With ${person(identity.display_name, identity.email_address)}${identity.status !== "active" && html` <strong class="mark">${identity.status === "deleted" ? "deleted identity" : "disabled identity"}</strong>`}</p>`}
+${merged_into !== null && html`<div class="card alert"><p>This conversation was merged into another one. What you see is the whole of both: <a href="/threads/${merged_into}">go to its own page</a>.</p></div>`}`;
+}
+
+const changeForm = ({ thread, refused }: ThreadView, reader: PageReader): Markup =>
+  html`<details class="change"${refused && html` open`}><summary>Change status, priority or review</summary>
+${form(
+  reader,
+  { action: `/threads/${thread.id}`, label: "Change this conversation" },
+  refused &&
+    html`<div class="card alert" role="alert"><p><strong>This was not done.</strong> ${refused.message}</p></div>`,
+  html`<div class="fields">`,
+  choice({
+    name: "status",
+    label: "Status",
+    value: thread.status,
+    required: true,
+    error: errorAt(refused, "status"),
+    choices: choicesOf(statusWords),
+  }),
+  choice({
+    name: "priority",
+    label: "Priority",
+    value: thread.priority,
+    required: true,
+    error: errorAt(refused, "priority"),
+    choices: choicesOf(priorityWords),
+  }),
+  choice({
+    name: "needs_review",
+    label: "Review",
+    value: String(thread.needs_review),
+    required: true,
+    error: errorAt(refused, "needs_review"),
+    choices: [
+      { value: "true", label: "Needs review" },
+      { value: "false", label: "Needs no review" },
+    ],
+  }),
+  html`</div>`,
+  button("Save"),
+)}</details>`;
+
+const choicesOf = (words: Record<string, string>) => Object.entries(words).map(([value, label]) => ({ value, label }));
+
+/** What moves by itself; the reply below stays as it is typed. */
+function conversation(view: ThreadView, reader: PageReader): Markup {
+  const { entries, ways, why, hasMoreDrafts, path } = view;
+  return html`<section class="plain" id="conversation" aria-labelledby="messages-title" hx-get="${path}" hx-trigger="live:threads from:body, live:drafts from:body" hx-select="#conversation" hx-target="#conversation" hx-swap="outerHTML">
+${why && whySection(why, reader)}
+<h2 id="messages-title">Messages</h2>
+${hasMoreDrafts && html`<p class="meta">Only the newest 100 drafts of this conversation are shown here.</p>`}
+${pages({ ...ways, newest: null, newer: null }, "messages")}
+<ol class="messages">${entries.map((entry) => item(entry, view, reader))}</ol>
+${pages({ ...ways, older: null }, "messages")}
+</section>`;
+}
+
+function item(entry: Entry, { addressFor }: ThreadView, reader: PageReader): Markup {
+  switch (entry.kind) {
+    case "message": {
+      const { isOpen, message } = entry.view;
+      const isFixed = !isOpen && message.direction === "inbound" && message.authentication !== null;
+      return messageArticle(entry.view, { reader, addressFor, isFixed });
+    }
+    case "draft":
+      return draftArticle(entry.draft, reader);
+    case "held":
+      return heldArticle(entry.held, reader);
+  }
+}
+
+const whySection = ({ sentence, link }: Why, reader: Reader): Markup =>
+  html`<div class="card why" id="why"><p><strong>Why it was not answered.</strong> ${sentence.map((part) => (typeof part === "string" ? part : when(reader, part.at)))}${link && html` <a class="press" href="${link.href}">${link.label}</a>`}</p></div>`;
+
+/** The title of its window. */
+export const threadTitle = ({ thread: { subject } }: Pick<ThreadView, "thread">): string =>
+  shortLine(subject, 80) || "(no subject)";

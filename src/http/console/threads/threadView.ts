@@ -1,0 +1,226 @@
+import { randomUUID } from "node:crypto";
+import { type IdentityName, identityNames } from "#projections/identities/queries.ts";
+import { type CameIn, type HeldRow, heldOfThread, lastOfThread, listMessages } from "#projections/messages/queries.ts";
+import { neighbours } from "#projections/threads/queries.ts";
+import { replyPreview } from "#src/commands/emails/replyPreview.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import type { WireMessage } from "../../present/messages.ts";
+import { presentMerged, presentThread } from "../../present/threads.ts";
+import { findThread } from "../../threads.ts";
+import type { Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import { messageViews, type Wishes } from "./messageView.ts";
+import { nothingWritten, type ReplyView, type WrittenReply } from "./replyForm.ts";
+import type { ThreadView } from "./threadPage.ts";
+import { timeline } from "./timeline.ts";
+import { waysFrom } from "./trail.ts";
+import { type NewestWord, whyUnanswered } from "./whyUnanswered.ts";
+
+const pageSize = 20;
+const mostDrafts = 100;
+/** Of held mail so many marks are shown. */
+const mostHeld = 20;
+
+type Refusal = { message: string; field?: string | undefined };
+
+/** What happened to a form of this page. `written`: what was typed in the reply. `openToo`: messages to unfold beside the newest. */
+export type Afterwards = {
+  changeRefused?: Refusal;
+  replyRefused?: Refusal;
+  written?: WrittenReply;
+  isOvertaken?: boolean;
+  openToo?: readonly string[];
+};
+
+/** Newest first, and where older ones are. */
+type Messages = { data: WireMessage[]; next_cursor: string | null };
+
+/** A conversation as its address asks for it. Throws Rejected not_found. */
+export async function threadView(
+  deps: ConsoleDependencies,
+  visit: Visit,
+  afterwards: Afterwards = {},
+): Promise<ThreadView> {
+  const { id } = visit.params as { id: string };
+  const { workspaceId } = visit.principal;
+  const { query } = visit;
+  const [cursor, limit] = [query.get("cursor"), query.get("limit")];
+  // This says first whether there is such a thread, and whether the reader may see it.
+  const messages: Messages = await visit.ask("GET /v1/threads/:id/messages", {
+    params: { id },
+    query: { sort: "newest", limit: limit ?? pageSize, cursor },
+  });
+  const found = await findThread(deps, workspaceId, id);
+  if (!found) throw new Rejected("not_found", "no such conversation");
+  const { survivor } = found;
+  const drafts: { data: WireDraft[]; next_cursor: string | null } = await visit.ask("GET /v1/drafts", {
+    query: { thread_id: survivor.id, limit: mostDrafts },
+  });
+  const [[identity], held, last, around] = await Promise.all([
+    identityNames(deps.reads, workspaceId, [survivor.identity_id]),
+    heldOfThread(deps.reads, workspaceId, { threadId: survivor.id, count: mostHeld }),
+    lastOfThread(deps.reads, workspaceId, survivor.id),
+    neighbours(deps.reads, workspaceId, survivor.id),
+  ]);
+  const shown = messages.data.reverse();
+  const isNewestPage = cursor === null;
+  const span = {
+    from: messages.next_cursor === null ? null : (shown[0]?.created_at ?? null),
+    until: isNewestPage ? null : await timeOfNext(deps, workspaceId, shown.at(-1)),
+  };
+  const path = `/threads/${id}`;
+  const ways = waysFrom(path, {
+    query,
+    next: messages.next_cursor,
+    kept: new URLSearchParams(limit === null ? {} : { limit }),
+  });
+  const newest = newestOf({ held, last, identity });
+  return {
+    thread: survivor === found.own ? presentThread(survivor) : presentMerged(found.own, survivor),
+    identity,
+    why: isNewestPage
+      ? whyOf({ identity, newest, last, drafts: drafts.data, identityId: survivor.identity_id })
+      : undefined,
+    entries: timeline(
+      {
+        messages: messageViews(shown, wishesOf(visit, { shown, isNewestPage, afterwards })),
+        drafts: drafts.data,
+        held,
+      },
+      span,
+    ),
+    ways,
+    hasMoreDrafts: drafts.next_cursor !== null,
+    neighbours: around,
+    reply:
+      isNewestPage && visit.may("decide:drafts")
+        ? await replyOf(deps, visit, { last, newest, identity, afterwards })
+        : null,
+    mayChange: visit.may("write:drafts"),
+    refused: afterwards.changeRefused,
+    path: visit.request.method === "GET" ? visit.path : path,
+    addressFor: addressesOf(path, query),
+  };
+}
+
+/** When the message after this one came: what lies between belongs to this one's page. Null if it is the newest. */
+async function timeOfNext(
+  { reads }: ConsoleDependencies,
+  workspaceId: string,
+  message: WireMessage | undefined,
+): Promise<string | null> {
+  if (!message) return null;
+  const { thread_id: threadId, created_at, id } = message;
+  const next = await listMessages(reads, workspaceId, { threadId, limit: 1, offset: 0, after: [created_at, id] });
+  return next.data[0]?.created_at.toISOString() ?? null;
+}
+
+const wishNames = ["open", "html", "whole"] as const;
+
+const addressesOf =
+  (path: string, query: URLSearchParams): ThreadView["addressFor"] =>
+  (wish, messageId) => {
+    const kept = [...query].filter(([name]) => ![...wishNames, "done"].includes(name));
+    return `${path}?${new URLSearchParams([...kept, [wish, messageId]])}#message-${messageId}`;
+  };
+
+/** The newest message is unfolded, and what the address asks for. */
+function wishesOf(
+  { query }: Visit,
+  { shown, isNewestPage, afterwards }: { shown: readonly WireMessage[]; isNewestPage: boolean; afterwards: Afterwards },
+): Wishes {
+  const newest = isNewestPage ? shown.at(-1)?.id : undefined;
+  const open = [newest, query.get("open"), ...(afterwards.openToo ?? [])].filter((id) => typeof id === "string");
+  return { open: new Set(open), html: query.get("html"), whole: query.get("whole") };
+}
+
+type Last = Awaited<ReturnType<typeof lastOfThread>>;
+
+/** The newest word since our last answer, held or not; a machine's mail where there is none. */
+function newestOf({
+  held,
+  last,
+  identity,
+}: {
+  held: readonly HeldRow[];
+  last: Last;
+  identity: IdentityName | undefined;
+}): NewestWord | null {
+  const isOpen = (message: CameIn | undefined): message is CameIn =>
+    message !== undefined && (last.answered_at === null || message.received_at > last.answered_at);
+  const word = isOpen(last.word) ? last.word : isOpen(last.machine) ? last.machine : undefined;
+  const [mark] = held;
+  if (mark && (!last.word || mark.received_at >= last.word.received_at)) {
+    const because =
+      identity?.status === "disabled" ? "identity_disabled" : identity?.status === "active" ? "quota" : "unknown";
+    return {
+      messageId: mark.id,
+      at: mark.received_at.toISOString(),
+      classification: null,
+      fromBlockedContact: false,
+      held: { because },
+    };
+  }
+  return (
+    (word && {
+      messageId: word.id,
+      at: word.received_at.toISOString(),
+      classification: word.classification as NewestWord["classification"],
+      fromBlockedContact: word.from_blocked_contact,
+      held: null,
+    }) ??
+    null
+  );
+}
+
+const whyOf = ({
+  identity,
+  identityId,
+  newest,
+  last,
+  drafts,
+}: {
+  identity: IdentityName | undefined;
+  identityId: string;
+  newest: NewestWord | null;
+  last: Last;
+  drafts: readonly WireDraft[];
+}) =>
+  whyUnanswered({
+    identityId,
+    identityStatus: identity?.status ?? "deleted",
+    newestWord: newest,
+    answeredAt: last.answered_at?.toISOString() ?? null,
+    drafts,
+  });
+
+async function replyOf(
+  deps: ConsoleDependencies,
+  visit: Visit,
+  {
+    last,
+    newest,
+    identity,
+    afterwards,
+  }: { last: Last; newest: NewestWord | null; identity: IdentityName | undefined; afterwards: Afterwards },
+): Promise<ReplyView> {
+  // Somebody's word is answered before any machine's.
+  const answered = last.word ?? last.machine;
+  return {
+    threadId: visit.params.id as string,
+    preview:
+      answered && (await replyPreview(deps, { workspaceId: visit.principal.workspaceId, messageId: answered.id })),
+    isHeld: newest?.held != null,
+    canSend:
+      identity?.status === "active"
+        ? "yes"
+        : identity?.status === "disabled"
+          ? "identity_disabled"
+          : "identity_deleted",
+    written: afterwards.written ?? nothingWritten,
+    isOvertaken: afterwards.isOvertaken === true,
+    refused: afterwards.replyRefused,
+    once: randomUUID(),
+  };
+}

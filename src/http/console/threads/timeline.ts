@@ -1,0 +1,39 @@
+import type { HeldRow } from "#projections/messages/queries.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import type { MessageView } from "./messageView.ts";
+
+/** What stands in a conversation, by its time (ISO). */
+export type Entry =
+  | { kind: "message"; at: string; view: MessageView }
+  | { kind: "draft"; at: string; draft: WireDraft }
+  | { kind: "held"; at: string; held: HeldRow };
+
+/** Part of a conversation: after `from` (null: its beginning), up to `until` (null: its end). ISO times. */
+export type Span = { from: string | null; until: string | null };
+
+/** Those that became a message stand there as that message. */
+const becameMessages: readonly WireDraft["status"][] = ["sending", "sent", "failed"];
+
+/**
+ * Messages, drafts and marks of held mail as they followed each other. `messages` are those of the page; of drafts and held mail, what belongs
+ * to its span.
+ */
+export function timeline(
+  {
+    messages,
+    drafts,
+    held,
+  }: { messages: readonly MessageView[]; drafts: readonly WireDraft[]; held: readonly HeldRow[] },
+  { from, until }: Span,
+): Entry[] {
+  const isWithin = ({ at }: Entry): boolean => (from === null || at >= from) && (until === null || at < until);
+  const beside: Entry[] = [
+    ...drafts
+      .filter(({ status }) => !becameMessages.includes(status))
+      .map((draft): Entry => ({ kind: "draft", at: draft.created_at, draft })),
+    ...held.map((each): Entry => ({ kind: "held", at: each.received_at.toISOString(), held: each })),
+  ];
+  const entries: Entry[] = messages.map((view) => ({ kind: "message", at: view.message.created_at, view }));
+  // Sorting keeps what has the same time in this order: a draft comes after the message it answers.
+  return [...entries, ...beside.filter(isWithin)].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}

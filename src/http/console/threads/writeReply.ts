@@ -1,0 +1,120 @@
+import { heldOfThread, lastOfThread } from "#projections/messages/queries.ts";
+import { replyPreview } from "#src/commands/emails/replyPreview.ts";
+import { findThread } from "../../threads.ts";
+import { type ConsoleAnswer, seeOther, shown } from "../framework/page.ts";
+import type { Visit } from "../framework/visit.ts";
+import type { ConsoleDependencies } from "../index.ts";
+import type { WrittenReply } from "./replyForm.ts";
+import { readerOf, threadPage, threadTitle } from "./threadPage.ts";
+import { type Afterwards, threadView } from "./threadView.ts";
+
+/** The page once more after a form that was not carried out. */
+export async function threadAgain(
+  deps: ConsoleDependencies,
+  visit: Visit,
+  { status, ...afterwards }: Afterwards & { status: number },
+): Promise<ConsoleAnswer> {
+  const view = await threadView(deps, visit, afterwards);
+  return shown({
+    title: `Not done: ${threadTitle(view)}`,
+    main: threadPage(view, readerOf(visit)),
+    status,
+    wide: true,
+  });
+}
+
+/** Answers with a reply of the person's own, unless a newer message came since the one that was shown. */
+export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+  const { id } = visit.params as { id: string };
+  const { form } = visit;
+  const written: WrittenReply = {
+    body_text: (form.get("body_text") ?? "").replace(/\r\n/g, "\n"),
+    reply_all: form.get("reply_all") === "true",
+    cc: form.get("cc") ?? "",
+    bcc: form.get("bcc") ?? "",
+  };
+  const basedOn = form.get("based_on_message_id");
+  const newer = await newerThan(deps, visit, basedOn);
+  if (newer === "held") {
+    const message = "A newer message is held: a reply can be sent once it is released.";
+    return threadAgain(deps, visit, { status: 409, written, replyRefused: { message } });
+  }
+  if (newer !== undefined) {
+    return threadAgain(deps, visit, { status: 409, written, isOvertaken: true, openToo: [newer] });
+  }
+  let path = `/threads/${id}`;
+  const asDraft = form.get("how") === "draft";
+  const refused = await visit.attempt(async () => {
+    if (asDraft) path = `/drafts/${await storeDraft(deps, visit, { written, basedOn })}`;
+    else await send(visit, { written, basedOn });
+  });
+  if (!refused) return seeOther(path, asDraft ? "replyKept" : "replySent");
+  const isOvertaken = refused.code === "stale_draft";
+  return threadAgain(deps, visit, {
+    status: refused.status,
+    written,
+    ...(isOvertaken ? { isOvertaken } : { replyRefused: { ...refused, field: fieldOf(refused.field) } }),
+  });
+}
+
+/** The form's field: the API names the very address in a list. */
+const fieldOf = (field: string | undefined): string | undefined => field?.match(/^\w+/)?.[0];
+
+type Reply = { written: WrittenReply; basedOn: string | null };
+
+const send = (visit: Visit, { written, basedOn }: Reply) =>
+  visit.ask("POST /v1/threads/:id/reply", {
+    params: { id: visit.params.id as string },
+    body: {
+      based_on_message_id: basedOn,
+      body_text: written.body_text,
+      reply_all: written.reply_all,
+      cc: addressesIn(written.cc),
+      bcc: addressesIn(written.bcc),
+    },
+  });
+
+/** Stores it for a later decision, where another pair of eyes is wanted. Answers the draft's id. */
+async function storeDraft(deps: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply): Promise<string> {
+  const { workspaceId } = visit.principal;
+  const found = await findThread(deps, workspaceId, visit.params.id as string);
+  const preview = basedOn === null ? undefined : await replyPreview(deps, { workspaceId, messageId: basedOn });
+  const everybody = written.reply_all ? (preview?.everybody ?? []) : [];
+  const named = addressesIn(`${written.cc} ${written.bcc}`).map((address) => address.toLowerCase());
+  const { id } = await visit.ask("POST /v1/drafts", {
+    body: {
+      thread_id: visit.params.id,
+      identity_id: found?.survivor.identity_id,
+      based_on_message_id: basedOn,
+      body_text: written.body_text,
+      cc: [...addressesIn(written.cc), ...everybody.filter((address) => !named.includes(address.toLowerCase()))],
+      bcc: addressesIn(written.bcc),
+    },
+  });
+  return id;
+}
+
+/** The message that came since `basedOn`, or that something newer is held. Undefined if it is still the newest word. */
+async function newerThan(
+  deps: ConsoleDependencies,
+  { principal: { workspaceId }, params }: Visit,
+  basedOn: string | null,
+): Promise<string | "held" | undefined> {
+  const found = await findThread(deps, workspaceId, params.id as string);
+  // A conversation of nobody's is refused by the route.
+  if (!found) return undefined;
+  const threadId = found.survivor.id;
+  const [last, [held]] = await Promise.all([
+    lastOfThread(deps.reads, workspaceId, threadId),
+    heldOfThread(deps.reads, workspaceId, { threadId, count: 1 }),
+  ]);
+  const newest = last.word ?? last.machine;
+  if (newest && newest.id !== basedOn) return newest.id;
+  return held && (!newest || held.received_at >= newest.received_at) ? "held" : undefined;
+}
+
+const addressesIn = (text: string): string[] =>
+  text
+    .split(/[,;\s]+/)
+    .map((address) => address.trim())
+    .filter((address) => address !== "");

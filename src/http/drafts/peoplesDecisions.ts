@@ -1,0 +1,114 @@
+import Type from "typebox";
+import { rejectionReasons } from "#projections/drafts/queries.ts";
+import { threadById } from "#projections/threads/queries.ts";
+import { editAndApprove, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
+import { replyEmail } from "#src/commands/emails/emails.ts";
+import { letterOf, refusals } from "../emails.ts";
+import { answeredFrom, type HttpDependencies } from "../framework/dependencies.ts";
+import { type Route, route } from "../framework/route.ts";
+import { Strict, Uuid } from "../schemas/common.ts";
+import { attachmentBodyLimit, Draft, EditDraft } from "../schemas/drafts.ts";
+import { ThreadReply } from "../schemas/emails.ts";
+import { findThread } from "../threads.ts";
+import { changesOf, draftAfter, etagOfDraft, loadDraft, shownOnRefusal } from "./draftAnswers.ts";
+
+const RejectionReasons = Strict({
+  data: Type.Array(Strict({ reason: Type.String(), count: Type.Integer({ minimum: 1 }) }), { maxItems: 8 }),
+});
+
+/**
+ * What only a signed-in person can ask for, in the console: no API key can be given the right, and none of it is answered over HTTP. What both can do
+ * (approve, reject, edit, notify) stands with the routes of drafts.
+ */
+export const peoplesRoutes = (deps: HttpDependencies): Route[] =>
+  answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
+
+const peoplesDraftRoutes = (deps: HttpDependencies): Route[] => [
+  route(
+    "POST /v1/drafts/:id/edit-and-approve",
+    {
+      scope: "decide:drafts",
+      limit: "write",
+      summary: "Edit a pending draft and approve what it is then",
+      description:
+        "If-Match names the version that was shown. Where only one of the two bodies was edited, the other is made from it.",
+      body: EditDraft,
+      answers: Draft,
+      ifMatch: true,
+      etag: etagOfDraft,
+      errors: ["invalid_status", "version_mismatch", "stale_draft"],
+      load: loadDraft(deps),
+    },
+    async ({ workspaceId, params, loaded, body, ifMatch, cause }) => {
+      const thread = await threadById(deps.reads, workspaceId, loaded.thread_id);
+      const edit = {
+        workspaceId,
+        draftId: params.id,
+        ifVersion: ifMatch ?? null,
+        changes: changesOf(body),
+        threadSubject: thread?.subject ?? "",
+      };
+      const { position } = await shownOnRefusal(deps, () => editAndApprove(deps, edit, cause));
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
+    },
+  ),
+  route(
+    "POST /v1/drafts/:id/undo",
+    {
+      scope: "decide:drafts",
+      limit: "write",
+      summary: "Take one's own approval back",
+      description: "Before the draft is on its way, or while others have to approve too.",
+      answers: Draft,
+      etag: etagOfDraft,
+      errors: ["invalid_status"],
+      load: loadDraft(deps),
+    },
+    async ({ workspaceId, params, cause }) => {
+      const { position } = await undoApproval(deps, { workspaceId, draftId: params.id }, cause);
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
+    },
+  ),
+  route(
+    "POST /v1/threads/:id/reply",
+    {
+      scope: "decide:drafts",
+      limit: "send",
+      summary: "Write a reply and send it",
+      description:
+        "The reply is a draft that its author approves by writing it. It leaves as soon as they can take it back no more.",
+      body: ThreadReply,
+      bodyLimit: attachmentBodyLimit,
+      answers: Draft,
+      status: 201,
+      etag: etagOfDraft,
+      errors: [...refusals, "stale_draft", "loop_guarded"],
+      load: ({ workspaceId, params }) => findThread(deps, workspaceId, params.id),
+    },
+    async ({ workspaceId, params, body, cause }) => {
+      const request = {
+        ...letterOf(body),
+        workspaceId,
+        threadId: params.id,
+        basedOnMessageId: body.based_on_message_id ?? null,
+        replyAll: body.reply_all,
+      };
+      const reply = await shownOnRefusal(deps, () => replyEmail(deps, request, cause));
+      return draftAfter(deps, workspaceId, reply);
+    },
+  ),
+  route(
+    "GET /v1/rejection-reasons",
+    {
+      scope: "decide:drafts",
+      limit: "read",
+      summary: "List the reasons that drafts were rejected with lately",
+      description: "The most used first, at most 8.",
+      query: Strict({ identity_id: Type.Optional(Uuid) }),
+      answers: RejectionReasons,
+    },
+    async ({ workspaceId, query }) => ({
+      data: await rejectionReasons(deps.reads, workspaceId, query.identity_id ?? null),
+    }),
+  ),
+];

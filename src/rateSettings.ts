@@ -1,0 +1,22 @@
+import Type from "typebox";
+import { Rate } from "./settingKinds.ts";
+
+const rate = (what: string, perMinute?: number) =>
+  Rate({
+    description: `How many ${what} are answered; off lifts the limit.`,
+    ...(perMinute === undefined ? { otherwise: "each route that signs in has its own" } : { default: perMinute }),
+  });
+
+/** How often a minute who may ask for what. */
+export const rateSettings = {
+  RATE_LIMIT_READ: rate("reading requests of one API key", 60),
+  RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
+  RATE_LIMIT_SEND: rate("requests of one API key that send", 10),
+  RATE_LIMIT_NOTIFY: rate("requests of one workspace to notify approvers", 10),
+  RATE_LIMIT_TEST_EMAIL: rate("requests of one API key for a test mail", 10),
+  RATE_LIMIT_AUTH: Type.Optional(rate("requests of one address to sign in")),
+  RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
+  RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
+  RATE_LIMIT_CONSOLE: rate("pages and forms of one person who is signed in", 300),
+  RATE_LIMIT_DOCUMENT: rate("requests of one address for the front page and the documents", 120),
+};

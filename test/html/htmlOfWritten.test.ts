@@ -1,0 +1,73 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { compareReadings } from "#src/html/compare/compareReadings.ts";
+import { htmlOfWritten } from "#src/html/htmlOfWritten.ts";
+import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+
+const reduced = (html: string): string => {
+  const { html: kept } = reduceHtml(html, new Map()) as { html: string };
+  return kept;
+};
+
+describe("HTML made of what a person wrote", () => {
+  it("has its paragraphs, its lines and its links, and nothing of its characters is markup", () => {
+    expect(htmlOfWritten("Hello <Ann> & Co,\r\nit is here.\r\n\r\n \nBye\n")).to.equal(
+      "<p>Hello &lt;Ann&gt; &amp; Co,<br>it is here.</p><p>Bye</p>",
+    );
+    expect(htmlOfWritten("See https://a.example/x?y=1&z=2. Or (www.b.example), or ask me@c.example!")).to.equal(
+      '<p>See <a href="https://a.example/x?y=1&amp;z=2">https://a.example/x?y=1&amp;z=2</a>. Or (<a href="https://www.b.example">www.b.example</a>), or ask <a href="mailto:me@c.example">me@c.example</a>!</p>',
+    );
+    expect(htmlOfWritten(" \n\n ")).to.equal("");
+  });
+
+  it("passes the reduction as it is, and reads as the text does", () => {
+    const word = fc.constantFrom(
+      ...[
+        "Hello",
+        "Straße",
+        "€ 3.50",
+        "<b>",
+        "&amp;",
+        '"quoted"',
+        "it's",
+        "- ",
+        "> ",
+        "1. ",
+        "* ",
+        "**bold**",
+        "naïve",
+      ],
+      ...[
+        "https://a.example/x",
+        "http://b.example/?a=1&b=<2>",
+        "(www.c.example)",
+        "me@d.example,",
+        "tel:+49123",
+        "d.example",
+      ],
+      ...[
+        "\n",
+        "\r\n",
+        "\n\n",
+        "  ",
+        "\t",
+        "…",
+        "日本語",
+        "javascript:alert(1)",
+        "https://",
+        "@",
+        "'>",
+        "a@b@c.example",
+      ],
+    );
+    const text = fc.array(word, { maxLength: 20 }).map((words) => words.join(" "));
+    fc.assert(
+      fc.property(text, (written) => {
+        const html = htmlOfWritten(written);
+        expect(reduced(html)).to.equal(html);
+        expect(compareReadings(html, written)).to.equal(null);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

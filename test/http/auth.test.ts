@@ -1,0 +1,375 @@
+import { expect } from "chai";
+import { atTheDoor, goodPassword, mailedToken, mailsTo, newUser } from "#test/support/door.ts";
+import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+
+const another = "a lighthouse keeps eleven secrets";
+
+describe("people at the door [4 /auth/*]", function () {
+  this.timeout(120_000);
+  let service: InProcess;
+  let counter = 0;
+  const freshAddress = (name = "ana") => `${name}.${++counter}@people.example`;
+  const door = () => atTheDoor(service.url);
+
+  before(async () => {
+    service = await startInProcess({ LOG_LEVEL: "silent" });
+  });
+  after(() => service.stop());
+
+  const eventsOf = async (stream: string) =>
+    (await service.store.readPage(stream, { from: 0, events: 100, bytes: 1e6 })).events;
+
+  describe("sign-up", () => {
+    it("mails a link, which makes a user and a workspace of theirs, and signs them in", async () => {
+      const email = freshAddress("Ana");
+      const visitor = door();
+      const asked = await visitor.json("/auth/sign-up", { email, name: "Ana", workspace_name: "Harbour & Co" });
+      expect([asked.status, asked.body]).to.deep.equal([202, { mailed: true }]);
+      const token = await mailedToken(service, { address: email, page: "confirm" });
+      expect((await visitor.get("/auth/session")).status).to.equal(401);
+
+      const confirmed = await visitor.json("/auth/confirm", { token, password: goodPassword });
+      expect(confirmed.status).to.equal(201);
+      const { user, workspaces, workspace_id: workspaceId } = confirmed.body;
+      expect(user).to.include({ email, name: "Ana" });
+      expect(workspaces).to.deep.equal([{ id: workspaceId, name: "Harbour & Co", role: "owner" }]);
+      expect((await service.deps.workspaces.load(workspaceId)).state).to.include({ plan: "builder_pack" });
+      expect((await visitor.get("/auth/session")).body).to.deep.equal(confirmed.body);
+      expect((await eventsOf(`user-${user.id}`)).map(({ type }) => type)).to.deep.equal([
+        ...["UserRegistered", "PasswordSet", "SignedIn"],
+      ]);
+    });
+
+    it("answers every address alike; who has an account is told so by mail", async () => {
+      const email = freshAddress();
+      await newUser(service, { email });
+      const [known, unknown] = [
+        await door().json("/auth/sign-up", { email: email.toUpperCase().replace("PEOPLE.EXAMPLE", "people.example") }),
+        await door().json("/auth/sign-up", { email: freshAddress() }),
+      ];
+      expect([known.status, known.text]).to.deep.equal([unknown.status, unknown.text]);
+      await until(async () => (await mailsTo(service, email)).length === 2);
+      const [newest] = await mailsTo(service, email);
+      expect(newest!.subject).to.equal("You have an account already");
+      expect(newest!.text).not.to.include("token=");
+    });
+
+    it("gains nobody a colleague's address: until the mail is read there is nothing, and its reader chooses the password", async () => {
+      const email = freshAddress("colleague");
+      const attacker = door();
+      await attacker.json("/auth/sign-up", { email, name: "Not You", workspace_name: "Mine" });
+      expect((await attacker.json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
+      const first = await mailedToken(service, { address: email, page: "confirm" });
+      const [mail] = await mailsTo(service, email);
+      for (const word of ["Not You", "Mine"])
+        expect(`${mail!.subject} ${mail!.text} ${mail!.html}`).not.to.include(word);
+      const colleague = door();
+      await colleague.json("/auth/sign-up", { email, name: "Colleague" });
+      const second = await mailedToken(service, { address: email, page: "confirm", mails: 2 });
+      expect((await attacker.json("/auth/confirm", { token: first, password: another })).status).to.equal(422);
+      const confirmed = await colleague.json("/auth/confirm", { token: second, password: goodPassword });
+      expect(confirmed.body.user.name).to.equal("Colleague");
+      expect((await attacker.json("/auth/sign-in", { email, password: another })).status).to.equal(401);
+    });
+
+    it("uses a link once, and says so; looking at its page uses nothing", async () => {
+      const email = freshAddress();
+      await door().json("/auth/sign-up", { email });
+      const token = await mailedToken(service, { address: email, page: "confirm" });
+      for (const _ of [1, 2, 3]) {
+        const page = await door().get(`/confirm?token=${token}`);
+        expect(page.status).to.equal(200);
+        expect(page.text).to.include(email).and.to.include('autocomplete="new-password"');
+      }
+      expect((await door().json("/auth/confirm", { token, password: goodPassword })).status).to.equal(201);
+      const twice = await door().json("/auth/confirm", { token, password: goodPassword });
+      expect([twice.status, twice.body.field]).to.deep.equal([422, "token"]);
+      expect(twice.body.message).to.include("used already");
+      expect((await door().get(`/confirm?token=${token}`)).text).to.include("used already");
+    });
+
+    it("goes on with the same link after a crash anywhere between its appends", async () => {
+      for (let crashAt = 0; crashAt < 5; crashAt++) {
+        const email = freshAddress("crash");
+        await door().json("/auth/sign-up", { email });
+        const token = await mailedToken(service, { address: email, page: "confirm" });
+        const { deps } = service;
+        const [streams, place] = (
+          [
+            ["userEmails", "handle"],
+            ["users", "handle"],
+            ["workspaces", "handle"],
+            ["members", "handle"],
+          ] as const
+        )[crashAt] ?? ["users", "second"];
+        const original = deps[streams].handle;
+        let calls = 0;
+        deps[streams].handle = (async (...given: Parameters<typeof original>) => {
+          if (++calls === (place === "second" ? 2 : 1)) throw new Error("the process ended here");
+          return (original as (...all: unknown[]) => unknown)(...given);
+        }) as never;
+        const failed = await door().json("/auth/confirm", { token, password: goodPassword });
+        deps[streams].handle = original as never;
+        expect(failed.status, streams).to.equal(500);
+        const again = await door().json("/auth/confirm", { token, password: another });
+        expect(again.status, streams).to.equal(201);
+        expect(again.body.workspaces, streams).to.have.length(1);
+        // The password that was typed when it worked.
+        expect((await door().json("/auth/sign-in", { email, password: another })).status).to.equal(200);
+        expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
+      }
+    });
+
+    it("takes no password that anybody would try, nor one of 10 kB, and makes no user by it", async () => {
+      const email = freshAddress("harbour.master");
+      await door().json("/auth/sign-up", { email });
+      const token = await mailedToken(service, { address: email, page: "confirm" });
+      for (const password of ["password1234", "short", "harbourmaster", "kvz".repeat(3_414)]) {
+        const { status, body } = await door().json("/auth/confirm", { token, password });
+        expect([status, body.error, body.field], password.slice(0, 20)).to.deep.equal([
+          422,
+          "invalid_request",
+          "password",
+        ]);
+      }
+      expect((await door().json("/auth/confirm", { token, password: goodPassword })).status).to.equal(201);
+    });
+
+    it("takes plain addresses alone, and names in any script", async () => {
+      for (const email of [
+        "ana@exämple.org",
+        "аna@people.example",
+        "a@b@people.example",
+        "ana@people.example\r\nBcc: x@y.z",
+      ]) {
+        const { status, body } = await door().json("/auth/sign-up", { email });
+        expect([status, body.field], email).to.deep.equal([422, "email"]);
+      }
+      const email = freshAddress();
+      await door().json("/auth/sign-up", { email, name: "Аня 安娜 \u202eanA" });
+      const token = await mailedToken(service, { address: email, page: "confirm" });
+      const { body } = await door().json("/auth/confirm", { token, password: goodPassword });
+      expect(body.user.name).to.equal("Аня 安娜 \u202eanA");
+    });
+  });
+
+  describe("sign-in", () => {
+    it("gives one answer for an unknown address, a wrong password and a disabled user, after the same work", async () => {
+      const [known, disabled] = [freshAddress(), freshAddress()];
+      await newUser(service, { email: known });
+      const { user } = await newUser(service, { email: disabled });
+      const cause = {
+        actor: { kind: "operator", id: "operator" },
+        workspaceId: null,
+        correlationId: "x",
+        causationId: "x",
+      } as const;
+      await service.deps.users.handle(user.id, { type: "DisableUser" }, cause);
+      const { passwords } = service.deps.accounts;
+      const original = passwords.matches;
+      const asked: (string | null)[] = [];
+      passwords.matches = (userId, password) => {
+        asked.push(userId);
+        return original(userId, password);
+      };
+      const answers = [];
+      for (const [email, password] of [
+        [known, "a wrong password of mine"],
+        [disabled, goodPassword],
+        [freshAddress("nobody"), goodPassword],
+      ] as const)
+        answers.push(await door().json("/auth/sign-in", { email, password }));
+      passwords.matches = original;
+      for (const { status, body, headers } of answers) {
+        expect([status, body.error, body.message]).to.deep.equal([
+          401,
+          "unauthorized",
+          "the address or the password is wrong",
+        ]);
+        expect(headers.get("set-cookie")).to.equal(null);
+      }
+      // A hash is computed each time: that one for nobody costs the same is a test of its own.
+      expect(asked).to.have.length(3);
+      expect(asked.slice(1)).to.deep.equal([null, null]);
+    });
+
+    it("takes the address in any case", async () => {
+      const email = freshAddress("Grace.Hopper");
+      await newUser(service, { email });
+      expect(
+        (await door().json("/auth/sign-in", { email: email.toLowerCase(), password: goodPassword })).status,
+      ).to.equal(200);
+    });
+
+    it("starts a session of its own: one that was planted in the browser is not the person's, and ends", async () => {
+      const [mine, theirs] = [
+        await newUser(service, { email: freshAddress() }),
+        await newUser(service, { email: freshAddress() }),
+      ];
+      const planted = mine.door.cookie()!;
+      const victim = atTheDoor(service.url, { cookie: planted });
+      const signedIn = await victim.json("/auth/sign-in", { email: theirs.user.email, password: goodPassword });
+      expect(signedIn.status).to.equal(200);
+      expect(victim.cookie()).not.to.equal(planted);
+      expect((await atTheDoor(service.url, { cookie: planted }).get("/auth/session")).status).to.equal(401);
+      const cookie = signedIn.headers.get("set-cookie")!;
+      expect(cookie).to.include("HttpOnly").and.to.include("SameSite=Lax").and.to.include("Path=/");
+      expect((await victim.get("/auth/session")).body.user.id).to.equal(theirs.user.id);
+      // A name of the browser's own choosing is no session either.
+      expect(
+        (await atTheDoor(service.url, { cookie: `countersign=${"x".repeat(43)}` }).get("/auth/session")).status,
+      ).to.equal(401);
+    });
+
+    it("is over with sign-out, for whoever has copied the cookie too", async () => {
+      const { door: visitor } = await newUser(service, { email: freshAddress() });
+      const stolen = visitor.cookie()!;
+      const out = await visitor.json("/auth/sign-out");
+      expect([out.status, out.body]).to.deep.equal([200, { done: true }]);
+      expect(visitor.cookie()).to.equal(undefined);
+      expect((await atTheDoor(service.url, { cookie: stolen }).get("/auth/session")).status).to.equal(401);
+      expect((await atTheDoor(service.url, { cookie: stolen }).json("/auth/sign-out")).status).to.equal(401);
+    });
+
+    it("ends everywhere at once", async () => {
+      const email = freshAddress();
+      const { door: one, user } = await newUser(service, { email });
+      const other = door();
+      await other.json("/auth/sign-in", { email, password: goodPassword });
+      expect((await one.json("/auth/sign-out-everywhere")).status).to.equal(200);
+      expect((await other.get("/auth/session")).status).to.equal(401);
+      expect((await eventsOf(`user-${user.id}`)).at(-1)).to.deep.include({
+        type: "SessionsEnded",
+        data: { because: "asked" },
+      });
+    });
+  });
+
+  describe("passwords", () => {
+    it("are set anew by a mailed link, which ends every session", async () => {
+      const email = freshAddress();
+      const { door: visitor } = await newUser(service, { email });
+      const [known, unknown] = [
+        await door().json("/auth/password/forgot", { email }),
+        await door().json("/auth/password/forgot", { email: freshAddress("nobody") }),
+      ];
+      expect([known.status, known.text]).to.deep.equal([202, unknown.text]);
+      expect(unknown.status).to.equal(202);
+      const first = await mailedToken(service, { address: email, page: "reset" });
+      await door().json("/auth/password/forgot", { email });
+      const token = await mailedToken(service, { address: email, page: "reset", mails: 2 });
+      const older = await door().json("/auth/password/reset", { token: first, password: another });
+      expect([older.status, older.body.message]).to.deep.equal([
+        422,
+        "token: a newer mail has replaced this link: use the newest one",
+      ]);
+      expect((await visitor.get("/auth/session")).status).to.equal(200);
+      expect((await door().json("/auth/password/reset", { token, password: another })).status).to.equal(200);
+      expect((await visitor.get("/auth/session")).status).to.equal(401);
+      expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
+      expect((await door().json("/auth/sign-in", { email, password: another })).status).to.equal(200);
+      expect((await door().json("/auth/password/reset", { token, password: goodPassword })).body.message).to.include(
+        "used already",
+      );
+      await until(async () =>
+        (await mailsTo(service, email)).some(({ subject }) => subject === "Your password has changed"),
+      );
+    });
+
+    it("are not written to an address without an account", async () => {
+      const email = freshAddress("nobody");
+      await door().json("/auth/password/forgot", { email });
+      const later = freshAddress();
+      await door().json("/auth/sign-up", { email: later });
+      await mailedToken(service, { address: later, page: "confirm" });
+      expect(await mailsTo(service, email)).to.deep.equal([]);
+    });
+
+    it("are changed by who knows the one before, whose other sessions end", async () => {
+      const email = freshAddress();
+      const { door: visitor } = await newUser(service, { email });
+      const other = door();
+      await other.json("/auth/sign-in", { email, password: goodPassword });
+      const before = visitor.cookie()!;
+      const wrong = await visitor.json("/auth/password/change", { current_password: another, password: another });
+      expect([wrong.status, wrong.body.field]).to.deep.equal([422, "current_password"]);
+      const changed = await visitor.json("/auth/password/change", {
+        current_password: goodPassword,
+        password: another,
+      });
+      expect(changed.status).to.equal(200);
+      expect((await other.get("/auth/session")).status).to.equal(401);
+      expect(visitor.cookie()).not.to.equal(before);
+      expect((await visitor.get("/auth/session")).status).to.equal(200);
+      expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
+    });
+  });
+
+  describe("an address", () => {
+    it("changes when its mail is read; the one before is told, and signs in no more", async () => {
+      const [old, fresh] = [freshAddress("old"), freshAddress("new")];
+      const { door: visitor, user } = await newUser(service, { email: old });
+      await door().json("/auth/password/forgot", { email: old });
+      const reset = await mailedToken(service, { address: old, page: "reset" });
+      const wrong = await visitor.json("/auth/email", { new_email: fresh, password: another });
+      expect([wrong.status, wrong.body.field]).to.deep.equal([422, "password"]);
+      expect((await visitor.json("/auth/email", { new_email: fresh, password: goodPassword })).status).to.equal(202);
+      const token = await mailedToken(service, { address: fresh, page: "new-email" });
+      await until(async () =>
+        (await mailsTo(service, old)).some(({ subject }) => subject === "Your address is about to change"),
+      );
+      expect((await door().json("/auth/sign-in", { email: fresh, password: goodPassword })).status).to.equal(401);
+      expect((await door().json("/auth/email/confirm", { token })).status).to.equal(200);
+      const signedIn = await door().json("/auth/sign-in", { email: fresh, password: goodPassword });
+      expect(signedIn.body.user).to.include({ id: user.id, email: fresh });
+      expect((await door().json("/auth/sign-in", { email: old, password: goodPassword })).status).to.equal(401);
+      // Whoever reads the old mailbox has no way in by what lies in it.
+      expect((await door().json("/auth/password/reset", { token: reset, password: another })).status).to.equal(422);
+      // And the old address is free.
+      await newUser(service, { email: old }).catch(() => undefined);
+      expect(
+        (await service.deps.userEmails.load((await import("#src/commands/users/users.ts")).userEmailHash(old))).state
+          .userId,
+      ).not.to.equal(user.id);
+    });
+
+    it("that somebody else has is not taken over, and nobody is told whose it is", async () => {
+      const [mine, theirs] = [freshAddress("mine"), freshAddress("theirs")];
+      const { door: visitor } = await newUser(service, { email: mine });
+      await newUser(service, { email: theirs });
+      const asked = await visitor.json("/auth/email", { new_email: theirs, password: goodPassword });
+      expect([asked.status, asked.body]).to.deep.equal([202, { mailed: true }]);
+      await until(async () => (await mailsTo(service, theirs)).length === 2);
+      expect((await mailsTo(service, theirs))[0]!.text).not.to.include("token=");
+    });
+  });
+
+  describe("workspaces", () => {
+    it("are chosen among one's own, and made", async () => {
+      const [me, other] = [
+        await newUser(service, { email: freshAddress() }),
+        await newUser(service, { email: freshAddress() }),
+      ];
+      const foreign = await me.door.json("/auth/workspace", { workspace_id: other.workspaceId });
+      expect([foreign.status, foreign.body.error]).to.deep.equal([404, "not_found"]);
+      const before = me.door.cookie();
+      const made = await me.door.json("/auth/workspaces", { name: "The second" });
+      expect(made.status).to.equal(201);
+      expect(me.door.cookie()).not.to.equal(before);
+      expect(made.body.workspaces.map(({ name }: { name: string }) => name)).to.have.members([
+        "My workspace",
+        "The second",
+      ]);
+      expect(made.body.workspace_id).not.to.equal(me.workspaceId);
+      const back = await me.door.json("/auth/workspace", { workspace_id: me.workspaceId });
+      expect(back.body.workspace_id).to.equal(me.workspaceId);
+    });
+
+    it("are named by whoever is signed in, as is the person", async () => {
+      const { door: visitor } = await newUser(service, { email: freshAddress() });
+      expect((await visitor.json("/auth/profile", { name: "Ana Lima" })).body.user.name).to.equal("Ana Lima");
+      expect((await visitor.get("/auth/session")).body.user.name).to.equal("Ana Lima");
+      expect((await door().json("/auth/profile", { name: "Ana" })).status).to.equal(401);
+    });
+  });
+});

@@ -1,0 +1,87 @@
+import { expect } from "chai";
+import { atTheDoor, goodPassword, mailsTo, newUser } from "#test/support/door.ts";
+import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+
+const wrong = "a wrong password of somebody";
+
+describe("attempts to get in [8 /auth/*]", function () {
+  this.timeout(120_000);
+  let service: InProcess;
+  let counter = 0;
+  const freshAddress = () => `limit.${++counter}@people.example`;
+  const from = (ip: string) => ({ "X-Forwarded-For": ip });
+  const door = () => atTheDoor(service.url);
+
+  before(async () => {
+    service = await startInProcess({
+      LOG_LEVEL: "silent",
+      TRUST_PROXY: "1",
+      RATE_LIMIT_AUTH: "4",
+      SERVICE_MAIL_PER_HOUR: "3,300,600,3000",
+    });
+  });
+  after(() => service.stop());
+
+  const signIn = (email: string, { password = wrong, ip }: { password?: string; ip: string }) =>
+    door().json("/auth/sign-in", { email, password }, from(ip));
+
+  it("are counted by address of the internet, which is told what is left and when", async () => {
+    for (let left = 3; left >= 0; left--) {
+      const { status, headers } = await signIn(freshAddress(), { ip: "192.0.2.1" });
+      expect(status).to.equal(401);
+      expect(headers.get("ratelimit")).to.match(new RegExp(`^"auth"; r=${left}; t=\\d+$`));
+    }
+    const { status, body, headers } = await signIn(freshAddress(), { ip: "192.0.2.1" });
+    expect([status, body.error]).to.deep.equal([429, "rate_limited"]);
+    expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
+    expect((await signIn(freshAddress(), { ip: "198.51.100.1" })).status).to.equal(401);
+    const other = await door().json("/auth/password/forgot", { email: freshAddress() }, from("192.0.2.1"));
+    expect(other.status, "another class").to.equal(202);
+  });
+
+  it("at one account from neighbours are counted together, and shut nobody out who comes from elsewhere", async () => {
+    const { user } = await newUser(service, { email: freshAddress() });
+    for (let n = 1; n <= 4; n++)
+      expect((await signIn(user.email, { ip: `203.0.113.${n}` })).status, String(n)).to.equal(401);
+    const guessed = await signIn(user.email.toUpperCase(), { password: goodPassword, ip: "203.0.113.77" });
+    expect(guessed.status, "even the right one, from there").to.equal(429);
+    expect((await signIn(user.email, { password: goodPassword, ip: "198.51.100.7" })).status).to.equal(200);
+    expect((await signIn(freshAddress(), { ip: "203.0.113.78" })).status, "another account").to.equal(401);
+  });
+
+  it("that succeed do not count against the account", async () => {
+    const { user } = await newUser(service, { email: freshAddress() });
+    for (let n = 1; n <= 5; n++)
+      expect((await signIn(user.email, { password: goodPassword, ip: `198.18.0.${n}` })).status, String(n)).to.equal(
+        200,
+      );
+  });
+
+  it("made all at once are not looked at more often", async () => {
+    const { user } = await newUser(service, { email: freshAddress() });
+    const answers = await Promise.all(
+      Array.from({ length: 7 }, (_, n) => signIn(user.email, { ip: `198.19.0.${n + 1}` })),
+    );
+    expect(answers.filter(({ status }) => status === 401)).to.have.length(4);
+    expect(answers.filter(({ status }) => status === 429)).to.have.length(3);
+  });
+
+  it("that ask for mail stop at the hour's measure of a mailbox, whether or not it has an account", async () => {
+    const { user } = await newUser(service, { email: freshAddress() });
+    const unknown = freshAddress();
+    const statuses = async (email: string) => {
+      const seen = [];
+      for (let n = 0; n < 4; n++) {
+        const { status } = await door().json("/auth/password/forgot", { email }, from(`10.${n}.${counter}.1`));
+        seen.push(status);
+      }
+      return seen;
+    };
+    expect((await statuses(unknown)).filter((status) => status === 202)).to.have.length(3);
+    // One place was taken by the sign-up.
+    const known = await statuses(user.email);
+    expect(known.filter((status) => status === 202)).to.have.length(2);
+    expect(new Set(known)).to.deep.equal(new Set([202, 429]));
+    expect(await mailsTo(service, unknown)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,139 @@
+import { expect } from "chai";
+import { sandboxDomainId } from "#src/commands/ids.ts";
+import { pageFaults } from "#test/attacks/console/pageFaults.ts";
+import { type Desk, deskOf as plainDesk, type Seen } from "#test/support/desk.ts";
+import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { formIn } from "#test/support/pageForms.ts";
+
+/** Every page that it is shown has to be in order. */
+async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
+  const desk = await plainDesk(...given);
+  const inOrder =
+    <Given extends unknown[]>(ask: (...of: Given) => Promise<Seen>) =>
+    async (...of: Given) => {
+      const seen = await ask(...of);
+      if (seen.text !== "") expect(pageFaults(seen.text), String(of[0])).to.deep.equal([]);
+      return seen;
+    };
+  return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
+}
+
+describe("the pages of domains", function () {
+  this.timeout(60_000);
+  let dns: DnsServer;
+  let service: InProcess;
+  let workspace: Workspace;
+  let owner: Desk;
+  let own: string;
+
+  before(async () => {
+    dns = await startDnsServer();
+    service = await startInProcess({ DNS_SERVERS: dns.address, INBOUND_MX_HOST: "mx.service.example" });
+    workspace = await service.workspace();
+    owner = await deskOf(service, workspace.id);
+  });
+  after(async () => {
+    await service.stop();
+    await dns.close();
+  });
+
+  const send = async (page: string, fields: Record<string, string> = {}, action = page) =>
+    owner.post(action, { ...formIn((await owner.get(page)).text, action), ...fields });
+  const stored = async (id: string) => (await workspace.ask(`GET /v1/domains/${id}`)).json;
+  const looked = (id: string, times: number) =>
+    until(async () => ((await stored(id)).verification_attempts ?? 0) >= times);
+
+  it("explain the sandbox, which needs nothing", async () => {
+    const list = await owner.get("/domains");
+    expect(list.page).to.include("works at once");
+    const { page, text } = await owner.get(`/domains/${sandboxDomainId(workspace.id)}`);
+    expect(page).to.include("needs no DNS records").and.to.include("All workspaces share it");
+    expect(text).not.to.include("/verify").and.not.to.include("/delete");
+    expect((await owner.get(`/domains/${sandboxDomainId(workspace.id)}/delete`)).page).to.include("cannot be deleted");
+  });
+
+  it("add one, and keep what was typed where it is refused", async () => {
+    const refused = await send("/domains", { domain_name: "<b>not a domain</b>", inbound_subdomain: "mail" });
+    expect(refused.status).to.equal(422);
+    expect(formIn(refused.text, "/domains")).to.deep.include({
+      domain_name: ["<b>not a domain</b>"],
+      inbound_subdomain: ["mail"],
+    });
+    expect(refused.text).to.include('id="domain_name-error"').and.not.to.include("<b>not");
+    // It receives mail elsewhere already.
+    dns.mx("customer.example", [10, "mx.elsewhere.example"]);
+    const { status, location } = await send("/domains", { domain_name: "customer.example" });
+    expect(status).to.equal(303);
+    own = /[0-9a-f-]{36}/.exec(location!)![0];
+  });
+
+  it("show its records to copy, what was found instead without markup, and a subdomain where mail goes elsewhere", async () => {
+    const [ownership] = (await stored(own)).dns_records;
+    dns.txt(ownership.fqdn, "<img src=x onerror=alert(1)>\u202e");
+    await looked(own, 1);
+    await send(`/domains/${own}`, {}, `/domains/${own}/verify`);
+    await until(async () => /img src/.test((await owner.get(`/domains/${own}`)).page));
+    const { page, text } = await owner.get(`/domains/${own}`);
+    for (const { value, host } of (await stored(own)).dns_records) {
+      expect(text).to.include(`<code>${value}</code><button type="button" class="button quiet" data-copy="" hidden`);
+      expect(text).to.include(`<code>${host}</code>`);
+    }
+    expect(text).to.include("&lt;img src=x").and.not.to.include("<img");
+    expect(page).to.include("waiting for its records : 0 of 5 records found").and.to.include("missing or different");
+    expect(page).to.include("customer.example receives mail elsewhere already").and.to.include("mail.customer.example");
+    expect(text).to.include("/domains?domain_name=customer.example&amp;inbound_subdomain=mail#add");
+    expect(
+      formIn((await owner.get("/domains?domain_name=customer.example&inbound_subdomain=mail")).text, "/domains"),
+    ).to.deep.include({ domain_name: ["customer.example"], inbound_subdomain: ["mail"] });
+    expect(text).to.include('hx-trigger="live:domains from:body"');
+    expect(page).to.match(/Next: \d+ \w+ \d{4}|Next: now/);
+  });
+
+  it("become verified when the records are there and somebody has them looked up", async () => {
+    dns.publish((await stored(own)).dns_records);
+    const before = (await stored(own)).verification_attempts;
+    const { location } = await send(`/domains/${own}`, {}, `/domains/${own}/verify`);
+    expect((await owner.get(location!)).page).to.include("Its records are being looked up now");
+    await looked(own, before + 1);
+    await until(async () => (await owner.get(`/domains/${own}`)).page.includes("5 of 5 records found"));
+    const { page } = await owner.get(`/domains/${own}`);
+    expect(page).to.include("mail comes in, and mail from it leaves").and.not.to.include("elsewhere already");
+  });
+
+  it("cannot be deleted while an identity is at it, and say which one", async () => {
+    const identity = await service.identity(workspace.id, { domainId: own, localPart: "support" });
+    const { page, text } = await owner.get(`/domains/${own}/delete`);
+    expect(page).to.include("cannot be deleted while identities").and.to.include("support@customer.example");
+    expect(text).not.to.include(`action="/domains/${own}/delete"`);
+    const refused = await owner.post(`/domains/${own}/delete`);
+    expect(refused.status).to.equal(409);
+    await workspace.ask(`DELETE /v1/identities/${identity.id}`);
+    expect((await send(`/domains/${own}/delete`)).location).to.match(/^\/domains\?/);
+    expect((await owner.get(`/domains/${own}`)).status).to.equal(404);
+  });
+
+  it("show an auditor everything and nothing to press, and an approver none", async () => {
+    const { id } = (await workspace.ask("POST /v1/domains", { json: { domain_name: "other.example" } })).json;
+    const auditor = await deskOf(service, workspace.id, { role: "auditor" });
+    for (const path of ["/domains", `/domains/${id}`]) {
+      const { status, text } = await auditor.get(path);
+      expect(status, path).to.equal(200);
+      expect([...text.matchAll(/<form [^>]*action="([^"]*)"/g)].map((match) => match[1])).to.deep.equal([
+        "/auth/sign-out",
+      ]);
+    }
+    for (const path of [`/domains/${id}/verify`, `/domains/${id}/delete`, "/domains"])
+      expect((await auditor.post(path, { domain_name: "x.example" })).status, path).to.equal(403);
+    const approver = await deskOf(service, workspace.id, { role: "approver" });
+    for (const path of ["/domains", `/domains/${id}`]) expect((await approver.get(path)).status, path).to.equal(403);
+    await approver.get("/identities");
+    expect((await approver.post(`/domains/${id}/delete`)).status).to.equal(403);
+    const stranger = await deskOf(service, (await service.workspace()).id);
+    for (const path of ["", "/delete"]) expect((await stranger.get(`/domains/${id}${path}`)).status).to.equal(404);
+    await stranger.get("/domains");
+    for (const path of ["/verify", "/delete"])
+      expect((await stranger.post(`/domains/${id}${path}`)).status).to.equal(404);
+    expect((await stored(id)).status).to.equal("pending");
+  });
+});

@@ -1,0 +1,287 @@
+import { createHash } from "node:crypto";
+import { expect } from "chai";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import type { NewIdentity } from "#src/commands/identities/identities.ts";
+import { runHere } from "#test/support/commandHere.ts";
+import { type Desk, deskOf } from "#test/support/desk.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+
+describe("console: a draft's life", function () {
+  this.timeout(120_000);
+  let service: InProcess;
+  let workspace: Workspace;
+  let auditor: Desk;
+  let mails = 0;
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    auditor = await deskOf(service, workspace.id, { role: "auditor" });
+  });
+  after(() => service.stop());
+
+  /** Each identity's approver has a mailbox of their own, so that their newest mail is about its draft. */
+  const askedByMail = (): Partial<NewIdentity> => ({
+    approvalChannel: { type: "email", config: { to: `boss${++mails}@approvers.example` } },
+  });
+
+  /** A draft that answers a mail of its own. */
+  async function submitted(settings: Partial<NewIdentity> = {}, different: Record<string, unknown> = {}) {
+    const identity = await service.identity(workspace.id, settings);
+    const id = `life${++mails}@x.example`;
+    await service.deliver(identity.address, mail({ id, to: identity.address, subject: `Order ${mails}` }));
+    const thread = (await workspace.ask("GET /v1/threads?limit=1")).json.data[0];
+    const { json: messages } = await workspace.ask(`GET /v1/threads/${thread.id}/messages`);
+    const ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages.data[0].id };
+    const body = { ...ids, body_text: "It left yesterday.\nRegards", ...different };
+    const { status, json } = await workspace.ask("POST /v1/drafts", { json: body });
+    expect(status, JSON.stringify(json)).to.equal(201);
+    return { draft: json, identity, answered: id };
+  }
+  const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
+  const ends = (id: string, status: string) => until(async () => (await draftOf(id)).status === status);
+  const edit = (id: string, json: object) => workspace.ask(`PATCH /v1/drafts/${id}`, { json });
+
+  /** The token of the approval mail about a draft's version. */
+  async function linkOf(id: string, version: number): Promise<string> {
+    await until(async () => {
+      const draft = await draftOf(id);
+      return draft.version === version && draft.notification_status.state === "sent";
+    });
+    const { approval_channel } = (await workspace.ask(`GET /v1/identities/${(await draftOf(id)).identity_id}`)).json;
+    const { to } = approval_channel.config;
+    const newest = (await service.outbox.newest(20)).find(({ envelope }) => envelope.to.includes(to));
+    return /\/a\/([\w-]+)\?d=approve/.exec(newest?.text ?? "")![1] as string;
+  }
+  const press = (token: string, decision: "approve" | "reject" = "approve", reason?: string) =>
+    approvalDecisions(service.deps).decide({
+      ...{ token, decision, by: undefined, reason },
+      ...{ ip: "192.0.2.9", userAgent: "A Browser/1.0", requestId: undefined },
+    });
+  const audit = async (id: string) => {
+    const { serviceUrl, ownerUrl } = service.urls;
+    const environment = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: ownerUrl, NODE_ENV: "test" };
+    return (await runHere("audit", ["draft", id], environment)).out.split("\n")[0];
+  };
+  const answerIn = (text: string): string => /<p class="answer">(.*?)<\/p>/s.exec(text)![1]!.replace(/<[^>]+>/g, "");
+  const plain = (text: string) => text.replace(/&#39;/g, "'").replace(/&quot;/g, '"');
+
+  describe("a draft that was submitted, edited, asked about, approved and sent", () => {
+    let id: string;
+    let sent: any;
+    before(async () => {
+      const { draft } = await submitted(askedByMail());
+      id = draft.id;
+      await linkOf(id, 1);
+      await edit(id, { body_text: "It leaves tomorrow.\nRegards", rationale: "The warehouse said so." });
+      expect((await press(await linkOf(id, 2))).kind).to.equal("approved");
+      await ends(id, "sent");
+      await until(async () =>
+        (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data.some(
+          ({ type }: any) => type === "DeliveryDelivered",
+        ),
+      );
+      sent = await draftOf(id);
+    });
+
+    it("answers at the top by whose word, about which version, to whom, and says the same on the command line", async () => {
+      const { status, text } = await auditor.get(`/drafts/${id}`);
+      expect(status).to.equal(200);
+      const answer = plain(answerIn(text));
+      expect(answer).to.match(
+        /^Caught in the outbox, which delivers to nobody, on .* it was written to ann@customer\.example, because /,
+      );
+      expect(answer).to.match(
+        /version 2 was approved on .* by somebody with the link from an approval mail to boss\d+@approvers\.example/,
+      );
+      expect(answer).to.match(/after the request for a decision had gone to boss\d+@approvers\.example by mail on /);
+      expect(await audit(id)).to.equal(answer);
+    });
+
+    it("tells every event of its history as a step, with who exactly behind it", async () => {
+      const { data } = (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json;
+      const { text, page } = await auditor.get(`/drafts/${id}`);
+      expect([...text.matchAll(/<li id="step-(\d+)"/g)].map(([, n]) => Number(n))).to.deep.equal(
+        data.map((_: unknown, index: number) => index + 1),
+      );
+      for (const { type, at } of data) expect(text).to.include(type).and.to.include(`datetime="${at}"`);
+      expect(page).to.include("192.0.2.9").and.to.include("A Browser/1.0");
+    });
+
+    it("shows what the edit changed", async () => {
+      const { text } = await auditor.get(`/drafts/${id}`);
+      expect(text).to.include('<del><span class="unseen">removed: </span>It left yesterday.</del>');
+      expect(text).to.include('<ins><span class="unseen">added: </span>It leaves tomorrow.</ins>');
+      expect(text).to.include("The warehouse said so.");
+    });
+
+    it("can be walked from the first step to the last one by links alone, each as it stood then", async () => {
+      let path: string | undefined = `/drafts/${id}/at/1`;
+      const told: string[] = [];
+      while (path !== undefined) {
+        const { status, text }: { status: number; text: string } = await auditor.get(path);
+        expect(status, path).to.equal(200);
+        told.push(text);
+        path = /<a rel="next" href="([^"]+)"/.exec(text)?.[1];
+      }
+      const { data } = (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json;
+      expect(told).to.have.length(data.length);
+      expect(answerIn(told[0]!)).to.match(/^Not sent: version 1 has waited for a decision since /);
+      expect(told[0]).to.include("It left yesterday.").and.not.to.include("It leaves tomorrow.");
+      expect(answerIn(told.at(-1)!)).to.match(/^Caught in the outbox/);
+      for (const text of told.slice(1)) expect(text).to.include('rel="prev"');
+    });
+
+    it("says that what left is what was approved, and how to check it", async () => {
+      const { page } = await auditor.get(`/drafts/${id}`);
+      expect(page).to.include("Yes. What was approved, what was queued and what was handed over is the same version");
+      expect(page.split(sent.content_sha256).length - 1).to.be.at.least(4);
+      expect(page).to.include(`GET /v1/drafts/${id}/content?version=2`).and.to.include("audit -- export");
+    });
+
+    it("gives the very mail that was handed over, byte for byte, and in words", async () => {
+      const { data } = (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json;
+      const n = data.findIndex(({ type }: any) => type === "DeliveryStarted") + 1;
+      const { mime_sha256 } = data[n - 1].data;
+      const { text, page } = await auditor.get(`/drafts/${id}/at/${n}`);
+      expect(page).to.include(`their SHA-256 is the recorded one, ${mime_sha256}`);
+      expect(page)
+        .to.match(/Message-ID <[^ ]+>/)
+        .and.to.include("It leaves tomorrow.");
+      const response = await fetch(service.url + /href="(\/messages\/[\w-]+\/raw)"/.exec(text)![1], {
+        headers: { Accept: "text/html", Cookie: [...auditor.cookies].map((each) => each.join("=")).join("; ") },
+      });
+      expect(response.headers.get("content-disposition")).to.match(/^attachment/);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      expect(createHash("sha256").update(bytes).digest("hex")).to.equal(mime_sha256);
+    });
+
+    it("prints with everything unfolded, under the draft, the workspace, the time and the log position", async () => {
+      const { data } = (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json;
+      const { text, page } = await auditor.get(`/drafts/${id}/print`);
+      expect(page).to.include(`Draft ${id}`).and.to.include(`Test ( ${workspace.id} )`);
+      expect(page)
+        .to.include(`Log position ${data.at(-1).position}`)
+        .and.to.include(`Printed ${new Date().getUTCDate()} `);
+      expect(text).to.include("<details open>").and.not.to.include("<details>").and.not.to.include("<iframe");
+      expect(page).to.include(`/drafts/${id}`).and.to.include("It leaves tomorrow.");
+    });
+
+    it("shows the times in the reader's own zone, UTC on hover", async () => {
+      auditor.cookies.set("countersign_zone", encodeURIComponent("Asia/Kathmandu"));
+      const { text } = await auditor.get(`/drafts/${id}`);
+      auditor.cookies.delete("countersign_zone");
+      const time = new Date(sent.sent_at);
+      const there = new Date(time.getTime() + 345 * 60_000).toISOString();
+      expect(text).to.include(`datetime="${sent.sent_at}"`);
+      const [, title, shown] = new RegExp(`datetime="${sent.sent_at}" title="([^"]+)">([^<]+)<`).exec(text)!;
+      expect(title).to.include(sent.sent_at.slice(11, 16)).and.to.match(/UTC$/);
+      expect(shown).to.include(there.slice(11, 16));
+    });
+  });
+
+  it("names the message that a draft went stale for", async () => {
+    const { draft, identity, answered } = await submitted();
+    await service.deliver(
+      identity.address,
+      mail({ id: `newer${mails}@x.example`, to: identity.address, inReplyTo: answered, text: "Never mind" }),
+    );
+    await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
+    await ends(draft.id, "stale");
+    const answer = plain(answerIn((await auditor.get(`/drafts/${draft.id}`)).text));
+    expect(answer).to.match(
+      /^Not sent: a newer message from ann@customer\.example, received on .*, had come in on its conversation, so it was stopped on /,
+    );
+    expect(await audit(draft.id)).to.equal(answer);
+  });
+
+  it("names who rejected it, and the reason", async () => {
+    const { draft } = await submitted(askedByMail());
+    await press(await linkOf(draft.id, 1), "reject", "Wrong price");
+    await ends(draft.id, "rejected");
+    const { text, page } = await auditor.get(`/drafts/${draft.id}`);
+    expect(plain(answerIn(text))).to.match(
+      /^Not sent: version 1 was rejected on .* by somebody with the link from an approval mail to boss\d+@approvers\.example, with the reason “Wrong price”\.$/,
+    );
+    expect(page).to.include("Nobody has approved it yet").and.not.to.include("Decide about it");
+    expect(await audit(draft.id)).to.equal(plain(answerIn(text)));
+  });
+
+  it("names everybody of a quorum", async () => {
+    const { draft } = await submitted({ ...askedByMail(), approvalsRequired: 2 });
+    await workspace.ask(`POST /v1/drafts/${draft.id}/approve`);
+    const waiting = plain(answerIn((await auditor.get(`/drafts/${draft.id}`)).text));
+    expect(waiting).to.match(/1 of 2 approvals given, by the API key “test key” on /);
+    await press(await linkOf(draft.id, 1));
+    await ends(draft.id, "sent");
+    const answer = plain(answerIn((await auditor.get(`/drafts/${draft.id}`)).text));
+    expect(answer).to.match(
+      /as many approvers as it needed \(2\): by the API key “test key” on .* and somebody with the link from an approval mail to boss\d+@approvers\.example on /,
+    );
+    expect(await audit(draft.id)).to.equal(answer);
+  });
+
+  it("says that a rule approved it, and no person", async () => {
+    const identity = await service.identity(workspace.id);
+    const conditions = { operator: "AND", conditions: [{ field: "identity.id", op: "equals", value: identity.id }] };
+    const rule = {
+      name: "All of <these>",
+      trigger_event: "draft.created",
+      conditions,
+      actions: [{ type: "skip_approval" }],
+    };
+    expect((await workspace.ask("POST /v1/rules", { json: rule })).status).to.equal(200);
+    await service.caughtUp();
+    await service.deliver(identity.address, mail({ id: `rule${++mails}@x.example`, to: identity.address }));
+    const thread = (await workspace.ask("GET /v1/threads?limit=1")).json.data[0];
+    const { json: messages } = await workspace.ask(`GET /v1/threads/${thread.id}/messages`);
+    const ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages.data[0].id };
+    const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...ids, body_text: "By rule" } });
+    await ends(draft.id, "sent");
+    const { text } = await auditor.get(`/drafts/${draft.id}`);
+    expect(answerIn(text)).to.match(/version 1 was approved on .* by the rule “All of &lt;these&gt;”, not by a person/);
+  });
+
+  describe("who may see what", () => {
+    it("an approver sees the sentence and the draft, and who can see its history", async () => {
+      const desk = await deskOf(service, workspace.id, { role: "approver" });
+      const { draft } = await submitted(askedByMail(), { rationale: "They asked." });
+      const { status, text, page } = await desk.get(`/drafts/${draft.id}`);
+      expect(status).to.equal(200);
+      expect(answerIn(text)).to.match(/^Not sent: version 1 has waited for a decision since .*\.$/);
+      expect(text).to.include(`href="/review?draft=${draft.id}"`);
+      expect(page).to.include("It left yesterday.").and.to.include("They asked.");
+      expect(page).to.include("Owners, admins and auditors of this workspace can see it");
+      expect(text).not.to.include("step-1").and.not.to.include("Log position");
+      for (const path of ["at/1", "print"]) {
+        const refused = await desk.get(`/drafts/${draft.id}/${path}`);
+        expect(refused.status, path).to.be.oneOf([401, 403]);
+        expect(refused.page, path).to.include("owners, admins and auditors");
+      }
+    });
+
+    it("nobody sees a draft of another workspace, or one that is none, or a step it has not", async () => {
+      const stranger = await deskOf(service, (await service.workspace()).id, { role: "owner" });
+      const { draft } = await submitted();
+      for (const path of ["", "/at/1", "/print"]) {
+        expect((await stranger.get(`/drafts/${draft.id}${path}`)).status, path).to.equal(404);
+        expect((await auditor.get(`/drafts/nonsense${path}`)).status, path).to.equal(404);
+      }
+      for (const n of ["0", "99", "1e0", "-1", "x"]) {
+        expect((await auditor.get(`/drafts/${draft.id}/at/${n}`)).status, n).to.equal(404);
+      }
+    });
+  });
+
+  it("lists drafts by status, identity and conversation, and says what is wrong with a filter", async () => {
+    const { draft, identity } = await submitted();
+    const { page, text } = await auditor.get(`/drafts?status=pending&identity_id=${identity.id}`);
+    expect(page).to.include("1 draft, the newest first.").and.to.include("Waiting for a decision");
+    expect(text).to.include(`href="/drafts/${draft.id}"`).and.to.include('<option value="pending" selected>');
+    expect((await auditor.get(`/drafts?status=sent&identity_id=${identity.id}`)).page).to.include("0 drafts");
+    expect((await auditor.get(`/drafts?thread_id=${draft.thread_id}`)).page).to.include("1 draft of one conversation");
+    const wrong = await auditor.get("/drafts?status=gone");
+    expect(wrong.status).to.equal(422);
+    expect(wrong.page).to.include("This was not done. status");
+  });
+});

@@ -1,0 +1,371 @@
+import { expect } from "chai";
+import { sandboxDomainId } from "#src/commands/ids.ts";
+import { pageFaults } from "#test/attacks/console/pageFaults.ts";
+import { chatDouble } from "#test/support/chatDouble.ts";
+import { type Desk, deskOf as plainDesk, type Seen } from "#test/support/desk.ts";
+import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { formIn } from "#test/support/pageForms.ts";
+
+const email = (to: string) => ({ type: "email", config: { to } }) as const;
+const botToken = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
+
+/** Every page that it is shown has to be in order. */
+async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
+  const desk = await plainDesk(...given);
+  const inOrder =
+    <Given extends unknown[]>(ask: (...of: Given) => Promise<Seen>) =>
+    async (...of: Given) => {
+      const seen = await ask(...of);
+      if (seen.text !== "") expect(pageFaults(seen.text), String(of[0])).to.deep.equal([]);
+      return seen;
+    };
+  return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
+}
+
+describe("the pages of identities", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let workspace: Workspace;
+  let owner: Desk;
+  let count = 0;
+  const chat = chatDouble("slack");
+
+  before(async () => {
+    service = await startInProcess({}, { channels: { slack: chat.channel } });
+    workspace = await service.workspace();
+    owner = await deskOf(service, workspace.id);
+  });
+  after(() => service.stop());
+
+  const stored = async (id: string) => (await workspace.ask(`GET /v1/identities/${id}`)).json;
+  /** Opens a page, changes fields of its form, and sends it. */
+  async function send(
+    desk: Desk,
+    page: string,
+    { action = page, ...fields }: Record<string, string | string[]> & { action?: string } = {},
+  ) {
+    const { text, status } = await desk.get(page);
+    expect(status, page).to.equal(200);
+    return desk.post(action, { ...formIn(text, action), ...fields });
+  }
+  const create = async (fields: Record<string, string> = {}, desk = owner) =>
+    send(desk, "/identities/new", {
+      domain_id: sandboxDomainId(workspace.id),
+      local_part: `made-${++count}`,
+      display_name: "Support",
+      ...fields,
+    });
+  const made = async (fields: Record<string, string> = {}) => {
+    const { status, location, page } = await create(fields);
+    expect(status, page).to.equal(303);
+    return /^\/identities\/([0-9a-f-]{36})/.exec(location!)![1]!;
+  };
+
+  it("lead an empty workspace from a domain to a key", async () => {
+    const empty = await service.workspace();
+    const desk = await deskOf(service, empty.id);
+    const { page, text } = await desk.get("/identities");
+    expect(page).to.include("There is no identity yet.").and.to.include("Until the agent can answer");
+    expect(text).to.include('href="/identities/new"').and.to.include('href="/domains"');
+    await service.identity(empty.id, { approvalChannel: email("ann@office.example") });
+    const after = await desk.get("/identities");
+    expect(after.page).to.match(
+      /A domain done .*An identity done .*An approval channel done .*A test to do .*A key for the agent done/,
+    );
+  });
+
+  it("make an identity with every field, once", async () => {
+    const { text } = await owner.get("/identities/new");
+    const fields = {
+      ...formIn(text, "/identities/new"),
+      domain_id: sandboxDomainId(workspace.id),
+      local_part: "whole",
+      display_name: "Whole & co",
+      reply_to_email: "answers@customer.example",
+      signature_text: "Kind regards",
+      signature_html: "<p>Kind regards</p><script>x</script>",
+      thread_history_depth: "7",
+      can_send_cold: ["false", "true"],
+      require_human_approval: ["false", "true"],
+      auto_approve_replies: ["false", "true"],
+      send_on_channel_approval: ["false"],
+      approvals_required: "2",
+      confirm_code: ["false", "true"],
+      "approval_channel.type": "email",
+      "approval_channel.email.to": "ann@office.example",
+      "secondary_approval_channel.type": "telegram",
+      "secondary_approval_channel.telegram.bot_token": botToken,
+      "secondary_approval_channel.telegram.chat_id": "-100",
+      "secondary_approval_channel.telegram.allowed_users": "5,6",
+      escalation_delay_minutes: "90",
+      covered_recipients: "a@customer.example\r\nb@customer.example\r\n",
+    };
+    const first = await owner.post("/identities/new", fields);
+    expect(first.status, first.page).to.equal(303);
+    const again = await owner.post("/identities/new", fields);
+    expect(again.location).to.equal(first.location);
+    const id = first.location!.match(/[0-9a-f-]{36}/)![0];
+    expect(await stored(id)).to.deep.include({
+      ...{ local_part: "whole", display_name: "Whole & co", reply_to_email: "answers@customer.example" },
+      ...{ signature_text: "Kind regards", signature_html: "<p>Kind regards</p>", thread_history_depth: 7 },
+      ...{ can_send_cold: true, require_human_approval: true, auto_approve_replies: true, confirm_code: true },
+      ...{ send_on_channel_approval: false, approvals_required: 2, escalation_delay_minutes: 90 },
+      approval_channel: email("ann@office.example"),
+      secondary_approval_channel: {
+        type: "telegram",
+        config: { bot_token: `****${botToken.slice(-4)}`, chat_id: "-100", allowed_users: "5,6" },
+      },
+      covered_recipients: ["a@customer.example", "b@customer.example"],
+    });
+    const { page, text: shown } = await owner.get(`/identities/${id}`);
+    expect(page).to.include("Mail to whole@").and.to.include("Removed when it was saved: 1 element “script”");
+    expect(page).to.include("no effect: a person has to approve");
+    expect(shown).not.to.include(botToken);
+  });
+
+  it("keep what was typed where it is refused, and say at which field", async () => {
+    const refused = await create({
+      local_part: "Not Possible",
+      display_name: "Typed <b>name</b>",
+      "approval_channel.type": "telegram",
+      "approval_channel.telegram.bot_token": botToken,
+      "approval_channel.telegram.chat_id": "5",
+    });
+    expect(refused.status).to.equal(422);
+    expect(refused.page).to.match(/Name before the @: Expected lowercase letters/);
+    const form = formIn(refused.text, "/identities/new");
+    expect(form.local_part).to.deep.equal(["Not Possible"]);
+    expect(form.display_name).to.deep.equal(["Typed <b>name</b>"]);
+    expect(form["approval_channel.telegram.bot_token"]).to.deep.equal([botToken]);
+    expect(refused.text).not.to.include("<b>name</b>");
+    expect(refused.text).to.include('id="local_part-error"').and.to.include('aria-invalid="true"');
+    const corrected = await owner.post("/identities/new", { ...form, local_part: "possible" });
+    expect(corrected.status, corrected.page).to.equal(303);
+    expect((await stored(corrected.location!.match(/[0-9a-f-]{36}/)![0])).approval_channel.config.chat_id).to.equal(
+      "5",
+    );
+  });
+
+  it("change only what was touched, and keep a secret that is sent back masked", async () => {
+    const secret = "https://hooks.slack.com/services/T0/B0/secretsecret";
+    const id = await made({
+      "approval_channel.type": "slack",
+      "approval_channel.slack.webhook_url": secret,
+      "approval_channel.slack.channel": "#one",
+    });
+    const page = `/identities/${id}/approval`;
+    const { text } = await owner.get(page);
+    expect(text).not.to.include("secretsecret");
+    expect(formIn(text, page)["approval_channel.slack.webhook_url"]).to.deep.equal(["****cret"]);
+    const { status } = await send(owner, page, { "approval_channel.slack.channel": "#two" });
+    expect(status).to.equal(303);
+    const test = await send(owner, `/identities/${id}`, { action: `/identities/${id}/test` });
+    await until(async () => /delivered/.test((await owner.get(test.location!)).page));
+    const { webhook_url, channel } = chat.told.at(-1)!.channel.config;
+    expect([webhook_url, channel]).to.deep.equal([secret, "#two"]);
+  });
+
+  it("change every field, and take each away again", async () => {
+    const id = await made();
+    const [page, approval] = [`/identities/${id}`, `/identities/${id}/approval`];
+    const mail = {
+      ...{ display_name: "Sales", reply_to_email: "sales@customer.example", thread_history_depth: "3" },
+      ...{ signature_text: "Text", signature_html: "<p>Text</p>" },
+    };
+    expect((await send(owner, page, mail)).status).to.equal(303);
+    expect(await stored(id)).to.include({ ...mail, thread_history_depth: 3, assistant_id: null });
+    const on = ["false", "true"];
+    const who = {
+      ...{ require_human_approval: on, auto_approve_replies: on, confirm_code: on, send_on_channel_approval: "false" },
+      ...{ approvals_required: "2", escalation_delay_minutes: "5", covered_recipients: "a@customer.example" },
+      ...{ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" },
+      ...{ "secondary_approval_channel.type": "email", "secondary_approval_channel.email.to": "bob@office.example" },
+    };
+    expect((await send(owner, approval, who)).status).to.equal(303);
+    expect(await stored(id)).to.deep.include({
+      ...{ require_human_approval: true, auto_approve_replies: true, confirm_code: true },
+      ...{ send_on_channel_approval: false, approvals_required: 2, escalation_delay_minutes: 5 },
+      ...{ covered_recipients: ["a@customer.example"], approval_channel: email("ann@office.example") },
+      secondary_approval_channel: email("bob@office.example"),
+    });
+    const empty = { reply_to_email: "", signature_text: "", signature_html: "" };
+    expect((await send(owner, page, empty)).status).to.equal(303);
+    expect(await stored(id)).to.include({ reply_to_email: null, signature_text: null, signature_html: null });
+    const none = { "approval_channel.type": "none", "secondary_approval_channel.type": "none" };
+    const off = { require_human_approval: "false", covered_recipients: "", escalation_delay_minutes: "" };
+    expect((await send(owner, approval, { ...none, ...off })).status).to.equal(303);
+    expect(await stored(id)).to.deep.include({
+      ...{ approval_channel: null, secondary_approval_channel: null, escalation_delay_minutes: null },
+      ...{ require_human_approval: false, covered_recipients: [] },
+    });
+  });
+
+  it("refuse a mask of nothing that is stored, at its field", async () => {
+    const id = await made({ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" });
+    const answer = await send(owner, `/identities/${id}/approval`, {
+      "approval_channel.type": "slack",
+      "approval_channel.slack.webhook_url": "****cret",
+    });
+    expect(answer.status).to.equal(422);
+    expect(answer.text).to.include('id="approval_channel.slack.webhook_url-error"');
+    expect((await stored(id)).approval_channel).to.deep.equal(email("ann@office.example"));
+  });
+
+  it("bring together what two people change, and show where both changed the same", async () => {
+    const id = await made();
+    const page = `/identities/${id}`;
+    const mine = formIn((await owner.get(page)).text, page);
+    await workspace.ask(`PATCH ${"/v1/identities/"}${id}`, { json: { reply_to_email: "theirs@customer.example" } });
+    const first = await owner.post(page, { ...mine, display_name: "Mine" });
+    expect(first.status, first.page).to.equal(303);
+    expect(await stored(id)).to.include({ display_name: "Mine", reply_to_email: "theirs@customer.example" });
+
+    const late = { ...mine, display_name: "Late", signature_text: "Also late" };
+    const conflict = await owner.post(page, late);
+    expect(conflict.status).to.equal(409);
+    expect(conflict.page).to.include("Nothing was saved. Somebody else changed this identity");
+    expect(await stored(id)).to.include({ display_name: "Mine", signature_text: null });
+    const again = formIn(conflict.text, page);
+    expect([again.display_name, again.reply_to_email]).to.deep.equal([["Late"], ["theirs@customer.example"]]);
+    expect((await owner.post(page, again)).status).to.equal(303);
+    expect(await stored(id)).to.include({
+      ...{ display_name: "Late", signature_text: "Also late", reply_to_email: "theirs@customer.example" },
+    });
+  });
+
+  it("preview a signature without saving it", async () => {
+    const id = await made();
+    const typed =
+      '<p onclick="x">Kind <b>regards</b></p><img src="https://pictures.example/a.png" alt="logo"><script>alert(1)</script>';
+    const seen = await send(owner, `/identities/${id}`, {
+      do: "preview",
+      signature_html: typed,
+      display_name: "Typed",
+    });
+    expect(seen.status).to.equal(200);
+    expect(seen.page)
+      .to.include("Nothing is saved yet")
+      .and.to.match(/Would be removed: .*element “script”/);
+    expect(seen.page).to.include("Pictures are fetched when you save");
+    expect(seen.text).not.to.match(/<script>alert|onclick="x"/);
+    const form = formIn(seen.text, `/identities/${id}`);
+    expect([form.signature_html, form.display_name]).to.deep.equal([[typed], ["Typed"]]);
+    expect(await stored(id)).to.include({ signature_html: null, display_name: "Support" });
+    expect((await owner.post(`/identities/${id}`, form)).status).to.equal(303);
+    expect((await stored(id)).display_name).to.equal("Typed");
+  });
+
+  it("disable, enable and delete, and say what that means", async () => {
+    const id = await made();
+    const page = `/identities/${id}`;
+    await send(owner, page, { action: `${page}/status` });
+    expect((await stored(id)).status).to.equal("disabled");
+    expect((await owner.get(page)).page).to.include("Stops here: It is disabled");
+    expect((await owner.get("/identities")).page).to.include("It is disabled: mail that comes in is held back");
+    await send(owner, page, { action: `${page}/status` });
+    expect((await stored(id)).status).to.equal("active");
+    const { page: words } = await owner.get(`${page}/delete`);
+    expect(words).to.include("Its conversations, messages and drafts stay");
+    expect((await send(owner, `${page}/delete`)).location).to.match(/^\/identities\?/);
+    expect((await owner.get(page)).status).to.equal(404);
+  });
+
+  it("show a test while it is tried again, with the provider's words and no markup of theirs", async () => {
+    const id = await made({
+      "approval_channel.type": "slack",
+      "approval_channel.slack.webhook_url": "https://hooks.slack.com/services/T/B/X",
+    });
+    const { tell } = chat.channel;
+    chat.channel.tell = async () => ({ reached: false, error: "Slack: <img src=x>\u202e busy", again: true });
+    const { location } = await send(owner, `/identities/${id}`, { action: `/identities/${id}/test` });
+    await until(async () => (await owner.get(location!)).page.includes("not taken yet"));
+    const { text } = await owner.get(location!);
+    expect(text).to.include("Slack: &lt;img src=x&gt;[U+202E] busy.").and.not.to.include("<img src=x>");
+    expect(text).to.include('hx-trigger="every 2s"');
+    chat.channel.tell = tell!;
+    service.clock.advance(130_000);
+    await until(async () => (await owner.get(location!)).page.includes("The test was delivered"));
+    expect((await owner.get(location!)).text).not.to.include("hx-trigger");
+  });
+
+  it("show hostile words as words, in values, forms and sentences", async () => {
+    const words = `"><img src=x onerror=alert(1)><script>alert(1)</script>\u202e`;
+    const { id } = await service.identity(workspace.id, {
+      displayName: words,
+      signatureText: `${words}\n</textarea>${words}`,
+      signatureHtml: "<p>Kind regards</p>",
+      approvalChannel: {
+        type: "slack",
+        config: { webhook_url: "https://hooks.slack.com/services/T/B/X", channel: words },
+      },
+    });
+    await service.caughtUp();
+    const auditor = await deskOf(service, workspace.id, { role: "auditor" });
+    const paths = ["/identities", `/identities/${id}`, `/identities/${id}/approval`, `/identities/${id}/delete`];
+    for (const path of paths) expect((await owner.get(path)).text, path).not.to.match(/<img src=x|<script>|\u202e/);
+    expect((await auditor.get(`/identities/${id}`)).text).not.to.match(/<img src=x|<script>|\u202e/);
+    // What nobody touched stays as it is, though it is shown with its unseen characters written out.
+    expect((await send(owner, `/identities/${id}`, { reply_to_email: "x@customer.example" })).status).to.equal(303);
+    expect(await stored(id)).to.include({ display_name: words, reply_to_email: "x@customer.example" });
+  });
+
+  it("ask for the password before who approves is changed", async () => {
+    const id = await made();
+    const desk = await deskOf(service, workspace.id);
+    const page = `/identities/${id}/approval`;
+    const form = formIn((await desk.get(page)).text, page);
+    service.clock.advance(11 * 60_000);
+    for (const path of [page, "/identities/new", `/identities/${id}/delete`]) {
+      const { status, location } = await desk.get(path);
+      expect([status, location], path).to.deep.equal([303, `/settings/confirm?next=${encodeURIComponent(path)}`]);
+    }
+    const posted = await desk.post(page, { ...form, require_human_approval: ["false", "true"] });
+    expect(posted.location).to.match(/^\/settings\/confirm/);
+    expect((await stored(id)).require_human_approval).to.equal(false);
+    expect((await send(desk, `/identities/${id}`, { display_name: "Allowed" })).status).to.equal(303);
+    owner = await deskOf(service, workspace.id);
+  });
+
+  for (const role of ["approver", "auditor"] as const) {
+    it(`show everything to an ${role}, and change nothing for them`, async () => {
+      const id = await made({ display_name: "Unchanged" });
+      const desk = await deskOf(service, workspace.id, { role });
+      const list = await desk.get("/identities");
+      expect(list.status).to.equal(200);
+      expect(list.text).not.to.include("/identities/new");
+      const { status, text } = await desk.get(`/identities/${id}`);
+      expect(status).to.equal(200);
+      expect([...text.matchAll(/<form [^>]*action="([^"]*)"/g)].map((match) => match[1])).to.deep.equal([
+        "/auth/sign-out",
+      ]);
+      expect(text).to.include("Unchanged").and.not.to.include("/delete").and.not.to.include('/approval"');
+      for (const path of [`/identities/${id}/approval`, `/identities/${id}/delete`, "/identities/new"])
+        expect((await desk.get(path)).status, path).to.equal(403);
+      await desk.get("/identities");
+      const forms: [string, Record<string, string>][] = [
+        ["", { display_name: "Changed" }],
+        ["", { do: "preview", signature_html: "x" }],
+        ["/approval", { approvals_required: "2" }],
+        ["/status", { status: "disabled" }],
+        ["/test", { channel: "primary" }],
+        ["/delete", {}],
+      ];
+      for (const [path, fields] of forms)
+        expect((await desk.post(`/identities/${id}${path}`, fields)).status, path).to.equal(403);
+      const identity = { domain_id: sandboxDomainId(workspace.id), local_part: `by-${role}`, display_name: "x" };
+      expect((await desk.post("/identities/new", identity)).status).to.equal(403);
+      expect(await stored(id)).to.include({ display_name: "Unchanged", status: "active", approvals_required: 1 });
+    });
+  }
+
+  it("are nobody else's", async () => {
+    const id = await made();
+    const stranger = await deskOf(service, (await service.workspace()).id);
+    for (const path of ["", "/approval", "/delete"])
+      expect((await stranger.get(`/identities/${id}${path}`)).status, path).to.equal(404);
+    await stranger.get("/identities");
+    for (const path of ["", "/approval", "/delete", "/status", "/test"])
+      expect((await stranger.post(`/identities/${id}${path}`, { status: "disabled" })).status, path).to.equal(404);
+    expect((await stored(id)).status).to.equal("active");
+  });
+});

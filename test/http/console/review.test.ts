@@ -1,0 +1,394 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { type Desk, deskOf, type Seen } from "#test/support/desk.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+
+/** Where people decide, as it is without a script: over plain HTTP. */
+describe("console: review", () => {
+  let service: InProcess;
+  let workspace: Workspace;
+  let identity: { id: string; address: string };
+  let ben: Desk;
+  let joan: Desk;
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    identity = await service.identity(workspace.id);
+    ben = await deskOf(service, workspace.id, { role: "approver", name: "Ben" });
+    joan = await deskOf(service, workspace.id, { role: "admin", name: "Joan" });
+  });
+  after(() => service.stop());
+
+  /** A message, and a draft that answers it and waits. */
+  async function waits(subject: string, of = identity, body: Record<string, unknown> = { body_text: "It comes." }) {
+    const id = `${randomUUID()}@customer.example`;
+    await service.deliver(of.address, mail({ id, to: of.address, subject }));
+    const { json: threads } = await workspace.ask(`GET /v1/threads?identity_id=${of.id}&limit=100`);
+    const thread = threads.data.find((each: { subject: string }) => each.subject === subject);
+    const { json: messages } = await workspace.ask(`GET /v1/threads/${thread.id}/messages`);
+    const { json: draft, status } = await workspace.ask("POST /v1/drafts", {
+      json: { thread_id: thread.id, identity_id: of.id, based_on_message_id: messages.data[0].id, ...body },
+    });
+    expect(status, JSON.stringify(draft)).to.equal(201);
+    return { id: draft.id as string, threadId: thread.id as string, subject };
+  }
+
+  const statusOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json.status;
+  const historyOf = async (id: string) => {
+    const { json } = await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`);
+    return json.data as { type: string; actor: { kind: string; id: string; name: string }; data: any }[];
+  };
+  /** The page's words, without blanks before punctuation. */
+  const said = ({ page }: Seen) => page.replace(/ ([.,:])/g, "$1");
+  const shownBy = (desk: Desk, id: string) => desk.get(`/review?draft=${id}`);
+  const listed = ({ text }: Seen) => [...text.matchAll(/id="waits-([^"]+)"/g)].map(([, id]) => id);
+
+  it("says in a friendly sentence that nothing waits", async () => {
+    const nobody = await service.workspace();
+    const page = await (await deskOf(service, nobody.id, { role: "approver" })).get("/review");
+    expect(page.status).to.equal(200);
+    expect(page.page).to.contain("Nothing waits for your decision.");
+  });
+
+  it("lists what waits, the most urgent first: by priority, then who is asked soonest, then who waited longest", async () => {
+    const escalating = await service.identity(workspace.id, {
+      displayName: "Escalating",
+      approvalChannel: { type: "email", config: { to: "first@people.example" } },
+      secondaryApprovalChannel: { type: "email", config: { to: "second@people.example" } },
+      escalationDelayMinutes: 30,
+    });
+    const older = await waits("older");
+    const newer = await waits("newer");
+    const soon = await waits("soon", escalating);
+    const urgent = await waits("urgent");
+    await workspace.ask(`PATCH /v1/threads/${urgent.threadId}`, { json: { priority: "urgent" } });
+    await service.caughtUp();
+    const all = await ben.get("/review");
+    expect(listed(all)).to.deep.equal([urgent.id, soon.id, older.id, newer.id]);
+    // The most urgent one is shown beside the list.
+    expect(all.text).to.contain(`action="/review/${urgent.id}/approve"`);
+    const filtered = await ben.get(`/review?identity=${escalating.id}`);
+    expect(listed(filtered)).to.deep.equal([soon.id]);
+    expect(filtered.page).to.contain("somebody else is asked in 29 minutes");
+    for (const { id } of [older, newer, soon, urgent])
+      await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("approves and sends what was shown, goes on to the next one, and can be undone before it leaves", async () => {
+    const first = await waits("first");
+    const second = await waits("second");
+    const page = await shownBy(ben, first.id);
+    expect(page.page).to.contain("Approve & send").and.to.contain("It comes.");
+    const pressed = await ben.post(`/review/${first.id}/approve`, { version: "1", next: second.id });
+    expect(pressed.status).to.equal(303);
+    expect(pressed.location).to.equal(`/review?draft=${second.id}&decided=${first.id}`);
+    // However busy this machine is, the ten seconds are not over yet.
+    service.clock.advance(-120_000);
+    for (const reload of [1, 2]) {
+      const next = await ben.get(pressed.location!);
+      expect(said(next), `load ${reload}`).to.contain(
+        "You approved first. It goes to ann@customer.example in a moment.",
+      );
+      expect(next.text)
+        .to.contain(`action="/review/${first.id}/undo"`)
+        .and.to.contain(`action="/review/${second.id}/approve"`);
+    }
+    // The others see it at once, and who it was.
+    const seen = await shownBy(joan, first.id);
+    expect(said(seen)).to.contain("Approved, and not sent yet by Ben");
+    expect(seen.text).not.to.contain(`action="/review/${first.id}/approve"`);
+
+    await ben.get(pressed.location!);
+    const undone = await ben.post(`/review/${first.id}/undo`);
+    expect(undone.location).to.equal(`/review?draft=${first.id}&done=taken_back`);
+    expect(await statusOf(first.id)).to.equal("pending");
+    expect((await ben.get(undone.location!)).page).to.contain("Your approval is taken back.");
+
+    await ben.post(`/review/${first.id}/approve`, { version: "1" });
+    service.clock.advance(131_000);
+    await until(async () => (await statusOf(first.id)) === "sent");
+    const late = await ben.post(`/review/${first.id}/undo`);
+    expect(late.status).to.equal(422);
+    expect(said(late)).to.contain("It could not be taken back").and.to.contain("Approved and sent by Ben");
+  });
+
+  it("decides once where the button is pressed twice", async () => {
+    const { id } = await waits("twice");
+    await shownBy(ben, id);
+    const presses = await Promise.all([1, 2].map(() => ben.post(`/review/${id}/approve`, { version: "1" })));
+    expect(presses.map(({ status }) => status)).to.deep.equal([303, 303]);
+    const approvals = (await historyOf(id)).filter(({ type }) => type === "DraftApproved");
+    expect(approvals.map(({ actor }) => [actor.kind, actor.name])).to.deep.equal([["session", "Ben"]]);
+    await ben.post(`/review/${id}/undo`);
+    await shownBy(ben, id);
+    const rejections = await Promise.all(
+      [1, 2].map(() => ben.post(`/review/${id}/reject`, { version: "1", reason: "no" })),
+    );
+    expect(rejections.map(({ status }) => status)).to.deep.equal([303, 303]);
+  });
+
+  it("decides nothing about a version that was not shown, keeps what was typed, and shows what changed", async () => {
+    const { id } = await waits("changing");
+    await shownBy(ben, id);
+    await workspace.ask(`PATCH /v1/drafts/${id}`, { json: { body_text: "It comes tomorrow." } });
+    for (const decision of ["approve", "reject"]) {
+      const refused = await ben.post(`/review/${id}/${decision}`, { version: "1", reason: "my words" });
+      expect(refused.status, decision).to.equal(412);
+      expect(said(refused)).to.contain("Nothing was decided. The draft changed while you looked at it.");
+      expect(said(refused)).to.contain("What changed since version 1").and.to.contain("It comes tomorrow.");
+      expect(refused.text).to.contain('name="version" value="2"');
+      if (decision === "reject") expect(refused.text).to.contain("my words</textarea>");
+    }
+    expect(await statusOf(id)).to.equal("pending");
+    // A list that refreshes itself says so beside the letter, which stays as it is.
+    const refreshed = await ben.get(`/review?draft=${id}&shown=1&newer=no`);
+    expect(said(refreshed)).to.contain("This draft changed while you look at it: there is a version 2.");
+    expect(said(await shownBy(ben, id))).not.to.contain("This draft changed while you look");
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("says who was faster, and with what", async () => {
+    const { id } = await waits("contested");
+    await shownBy(ben, id);
+    await shownBy(joan, id);
+    await joan.post(`/review/${id}/reject`, { version: "1", reason: "Not like this." });
+    const refused = await ben.post(`/review/${id}/approve`, { version: "1" });
+    expect(refused.status).to.equal(422);
+    expect(said(refused))
+      .to.contain("Somebody was faster")
+      .and.to.contain("Rejected by Joan")
+      .and.to.contain("Reason: Not like this.");
+    const edited = await ben.post(`/review/${id}/edit`, { version: "1", text: "Mine", html: "", act: "approve" });
+    expect(edited.status).to.equal(409);
+    expect(said(edited)).to.contain("Rejected by Joan");
+  });
+
+  it("offers the reasons that were given before; what is typed counts more", async () => {
+    const first = await waits("a reason");
+    await shownBy(ben, first.id);
+    const done = await ben.post(`/review/${first.id}/reject`, { version: "1", reason: "The tone is <wrong>." });
+    expect(said(await ben.get(done.location!))).to.contain("You rejected a reason. The agent is told.");
+    const second = await waits("again");
+    const page = await shownBy(ben, second.id);
+    expect(page.text).to.contain('<option value="The tone is &lt;wrong&gt;.">');
+    await ben.post(`/review/${second.id}/reject`, { version: "1", said: "The tone is <wrong>.", reason: "" });
+    expect((await historyOf(second.id)).at(-1)?.data.reason).to.equal("The tone is <wrong>.");
+    const third = await waits("once more");
+    await shownBy(ben, third.id);
+    await ben.post(`/review/${third.id}/reject`, { version: "1", said: "The tone is <wrong>.", reason: "Mine." });
+    expect((await historyOf(third.id)).at(-1)?.data.reason).to.equal("Mine.");
+  });
+
+  it("stops a draft whose customer has written again, and says so", async () => {
+    const { id, subject } = await waits("stale");
+    const { json: draft } = await workspace.ask(`GET /v1/drafts/${id}`);
+    await shownBy(ben, id);
+    await service.deliver(
+      identity.address,
+      mail({
+        id: `${randomUUID()}@customer.example`,
+        to: identity.address,
+        subject,
+        inReplyTo: draft.in_reply_to.slice(1, -1),
+        text: "Never mind!",
+      }),
+    );
+    const refreshed = await ben.get(`/review?draft=${id}&shown=1&newer=no`);
+    expect(said(refreshed)).to.contain("A newer message has arrived. This draft cannot be sent.");
+    const refused = await ben.post(`/review/${id}/approve`, { version: "1" });
+    expect(refused.status).to.equal(409);
+    expect(said(refused)).to.contain("A newer message has arrived, so it was not sent.");
+    expect(await statusOf(id)).to.equal("stale");
+  });
+
+  it("edits and approves in one act: what was written is a version of its own, HTML is made anew from the text", async () => {
+    const { id } = await waits("edited", identity, { body_html: "<p>It <b>comes</b>.</p>" });
+    const page = await ben.get(`/review/${id}/edit`);
+    expect(page.text).to.contain("It comes.</textarea>").and.to.contain("&lt;b&gt;comes&lt;/b&gt;");
+    const html = "<p>It <b>comes</b>.</p>";
+    const done = await ben.post(`/review/${id}/edit`, {
+      version: "1",
+      text: "It comes\r\non Monday.",
+      html,
+      act: "approve",
+    });
+    expect(done.location).to.equal(`/review?decided=${id}`);
+    const { json: draft } = await workspace.ask(`GET /v1/drafts/${id}`);
+    expect([draft.version, draft.body_text, draft.decided_by.name]).to.deep.equal([2, "It comes\non Monday.", "Ben"]);
+    expect(draft.body_html).to.contain("on Monday.").and.not.to.contain("<b>");
+    await ben.get("/review");
+    await ben.post(`/review/${id}/undo`);
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("keeps both texts where somebody else edits at the same time", async () => {
+    const { id } = await waits("both");
+    await ben.get(`/review/${id}/edit`);
+    await joan.get(`/review/${id}/edit`);
+    const saved = await joan.post(`/review/${id}/edit`, { version: "1", text: "Joan's text", html: "", act: "save" });
+    expect(saved.location).to.equal(`/review?draft=${id}&done=saved`);
+    const refused = await ben.post(`/review/${id}/edit`, {
+      version: "1",
+      text: "Ben's text",
+      html: "",
+      act: "approve",
+    });
+    expect(refused.status).to.equal(412);
+    expect(refused.text).to.contain("Ben&#39;s text</textarea>").and.to.contain('name="version" value="2"');
+    expect(said(refused)).to.contain("Joan's text").and.to.contain("Somebody else changed this draft while you wrote.");
+    expect((await workspace.ask(`GET /v1/drafts/${id}`)).json.body_text).to.equal("Joan's text");
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("tells beforehand why a draft would not leave, who paused sending and why; only who may do so resumes it", async () => {
+    const { id } = await waits("paused");
+    await joan.get("/review");
+    const paused = await joan.post("/review/pause", { pause_reason: "The prices are <wrong>" });
+    expect(paused.location).to.equal("/review?done=paused");
+    const page = await shownBy(ben, id);
+    expect(said(page)).to.contain("Sending is paused Joan paused it").and.to.contain("Why: The prices are <wrong>");
+    expect(said(page)).to.contain("Sending is paused in this workspace. If you approve it now, it leaves by itself");
+    expect(page.text).not.to.contain('action="/review/resume"');
+    expect((await ben.post("/review/resume")).status).to.equal(403);
+    await joan.get("/review");
+    expect((await joan.post("/review/resume")).location).to.equal("/review?done=resumed");
+    expect(said(await shownBy(ben, id))).not.to.contain("Sending is paused");
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("tells who has approved and how many lack; each may take their own approval back", async () => {
+    const two = await service.identity(workspace.id, { displayName: "Two", approvalsRequired: 2 });
+    const { id } = await waits("votes", two);
+    expect(said(await shownBy(ben, id))).to.contain("0 of 2 approvals given, 2 are missing.");
+    const voted = await ben.post(`/review/${id}/approve`, { version: "1" });
+    expect(said(await ben.get(voted.location!))).to.contain("Your approval of votes counts: 1 of 2 are given.");
+    expect(said(await shownBy(ben, id))).to.contain("You have approved this version.");
+    expect(said(await shownBy(joan, id))).to.contain("1 of 2 approvals given, 1 is missing. Ben,");
+    await shownBy(ben, id);
+    await ben.post(`/review/${id}/undo`);
+    expect(said(await shownBy(joan, id))).to.contain("0 of 2 approvals given");
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("names who else has the draft open, only within the workspace, and no longer than they have", async () => {
+    const { id } = await waits("seen");
+    await shownBy(ben, id);
+    const told = await ben.post(`/review/${id}/looking`);
+    expect(told.page).not.to.contain("looking at this");
+    expect(said(await shownBy(joan, id))).to.contain("Ben is looking at this too.");
+    expect(said(await joan.post(`/review/${id}/looking`))).to.contain("Ben is looking at this too.");
+    expect(said(await shownBy(ben, id))).to.contain("Joan is looking at this too.");
+    await service.database.query(
+      "update work.presence set seen_at = seen_at - interval '26 seconds' where draft_id = $1",
+      [id],
+    );
+    expect(said(await shownBy(joan, id))).not.to.contain("looking at this");
+    // Who was there long ago leaves no row behind.
+    await service.database.query(
+      "update work.presence set seen_at = seen_at - interval '10 minutes' where draft_id = $1",
+      [id],
+    );
+    await joan.post(`/review/${id}/looking`);
+    const { rows } = await service.database.query<{ name: string }>(
+      "select name from work.presence where draft_id = $1",
+      [id],
+    );
+    expect(rows).to.deep.equal([{ name: "Joan" }]);
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("shows another workspace's draft to nobody, and does nothing to it", async () => {
+    const { id } = await waits("secret plans");
+    const stranger = await deskOf(service, (await service.workspace()).id, { role: "owner" });
+    for (const path of [`/review?draft=${id}`, `/review?decided=${id}`, `/review?identity=${identity.id}`]) {
+      expect((await stranger.get(path)).text, path).not.to.contain("secret plans");
+    }
+    expect((await stranger.get(`/review/${id}/edit`)).status).to.equal(404);
+    expect((await stranger.get(`/review/${id}/attachments/1`)).status).to.equal(404);
+    await stranger.get("/review");
+    for (const form of ["approve", "reject", "undo", "ask-again", "edit", "looking"]) {
+      const answer = await stranger.post(`/review/${id}/${form}`, { version: "1", text: "x", act: "approve" });
+      expect(answer.text, form).not.to.contain("secret plans");
+    }
+    expect((await historyOf(id)).filter(({ actor }) => actor.kind === "session")).to.deep.equal([]);
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  it("offers an auditor no decision, and takes none", async () => {
+    const { id } = await waits("audited");
+    const auditor = await deskOf(service, workspace.id, { role: "auditor" });
+    const page = await shownBy(auditor, id);
+    expect(said(page)).to.contain("Your role in this workspace does not decide about drafts.");
+    expect(page.text).not.to.contain("/approve");
+    for (const form of ["approve", "reject", "undo", "edit"]) {
+      const answer = await auditor.post(`/review/${id}/${form}`, { version: "1", text: "x", act: "approve" });
+      expect(answer.status, form).to.equal(403);
+    }
+    expect(await statusOf(id)).to.equal("pending");
+    await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
+  describe("live", () => {
+    /** What a page's script hears. */
+    async function listen(desk: Desk) {
+      const cookie = [...desk.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+      const response = await fetch(`${service.url}/console/events`, {
+        headers: { Accept: "text/event-stream", Cookie: cookie, "Sec-Fetch-Site": "same-origin" },
+        redirect: "manual",
+      });
+      const heard = { text: "", over: false };
+      const reading = (async () => {
+        const decoder = new TextDecoder();
+        try {
+          for await (const chunk of response.body ?? [])
+            heard.text += decoder.decode(chunk as Uint8Array, { stream: true });
+        } catch {
+          // Cut off.
+        }
+        heard.over = true;
+      })();
+      return { response, heard, reading, close: () => response.body?.cancel().catch(() => undefined) };
+    }
+    const hears = (heard: { text: string }, words: string) => until(async () => heard.text.includes(words));
+
+    it("tells the others at once that something was decided, by its name alone", async () => {
+      const { id } = await waits("confidential");
+      const stream = await listen(joan);
+      expect(stream.response.headers.get("content-type")).to.contain("text/event-stream");
+      await hears(stream.heard, "event: hello");
+      await shownBy(ben, id);
+      await ben.post(`/review/${id}/reject`, { version: "1", reason: "confidential too" });
+      setTimeout(() => console.log(JSON.stringify(stream.heard)), 5000); console.log(await statusOf(id)); const { changeMarks } = await import("#projections/changeMarks.ts"); console.log(await changeMarks(service.deps.reads, workspace.id));
+      await hears(stream.heard, "event: drafts");
+      const names = new Set([...stream.heard.text.matchAll(/^(?:event|data): (.*)$/gm)].map(([, name]) => name));
+      expect([...names].sort()).to.deep.equal(["changed", "drafts", "hello", "threads"]);
+      await joan.get("/review");
+      await joan.post("/review/pause");
+      await hears(stream.heard, "event: workspace");
+      await joan.post("/review/resume");
+      await joan.post(`/auth/sign-out`);
+      // Signed out: what is open ends, without another word.
+      await stream.reading;
+      expect(stream.heard.over).to.equal(true);
+      expect((await listen(joan)).response.status).to.equal(401);
+    });
+
+    it("ends for who is removed, and is refused to a sixth page of one session", async () => {
+      const carl = await deskOf(service, workspace.id, { role: "approver", name: "Carl" });
+      const streams = await Promise.all([1, 2, 3, 4, 5].map(() => listen(carl)));
+      for (const { heard } of streams) await hears(heard, "event: hello");
+      expect((await listen(carl)).response.status).to.equal(429);
+      const owner = await deskOf(service, workspace.id, { role: "owner" });
+      const removed = await workspace.ask(`DELETE /v1/members/${carl.user.memberId}`);
+      expect(removed.status, removed.text).to.equal(200);
+      await Promise.all(streams.map(({ reading }) => reading));
+      expect(owner.user.memberId).not.to.equal(carl.user.memberId);
+    });
+
+    it("gives an API key nothing", async () => {
+      const answer = await workspace.ask("GET /console/events", { headers: { Accept: "text/event-stream" } });
+      expect(answer.status).to.equal(404);
+    });
+  });
+});

@@ -1,0 +1,254 @@
+import { expect } from "chai";
+import { browserAt, type Desk, deskOf } from "#test/support/desk.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+
+const password = "a long enough secret";
+
+describe("console: settings", () => {
+  let service: InProcess;
+  let workspace: Workspace;
+  before(async () => {
+    service = await startInProcess({ RATE_LIMIT_AUTH: "3" });
+    workspace = await service.workspace();
+  });
+  after(() => service?.stop());
+
+  const desk = (options: Parameters<typeof deskOf>[2] = {}) => deskOf(service, workspace.id, options);
+  /** Follows what a form leads to. */
+  const follow = (browser: Desk, { location }: { location: string | null }) => browser.get(location as string);
+
+  it("lead to their parts", async () => {
+    const { status, text } = await (await desk()).get("/settings");
+    expect(status).to.equal(200);
+    for (const path of ["/settings/keys", "/settings/workspace", "/settings/sessions", "/settings/members", "/billing"])
+      expect(text).to.contain(`href="${path}"`);
+  });
+
+  describe("API keys", () => {
+    it("are made by an owner with full access, and shown once, with a call that works [d15 keys]", async () => {
+      const owner = await desk();
+      await owner.get("/settings/keys/new");
+      const made = await owner.post("/settings/keys/new", { name: "My <b>agent</b>", access: "all" });
+      expect(made.status).to.equal(200);
+      const [key = ""] = made.text.match(/svc_live_[0-9A-Za-z]{32}/) ?? [];
+      expect(made.page).to.contain(
+        `curl -H "Authorization: Bearer ${key}" ${service.deps.settings.publicUrl}/v1/threads`,
+      );
+      await service.caughtUp();
+      for (const line of ["GET /v1/threads", "GET /v1/api-keys", "GET /v1/members"])
+        expect((await workspace.ask(line, { key })).status, line).to.equal(200);
+      const list = await owner.get("/settings/keys");
+      expect(list.text).to.contain("My &lt;b&gt;agent&lt;/b&gt;").and.not.contain(key);
+      expect(list.page).to.contain(key.slice(0, 13)).and.contain("Full access");
+    });
+
+    it("are made with the scopes that are ticked, and with no others; none ticked is refused", async () => {
+      const owner = await desk();
+      await owner.get("/settings/keys/new");
+      const none = await owner.post("/settings/keys/new", { name: "Empty", access: "chosen" });
+      expect([none.status, none.page.includes("choose at least one")]).to.deep.equal([422, true]);
+      expect(none.text).to.contain('value="Empty"');
+      const fields = { name: "Reader", access: "chosen", scope: ["read:threads", "read:identities", "made:up"] };
+      const made = await owner.post("/settings/keys/new", fields);
+      expect(made.text).to.match(/svc_live_[0-9A-Za-z]{32}/);
+      const { data } = (await workspace.ask("GET /v1/api-keys")).json;
+      expect(data.find(({ name }: { name: string }) => name === "Reader").scopes).to.have.members([
+        "read:threads",
+        "read:identities",
+      ]);
+      const nameless = await owner.post("/settings/keys/new", { name: "", access: "all" });
+      expect([nameless.status, /aria-describedby="[^"]*name-error"/.test(nameless.text)]).to.deep.equal([422, true]);
+    });
+
+    it("are revoked after a question, and are dead at once", async () => {
+      const key = await workspace.keyOf(["read:threads"]);
+      await service.caughtUp();
+      const [{ id }] = (await workspace.ask("GET /v1/api-keys")).json.data;
+      const owner = await desk();
+      const asked = await owner.get(`/settings/keys/${id}/revoke`);
+      expect(asked.page).to.contain("Revoke this API key?");
+      expect((await workspace.ask("GET /v1/threads", { key })).status, "looking changes nothing").to.equal(200);
+      const done = await owner.post(`/settings/keys/${id}/revoke`);
+      expect((await workspace.ask("GET /v1/threads", { key })).status).to.equal(401);
+      expect((await follow(owner, done)).page).to.contain("The key is revoked");
+      expect((await owner.get(`/settings/keys/${id}/revoke`)).status).to.equal(404);
+    });
+
+    it("are an owner's alone: an admin sees them, and can neither make nor revoke one", async () => {
+      const admin = await desk({ role: "admin" });
+      const list = await admin.get("/settings/keys");
+      expect(list.status).to.equal(200);
+      expect(list.text).not.to.contain("/settings/keys/new").and.not.contain("/revoke");
+      expect((await admin.get("/settings/keys/new")).status).to.equal(403);
+      const before = await service.store.head();
+      expect((await admin.post("/settings/keys/new", { name: "Mine", access: "all" })).status).to.equal(403);
+      const [{ id }] = (await workspace.ask("GET /v1/api-keys")).json.data;
+      expect((await admin.get(`/settings/keys/${id}/revoke`)).status).to.equal(403);
+      expect((await admin.post(`/settings/keys/${id}/revoke`)).status).to.equal(403);
+      expect(await service.store.head()).to.equal(before);
+      expect((await (await desk({ role: "approver" })).get("/settings/keys")).status).to.equal(403);
+    });
+
+    it("ask for the password again, for making one and for revoking one", async () => {
+      const owner = await desk();
+      await owner.get("/settings/keys");
+      const [{ id }] = (await workspace.ask("GET /v1/api-keys")).json.data;
+      service.clock.advance(11 * 60_000);
+      const before = await service.store.head();
+      for (const path of ["/settings/keys/new", `/settings/keys/${id}/revoke`]) {
+        expect((await owner.get(path)).location).to.equal(`/settings/confirm?next=${encodeURIComponent(path)}`);
+        expect((await owner.post(path, { name: "x", access: "all" })).location).to.match(/^\/settings\/confirm\?/);
+      }
+      expect(await service.store.head()).to.equal(before);
+    });
+  });
+
+  describe("the workspace", () => {
+    it("is renamed; what is refused stays in the field, with the reason", async () => {
+      const admin = await desk({ role: "admin" });
+      await admin.get("/settings/workspace");
+      const done = await admin.post("/settings/workspace", { name: "Night shift" });
+      expect((await follow(admin, done)).page)
+        .to.contain("Saved.")
+        .and.contain("Night shift");
+      const refused = await admin.post("/settings/workspace", { name: "x".repeat(300) });
+      expect(refused.status).to.equal(422);
+      expect(refused.text)
+        .to.contain(`value="${"x".repeat(300)}"`)
+        .and.contain('aria-invalid="true"');
+      expect((await workspace.ask("GET /v1/workspaces/me")).json.name).to.equal("Night shift");
+    });
+
+    it("requires a person from a question on, and stops requiring one only for who gives the password", async () => {
+      const admin = await desk({ role: "admin" });
+      await admin.get("/settings/workspace/require-approval");
+      const required = async () => (await workspace.ask("GET /v1/workspaces/me")).json.require_human_approval;
+      expect(await required()).to.equal(false);
+      await admin.post("/settings/workspace/require-approval");
+      expect(await required()).to.equal(true);
+      service.clock.advance(11 * 60_000);
+      await admin.get("/settings/workspace");
+      expect((await admin.get("/settings/workspace/waive-approval")).location).to.match(/^\/settings\/confirm/);
+      expect((await admin.post("/settings/workspace/waive-approval")).location).to.match(/^\/settings\/confirm/);
+      expect(await required()).to.equal(true);
+      await service.deps.accounts.passwords.set(admin.user.id, password);
+      await admin.get("/settings/confirm?next=/settings/workspace/waive-approval");
+      const confirmed = await admin.post("/settings/confirm", { password, next: "/settings/workspace/waive-approval" });
+      await follow(admin, confirmed);
+      await admin.post("/settings/workspace/waive-approval");
+      expect(await required()).to.equal(false);
+    });
+
+    it("offers an auditor nothing to change", async () => {
+      const auditor = await desk({ role: "auditor" });
+      const { status, text } = await auditor.get("/settings/workspace");
+      expect(status).to.equal(200);
+      expect(text).not.to.contain('action="/settings/').and.not.contain("-approval");
+      expect((await auditor.post("/settings/workspace", { name: "Mine" })).status).to.equal(403);
+    });
+  });
+
+  describe("the password, asked for again", () => {
+    it("leads on within the service alone, and not with a wrong one", async () => {
+      const owner = await desk();
+      await service.deps.accounts.passwords.set(owner.user.id, password);
+      service.clock.advance(11 * 60_000);
+      for (const [next, to] of [
+        ["/settings/keys/new", "/settings/keys/new?done=password_confirmed"],
+        ["https://evil.example/", "/settings?done=password_confirmed"],
+        ["//evil.example", "/settings?done=password_confirmed"],
+        ["", "/settings?done=password_confirmed"],
+      ] as [string, string][]) {
+        await owner.get(`/settings/confirm?next=${encodeURIComponent(next)}`);
+        expect((await owner.post("/settings/confirm", { password, next })).location).to.equal(to);
+      }
+      service.clock.advance(11 * 60_000);
+      const asked = await owner.get("/settings/confirm?next=https://evil.example/");
+      expect(asked.text).not.to.contain("evil.example");
+      const wrong = await owner.post("/settings/confirm", { password: "another secret", next: "/settings/keys/new" });
+      expect([wrong.status, wrong.page.includes("this is not your password")]).to.deep.equal([422, true]);
+      expect(wrong.text).not.to.contain("another secret");
+      expect((await owner.get("/settings/keys/new")).location).to.match(/^\/settings\/confirm/);
+    });
+
+    it("can be guessed as often as at sign-in, and then not even the right one helps [d12 rates]", async () => {
+      const owner = await desk();
+      await service.deps.accounts.passwords.set(owner.user.id, password);
+      await owner.get("/settings/confirm");
+      const guesses = await Promise.all(
+        Array.from({ length: 5 }, (_, n) => owner.post("/settings/confirm", { password: `a wrong guess ${n}` })),
+      );
+      const statuses = guesses.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 422)).to.have.length(3);
+      expect(statuses.filter((status) => status === 429)).to.have.length(2);
+      const right = await owner.post("/settings/confirm", { password });
+      expect([right.status, /wait \d+ s/.test(right.page)]).to.deep.equal([429, true]);
+    });
+  });
+
+  describe("sign-ins", () => {
+    const another = async (owner: Desk, agent: string) => {
+      const of = { userId: owner.user.id, workspaceId: workspace.id, agent };
+      const { token, session } = await service.deps.accounts.sessions.start(of);
+      return { ...browserAt(service.url, token), id: session.id };
+    };
+
+    it("are listed with what the browser calls itself, and end one by one", async () => {
+      const owner = await desk();
+      const phone = await another(owner, "Mozilla/5.0 (Linux; Android 15) <script>Chrome/150.0 Mobile Safari/537.36");
+      const { page, text } = await owner.get("/settings/sessions");
+      expect(page).to.contain("Chrome on Android").and.contain("this one");
+      expect(text).not.to.contain("<script>Chrome");
+      const done = await owner.post(`/settings/sessions/${phone.id}/end`);
+      expect((await follow(owner, done)).page)
+        .to.contain("That sign-in has ended")
+        .and.not.contain("Android");
+      expect((await phone.get("/settings")).location).to.match(/^\/sign-in/);
+      expect((await owner.get("/settings")).status).to.equal(200);
+    });
+
+    it("end all together, but for this one", async () => {
+      const owner = await desk();
+      const others = [await another(owner, "one"), await another(owner, "two")];
+      await owner.get("/settings/sessions");
+      await owner.post("/settings/sessions/end-others");
+      for (const other of others) expect((await other.get("/settings")).location).to.match(/^\/sign-in/);
+      expect((await owner.get("/settings/sessions")).status).to.equal(200);
+    });
+
+    it("of others are neither shown nor ended", async () => {
+      const owner = await desk();
+      const colleague = await desk({ role: "admin", email: "colleague@people.example" });
+      const { text } = await owner.get("/settings/sessions");
+      expect(text).not.to.contain(colleague.sessionId);
+      await another(owner, "so that there is a form");
+      await owner.get("/settings/sessions");
+      await owner.post(`/settings/sessions/${colleague.sessionId}/end`);
+      await owner.post("/settings/sessions/no-id/end");
+      expect((await colleague.get("/settings")).status).to.equal(200);
+    });
+  });
+
+  describe("billing", () => {
+    it("shows a signed-in person the plan and what is used of it, and others the plans, as before", async () => {
+      const { status, page } = await (await desk()).get("/billing");
+      expect(status).to.equal(200);
+      expect(page).to.contain("Your plan: Business (agency)").and.contain("Mails sent");
+      expect(page).to.contain("not connected to a payment processor");
+      const nobody = await browserAt(service.url).get("/billing");
+      expect([nobody.status, nobody.page.includes("Builder pack: free")]).to.deep.equal([200, true]);
+      expect((await (await desk({ role: "auditor" })).get("/billing")).page).to.contain(
+        "Only an owner may change the plan",
+      );
+    });
+
+    it("says that there is no such checkout, and that nobody takes money here", async () => {
+      const owner = await desk();
+      const unknown = await owner.get("/billing?session_id=cs_test_made_up_by_somebody");
+      expect([unknown.status, unknown.page.includes("There is no such checkout")]).to.deep.equal([404, true]);
+      await owner.get("/settings/workspace");
+      const refused = await owner.post("/billing/checkout", { plan: "pro", interval: "monthly" });
+      expect([refused.status, refused.text.includes('role="alert"')]).to.deep.equal([502, true]);
+    });
+  });
+});

@@ -1,0 +1,451 @@
+import { expect } from "chai";
+import { Parser } from "htmlparser2";
+import PostalMime from "postal-mime";
+import type { Markup } from "#src/html/html.ts";
+import { type ThreadsView, threadsPage } from "#src/http/console/threads/listPage.ts";
+import { messageViews, type Wishes } from "#src/http/console/threads/messageView.ts";
+import { nothingWritten, type ReplyView } from "#src/http/console/threads/replyForm.ts";
+import { sourcePage } from "#src/http/console/threads/sourcePage.ts";
+import { type ThreadView, threadPage } from "#src/http/console/threads/threadPage.ts";
+import { timeline } from "#src/http/console/threads/timeline.ts";
+import { waysFrom } from "#src/http/console/threads/trail.ts";
+import { whyUnanswered } from "#src/http/console/threads/whyUnanswered.ts";
+import { parseMail } from "#src/mail/in/parseMail.ts";
+import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
+import { corpus, fixture, fixtureNames, hasCorpus } from "#test/mail/in/mails.ts";
+import { sized } from "#test/support/full.ts";
+import {
+  draftId,
+  hostileEverywhere,
+  messageIds,
+  plainWords,
+  threadId,
+  type Words,
+  wireDraft,
+  wireMessage,
+  wireThread,
+} from "./threadExamples.ts";
+
+const reader = { zone: "Europe/Berlin", formToken: "token", userId: "u1" };
+const nowhere = { newest: null, newer: null, older: null };
+
+const listOf = (words: Words, change: Partial<ThreadsView> = {}): ThreadsView => ({
+  filters: {},
+  identities: [{ id: "i1", display_name: words.name, email_address: words.address }],
+  refused: undefined,
+  list: {
+    threads: [
+      {
+        thread: wireThread(words, { needs_review: true, priority: "urgent" }),
+        line: {
+          thread_id: threadId,
+          direction: "inbound",
+          line: words.text,
+          has_attachments: true,
+          sender_email: words.address,
+          sender_name: words.name,
+        },
+        identity: { id: "i1", display_name: words.name, email_address: words.address },
+      },
+    ],
+    total: 1,
+    isCapped: false,
+    ways: nowhere,
+  },
+  path: "/threads",
+  maySeeIdentities: true,
+  ...change,
+});
+
+const replyTo = (words: Words, change: Partial<ReplyView> = {}): ReplyView => ({
+  threadId,
+  preview: {
+    messageId: messageIds[0],
+    from: { name: words.name, address: "support@agents.example" },
+    to: [words.address],
+    everybody: [words.address],
+  },
+  isHeld: false,
+  canSend: "yes",
+  written: nothingWritten,
+  isOvertaken: false,
+  refused: undefined,
+  once: "once",
+  ...change,
+});
+
+const newest: Wishes = { open: new Set([messageIds[2]]), html: null, whole: null };
+
+/** A question, our answer, the next question, a rejected draft and a held mark. */
+function threadOf(
+  words: Words,
+  { wishes = newest, ...change }: Partial<ThreadView> & { wishes?: Wishes } = {},
+): ThreadView {
+  const messages = messageViews(
+    [
+      wireMessage(words, { created_at: "2026-11-20T08:00:00.000Z" }),
+      wireMessage(words, {
+        id: messageIds[1],
+        direction: "outbound",
+        classification: null,
+        authentication: null,
+        delivery_status: "delivered",
+        draft_id: draftId,
+        in_reply_to: "<one@customer.example>",
+        body_text: `Here it is.\n\n> ${words.text.split("\n").join("\n> ")}`,
+        created_at: "2026-11-20T09:00:00.000Z",
+      }),
+      wireMessage(words, { id: messageIds[2], authentication: null, created_at: "2026-11-20T10:00:00.000Z" }),
+    ],
+    wishes,
+  );
+  const drafts = [
+    wireDraft(words, {
+      status: "rejected",
+      reason: words.text,
+      decided_by: { decision: "reject", kind: "session", id: "u1", name: words.name, version: 1, content_sha256: "" },
+      created_at: "2026-11-20T10:05:00.000Z",
+    }),
+  ];
+  const held = [
+    {
+      id: "00000000-0000-7000-8000-000000000099",
+      filing_number: 9,
+      from_email: words.address,
+      from_name: words.name,
+      received_at: new Date("2026-11-20T11:00:00.000Z"),
+    },
+  ];
+  return {
+    thread: wireThread(words),
+    identity: { id: "i1", display_name: words.name, email_address: words.address, status: "active" },
+    why: whyUnanswered({
+      identityId: "i1",
+      identityStatus: "active",
+      newestWord: {
+        messageId: messageIds[2],
+        at: "2026-11-20T10:00:00.000Z",
+        classification: "person",
+        fromBlockedContact: false,
+        held: null,
+      },
+      answeredAt: "2026-11-20T09:00:00.000Z",
+      drafts,
+    }),
+    entries: timeline({ messages, drafts, held }, { from: null, until: null }),
+    ways: nowhere,
+    hasMoreDrafts: false,
+    neighbours: { newer: null, older: "00000000-0000-7000-8000-000000000031" },
+    reply: replyTo(words, {
+      written: { body_text: words.text, reply_all: true, cc: words.address, bcc: words.address },
+    }),
+    mayChange: true,
+    refused: undefined,
+    path: `/threads/${threadId}`,
+    addressFor: (wish, id) => `/threads/${threadId}?${wish}=${id}#message-${id}`,
+    ...change,
+  };
+}
+
+/** Whether there is a warning, or something to fold, depends on the words. */
+const dependOnWords = ["p", "details", "summary", "div"];
+
+/** Elements in their order. */
+function elementsOf(page: string): string[] {
+  const found: string[] = [];
+  const parser = new Parser({ onopentagname: (name) => void found.push(name) });
+  parser.end(page);
+  return found.filter((name) => !dependOnWords.includes(name));
+}
+
+const wordsOf = (page: Markup): string =>
+  page.markup
+    .replace(/<[^>]+>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+
+/** A page of whatever words has the elements that it has with plain ones: theirs make none. */
+function expectOnlyOurs(pageOf: (words: Words) => Markup, words: Words): void {
+  const page = pageOf(words).markup;
+  expect(faultsOf({ kind: "html", content: page })).to.deep.equal([]);
+  const plain = { ...plainWords, ...sameShape(words) };
+  expect(elementsOf(withoutFrames(page))).to.deep.equal(elementsOf(withoutFrames(pageOf(plain).markup)));
+}
+
+/** What a mail has none of is left out of the page, whatever else it says. */
+const sameShape = (words: Words): Partial<Words> =>
+  Object.fromEntries(Object.entries(words).filter(([, value]) => value.trim() === ""));
+
+const withoutFrames = (page: string): string => page.replace(/<iframe[^>]*>/g, "<iframe>");
+
+describe("pages of conversations", () => {
+  describe("the list", () => {
+    it("shows who, about what, the newest words, the status in words, and leads to the conversation", () => {
+      const page = threadsPage(listOf(plainWords), reader);
+      expect(wordsOf(page)).to.match(/Ann Example.*My order.*Where is it\?.*Open Needs review Urgent Attachment/);
+      expect(page.markup).to.contain(`href="/threads/${threadId}"`);
+      expect(wordsOf(page)).to.contain("1 conversation");
+    });
+
+    it("shows times in the reader's zone, with UTC beside them", () => {
+      expect(threadsPage(listOf(plainWords), reader).markup).to.match(
+        /<time datetime="2026-11-20T10:00:00.000Z" title="20 Nov 2026, 10:00 UTC">20 Nov 2026, 11:00/,
+      );
+    });
+
+    it("says that there are more than were counted", () => {
+      const { list } = listOf(plainWords);
+      const page = threadsPage(listOf(plainWords, { list: { ...list!, total: 1000, isCapped: true } }), reader);
+      expect(wordsOf(page)).to.contain("1,000+ conversations");
+    });
+
+    it("says what to do where nothing has come in, and where nothing fits", () => {
+      const list = { threads: [], total: 0, isCapped: false, ways: nowhere };
+      expect(wordsOf(threadsPage(listOf(plainWords, { list }), reader))).to.contain(
+        "Write a mail to ann@customer.example",
+      );
+      expect(wordsOf(threadsPage(listOf(plainWords, { list, identities: [] }), reader))).to.contain(
+        "create an identity first",
+      );
+      const filtered = threadsPage(listOf(plainWords, { list, filters: { q: "nothing" } }), reader);
+      expect(wordsOf(filtered)).to.contain("No conversation fits");
+    });
+
+    it("shows a refused filter at its field, with what was typed", () => {
+      const refused = { message: "from_date: expected a date", field: "from_date" };
+      const page = threadsPage(
+        listOf(plainWords, { refused, list: undefined, filters: { from_date: "yesterday", status: "opne" } }),
+        reader,
+      ).markup;
+      expect(page).to.match(/id="from_date"[^>]*value="yesterday"[^>]*aria-describedby="[^"]*from_date-error"/);
+      expect(page).to.contain('<option value="opne" selected>');
+    });
+  });
+
+  describe("the way through older pages", () => {
+    const ways = (query: string, next: string | null = "n") =>
+      waysFrom("/threads", { query: new URLSearchParams(query), next, kept: new URLSearchParams("q=a") });
+
+    it("leads on, and back by the way it came", () => {
+      expect(ways("")).to.deep.equal({ newest: null, newer: null, older: "/threads?q=a&cursor=n" });
+      expect(ways("cursor=n", "m")).to.deep.equal({
+        newest: "/threads?q=a",
+        newer: "/threads?q=a",
+        older: "/threads?q=a&cursor=m&trail=n",
+      });
+      expect(ways("cursor=m&trail=n", null)).to.deep.equal({
+        newest: "/threads?q=a",
+        newer: "/threads?q=a&cursor=n",
+        older: null,
+      });
+    });
+
+    it("keeps addresses short", () => {
+      const long = Array.from({ length: 30 }, (_, n) => `c${n}`).join(".");
+      expect(
+        new URLSearchParams(ways(`cursor=x&trail=${long}`).older!.split("?")[1]).get("trail")!.split("."),
+      ).to.have.length(8);
+    });
+  });
+
+  describe("a conversation", () => {
+    const page = threadPage(threadOf(plainWords), reader);
+
+    it("unfolds the newest message, and folds the older ones", () => {
+      const open = (id: string) => new RegExp(`id="letter-${id}"([^>]*)>`).exec(page.markup)?.[1];
+      expect(open(messageIds[2])).to.contain("open");
+      expect(open(messageIds[0])).not.to.contain("open");
+    });
+
+    it("puts drafts and held mail where they belong", () => {
+      const order = [...page.markup.matchAll(/<li class="(message|draft|held)/g)].map(([, kind]) => kind);
+      expect(order).to.deep.equal(["message", "message", "message", "draft", "held"]);
+      expect(wordsOf(page)).to.contain("Rejected by “Ann Example”: “Where is it?”");
+      expect(page.markup).to.contain(`href="/drafts/${draftId}"`);
+    });
+
+    it("leaves a draft that became a message to that message, and to each page what is of its time", () => {
+      const entries = (span: { from: string | null; until: string | null }) =>
+        timeline(
+          { messages: [], drafts: [wireDraft(plainWords), wireDraft(plainWords, { status: "sent" })], held: [] },
+          span,
+        );
+      expect(entries({ from: null, until: null })).to.have.length(1);
+      expect(entries({ from: "2026-11-20T10:01:00.001Z", until: null })).to.have.length(0);
+      expect(entries({ from: null, until: "2026-11-20T10:01:00.000Z" })).to.have.length(0);
+    });
+
+    it("offers to undo what the reader approved a moment ago, and nobody else's", () => {
+      const by = (id: string) =>
+        wireDraft(plainWords, {
+          status: "approved",
+          undo_until: "2026-11-20T10:05:10.000Z",
+          decided_by: { decision: "approve", kind: "session", id, version: 1, content_sha256: "" },
+        });
+      const undo = (id: string) =>
+        threadPage(threadOf(plainWords, { entries: [{ kind: "draft", at: "", draft: by(id) }] }), reader).markup;
+      expect(undo("u1")).to.match(
+        new RegExp(`action="/threads/${threadId}/undo"[^]*name="draft_id" value="${draftId}"`),
+      );
+      expect(undo("u2")).not.to.contain("/undo");
+    });
+
+    it("folds what a reply of ours quotes, and what theirs quotes", () => {
+      expect(page.markup.match(/class="quoted"/g)).to.have.length(1);
+      const quoting = messageViews(
+        [wireMessage({ ...plainWords, text: "New.\n\n> Old." }, { extracted_text: "New." })],
+        newest,
+      );
+      expect(quoting[0]?.written.text).to.equal("New.");
+      expect(quoting[0]?.quoted.text).to.equal("> Old.");
+    });
+
+    it("says in words what is known of the sender, the mail and its delivery", () => {
+      expect(wordsOf(page)).to.contain("The sender is verified (SPF pass, DKIM pass, DMARC pass).");
+      expect(wordsOf(page)).to.contain("The sender has not been checked yet.");
+      expect(wordsOf(page)).to.contain("Delivered");
+      const [view] = messageViews(
+        [
+          wireMessage(plainWords, {
+            classification: "auto_reply",
+            from_blocked_contact: true,
+            authentication: { spf: "fail", dkim: "none", dmarc: "fail", aligned: false },
+          }),
+        ],
+        newest,
+      );
+      const odd = threadPage(threadOf(plainWords, { entries: [{ kind: "message", at: "", view: view! }] }), reader);
+      expect(wordsOf(odd)).to.contain("Automatic reply Blocked sender Sender not verified");
+      expect(wordsOf(odd)).to.contain("somebody else can have written this");
+    });
+
+    it("warns of files, and offers them for download alone", () => {
+      const words = { ...plainWords, filename: "invoice.pdf.exe" };
+      const files = threadPage(threadOf(words), reader);
+      expect(wordsOf(files)).to.contain("It is a program: it runs when it is opened.");
+      expect(files.markup).to.match(/<a class="press" href="\/messages\/[^"]+\/attachments\/a-1" download>/);
+    });
+
+    it("shows text first, and HTML in a frame of its own for who asks", () => {
+      expect(page.markup).not.to.contain("<iframe");
+      const words = {
+        ...plainWords,
+        html: "<p onclick=x>Hi <script>alert(1)</script><img src=https://t.example/x></p>",
+      };
+      const asked = threadPage(threadOf(words, { wishes: { ...newest, html: messageIds[2] } }), reader).markup;
+      const [frame] = asked.match(/<iframe[^>]*>/g) ?? [];
+      expect(frame)
+        .to.match(/sandbox=""/)
+        .and.not.to.match(/script|onclick|t\.example/);
+    });
+
+    it("shows the beginning of a very long message, and all of it for who asks", () => {
+      const words = { ...plainWords, text: "x".repeat(50_000) };
+      const longestRun = (page: string) => Math.max(...(page.match(/x+/g) ?? []).map(({ length }) => length));
+      const short = threadPage(threadOf(words, { reply: null }), reader).markup;
+      expect(short).to.contain("Show all of it (30,000 more characters)");
+      expect(longestRun(short)).to.equal(20_000);
+      const whole = threadPage(threadOf(words, { wishes: { ...newest, whole: messageIds[2] } }), reader).markup;
+      expect(longestRun(whole)).to.equal(50_000);
+    });
+
+    it("says at the top why it was not answered", () => {
+      expect(wordsOf(page)).to.contain("Why it was not answered. “Ann Example” rejected the draft");
+      expect(threadPage(threadOf(plainWords, { why: undefined }), reader).markup).not.to.contain('id="why"');
+    });
+
+    it("says that it was merged into another", () => {
+      const merged = wireThread(plainWords, { merged_into: "00000000-0000-7000-8000-000000000041" });
+      expect(wordsOf(threadPage(threadOf(plainWords, { thread: merged }), reader))).to.contain(
+        "was merged into another one",
+      );
+    });
+
+    it("offers no form to who may only read", () => {
+      const read = threadPage(threadOf(plainWords, { mayChange: false, reply: null }), reader).markup;
+      expect(read).not.to.match(/<form|<textarea|<button/);
+    });
+  });
+
+  describe("a reply of the reader's own", () => {
+    const pageOf = (change: Partial<ReplyView>) =>
+      threadPage(threadOf(plainWords, { reply: replyTo(plainWords, change) }), reader);
+
+    it("says from whom and to whom it goes, and which message it answers", () => {
+      const page = pageOf({});
+      expect(wordsOf(page)).to.match(
+        /From Ann Example &lt; support@agents\.example &gt; To ann@customer\.example Reply to all adds/,
+      );
+      expect(page.markup).to.contain(`name="based_on_message_id" value="${messageIds[0]}"`);
+    });
+
+    it("keeps what was written where a newer message came, and says so", () => {
+      const page = pageOf({ isOvertaken: true, written: { ...nothingWritten, body_text: "\nMy words" } });
+      expect(wordsOf(page)).to.contain("Nothing was sent: a newer message came while you were writing.");
+      expect(page.markup).to.match(/<textarea[^>]*>\n\nMy words<\/textarea>/);
+    });
+
+    it("says why there is nothing to reply to", () => {
+      expect(wordsOf(pageOf({ preview: undefined }))).to.contain("there is nothing to reply to");
+      expect(wordsOf(pageOf({ canSend: "identity_deleted" }))).to.contain("identity of this conversation was deleted");
+      expect(wordsOf(pageOf({ isHeld: true }))).to.contain("A newer message is held");
+    });
+  });
+
+  describe("with hostile words", () => {
+    const source = (words: Words): Markup =>
+      sourcePage({ messageId: messageIds[0], threadId, subject: words.subject, bytes: Buffer.from(words.text) });
+    const everything = (words: Words): Markup =>
+      threadPage(threadOf(words, { wishes: { ...newest, html: messageIds[0] } }), reader);
+    const list = (words: Words): Markup =>
+      threadsPage(listOf(words, { filters: { q: words.text, contact: words.name } }), reader);
+
+    const hostile: Record<string, string> = {
+      "markup, bidi and terminal codes": payload(markOf(7), { several: true }),
+      "10,000 characters without a space": "W".repeat(10_000),
+      "zero width everywhere": "a\u200bb\u200d\ufeffc\u2060".repeat(50),
+      "a name from right to left": "\u202eexe.fdp \u05e9\u05dc\u05d5\u05dd \u0627\u0644\u0633\u0644\u0627\u0645",
+      "ends of our elements":
+        '</textarea></pre></details></li></bdi></section></main><form action="https://evil.example">',
+      "quotes and brackets": `"'\`<>&;{{x}}\${x}]]>--><!--`,
+    };
+    for (const [name, word] of Object.entries(hostile)) {
+      it(`has only our elements: ${name}`, () => {
+        for (const pageOf of [list, everything, source]) expectOnlyOurs(pageOf, hostileEverywhere(word));
+      });
+    }
+
+    const limits = { maxTextBytes: 200_000, maxHtmlBytes: 400_000, maxAttachments: 100 };
+    async function wordsOfMail(raw: Buffer): Promise<Words> {
+      const parsed = await parseMail(raw, limits as Parameters<typeof parseMail>[1]);
+      const email = await PostalMime.parse(raw).catch(() => undefined);
+      return {
+        name: email?.from?.name ?? "",
+        address: email?.from?.address ?? "",
+        subject: email?.subject ?? "",
+        text: parsed.bodyText ?? "",
+        html: parsed.bodyHtml ?? "",
+        filename: parsed.attachments[0]?.filename || "x",
+      };
+    }
+
+    it("has only our elements with mail as it comes", async () => {
+      const mails = fixtureNames().map(fixture);
+      const every = sized(12, 1);
+      if (hasCorpus("mime"))
+        mails.push(
+          ...corpus("mime")
+            .map(({ raw }) => raw)
+            .filter((raw, n) => n % every === 0 && raw.length < 200_000),
+        );
+      for (const raw of mails) {
+        const words = await wordsOfMail(raw);
+        for (const pageOf of [list, everything]) {
+          expect(faultsOf({ kind: "html", content: pageOf(words).markup })).to.deep.equal([]);
+        }
+        const text = raw.toString("latin1");
+        expect(faultsOf({ kind: "html", content: source({ ...words, text }).markup })).to.deep.equal([]);
+      }
+    });
+  });
+});

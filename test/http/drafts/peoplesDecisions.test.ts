@@ -1,0 +1,360 @@
+import { expect } from "chai";
+import type { ChatPerson, DecisionResult } from "#src/channels/approvalView.ts";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { wordsOf } from "#src/commands/approvals/telegram/resultWords.ts";
+import type { NewIdentity } from "#src/commands/identities/identities.ts";
+import type { RouteCall } from "#src/http/framework/inProcess.ts";
+import type { SessionPrincipal } from "#src/http/framework/principal.ts";
+import type { Line } from "#src/http/framework/route.ts";
+import type { Role } from "#streams/member/roles.ts";
+import { askingAs, personOf } from "#test/attacks/console/askAs.ts";
+import { operator } from "#test/support/cause.ts";
+import { chatDouble } from "#test/support/chatDouble.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+
+const email = (to: string) => ({ type: "email" as const, config: { to } });
+const telegramGroup = { type: "telegram" as const, config: { bot_token: `123:${"a".repeat(35)}`, chat_id: "-100" } };
+const telegram = chatDouble("telegram");
+
+let service: InProcess;
+let workspace: Workspace;
+let people: ReturnType<typeof askingAs>;
+
+before(async function () {
+  this.timeout(60_000);
+  service = await startInProcess({}, { channels: { telegram: telegram.channel } });
+  workspace = await service.workspace();
+  people = askingAs(service);
+});
+after(async () => {
+  await people.close();
+  await service.stop();
+});
+
+/** A member, signed in. */
+async function member(role: Role, name = `Ann ${role}`) {
+  const who = { ...personOf(workspace.id, role), name };
+  const { memberId, user } = who;
+  const join = { type: "JoinMember", memberId, userId: user.id, email: user.email, role } as const;
+  await service.deps.members.handle(workspace.id, join, operator(workspace.id));
+  const { revision } = await service.deps.members.load(workspace.id);
+  const principal: SessionPrincipal = { ...who, guard: { stream: `member-${workspace.id}`, revision } };
+  return {
+    principal,
+    user,
+    /** Under the membership as it was; `now`: as it is. */
+    ask: (line: Line, call: RouteCall = {}) => people.askAs(principal, line, call),
+    async now(line: Line, call: RouteCall = {}) {
+      const { revision: newest } = await service.deps.members.load(workspace.id);
+      return people.askAs({ ...principal, guard: { ...principal.guard!, revision: newest } }, line, call);
+    },
+  };
+}
+
+type Member = Awaited<ReturnType<typeof member>>;
+
+async function thread(settings: Partial<NewIdentity> = {}) {
+  const identity = await service.identity(workspace.id, { requireHumanApproval: true, ...settings });
+  await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
+  const { id } = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+  const { messages } = (await workspace.ask(`GET /v1/threads/${id}`)).json;
+  return { identity, threadId: id as string, messageId: messages[0].id as string };
+}
+
+async function pending(settings: Partial<NewIdentity> = {}, more: object = { body_text: "Tomorrow." }) {
+  const { identity, threadId, messageId } = await thread(settings);
+  const based = { thread_id: threadId, identity_id: identity.id, based_on_message_id: messageId };
+  const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, ...more } });
+  return { identity, threadId, id: json.id as string };
+}
+
+const on = (id: string, more: RouteCall = {}): RouteCall => ({ params: { id }, ...more });
+const approve = (who: Member, id: string, ifMatch = 1) => who.now("POST /v1/drafts/:id/approve", on(id, { ifMatch }));
+const undo = (who: Member, id: string) => who.now("POST /v1/drafts/:id/undo", on(id));
+const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
+const historyOf = async (id: string): Promise<any[]> =>
+  (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
+const ada: ChatPerson = { kind: "telegram", id: "7", name: "Ada" };
+const press = (given: { token: string; decision?: "approve" | "reject"; by?: ChatPerson }): Promise<DecisionResult> =>
+  approvalDecisions(service.deps).decide({
+    ...{ decision: "approve" as const, reason: undefined, ip: undefined, userAgent: undefined, requestId: undefined },
+    ...given,
+  });
+const tenSeconds = () => service.clock.advance(10_000);
+const isSent = (id: string) => async () => (await draftOf(id)).status === "sent";
+const mailsTo = async (address: string) =>
+  (await service.outbox.newest(50)).filter(({ envelope }) => envelope.to.includes(address));
+const sentFrom = async (address: string) =>
+  (await service.outbox.newest(50)).filter(({ envelope }) => envelope.from === address);
+
+describe("a signed-in person and a draft", function () {
+  this.timeout(120_000);
+
+  it("approves the version that was shown, under human approval, and is named wherever the decision is shown", async () => {
+    const ann = await member("approver", "Ann Example");
+    const { id, identity } = await pending({ approvalChannel: telegramGroup });
+    await until(async () => telegram.askedAbout(id).length > 0);
+    expect((await workspace.ask(`POST /v1/drafts/${id}/approve`)).json.error).to.equal("human_approval_required");
+    const unseen = await ann.now("POST /v1/drafts/:id/approve", on(id));
+    expect([unseen.status, unseen.json.field]).to.deep.equal([422, "If-Match"]);
+    expect((await approve(ann, id, 2)).status).to.equal(412);
+
+    const { status, json } = await approve(ann, id);
+    expect([status, json.status, json.version]).to.deep.equal([200, "approved", 1]);
+    expect(Date.parse(json.undo_until)).to.be.greaterThan(service.clock.now().getTime());
+    expect(json.decided_by).to.include({
+      kind: "session",
+      id: ann.user.id,
+      name: "Ann Example",
+      email: ann.user.email,
+    });
+    // The same form once more changes nothing, and tells nothing to anybody else.
+    expect((await approve(ann, id)).json.status).to.equal("approved");
+    // It is not certain yet: the card keeps its buttons, also when one is pressed.
+    const { tokens } = telegram.askedAbout(id)[0]!;
+    const pressed = await press({ token: tokens.reject, decision: "reject", by: ada });
+    expect(wordsOf(pressed)).to.deep.include({ ends: false });
+    expect((await undo(ann, id)).json.status).to.equal("pending");
+    await approve(ann, id);
+    await service.caughtUp();
+    expect(telegram.saidOn(id)).to.equal(undefined);
+    expect(telegram.askedAbout(id)).to.have.length(1);
+    const early = await workspace.ask(`POST /v1/drafts/${id}/send`);
+    expect([early.status, early.json.error]).to.deep.equal([422, "invalid_status"]);
+
+    tenSeconds();
+    await until(isSent(id));
+    expect(await sentFrom(identity.address)).to.have.length(1);
+    const sent = await draftOf(id);
+    expect([sent.undo_until, sent.decided_by.name]).to.deep.equal([null, "Ann Example"]);
+    await until(async () => telegram.saidOn(id)?.includes("Sent") === true);
+    expect(telegram.saidOn(id)).to.match(/^Approved by Ann Example in the console, .*\. Sent, /);
+    const history = await historyOf(id);
+    expect(history.filter(({ type }) => type === "DraftApproved")).to.have.length(2);
+    expect(history.find(({ type }) => type === "DraftApproved").actor).to.include({
+      kind: "session",
+      email: ann.user.email,
+    });
+    const late = await undo(ann, id);
+    expect([late.status, late.json.message]).to.deep.equal([422, "it has left already: this draft is sent"]);
+  });
+
+  it("takes it back: the question stands as it stood, and its link decides", async () => {
+    const ann = await member("owner");
+    const to = "stands@approvers.example";
+    const { id, identity } = await pending({ approvalChannel: email(to) });
+    await until(async () => (await mailsTo(to)).length === 1);
+    await approve(ann, id);
+    const { json } = await undo(ann, id);
+    expect([json.status, json.undo_until, json.decided_by]).to.deep.equal(["pending", null, null]);
+    expect(json.notification_status.state).to.equal("sent");
+    expect((await undo(ann, id)).json.status).to.equal("pending");
+    tenSeconds();
+
+    const token = /\/a\/([\w-]+)\?d=approve/.exec((await mailsTo(to))[0]!.text)![1]!;
+    expect((await press({ token })).kind).to.equal("approved");
+    await until(isSent(id));
+    expect(await sentFrom(identity.address)).to.have.length(1);
+    expect(await mailsTo(to)).to.have.length(1);
+  });
+
+  it("edits and approves in one: HTML is made anew, the approvers are not asked about it, and they hear how it ended", async () => {
+    const ann = await member("approver", "Ann Example");
+    const to = "edited@approvers.example";
+    const bodies = { body_text: "See you.", body_html: "<p>See <b>you</b>.</p>" };
+    const { id } = await pending({ approvalChannel: email(to) }, bodies);
+    await until(async () => (await mailsTo(to)).length === 1);
+    const written = { body_text: "Hello,\r\nsee https://a.example/x", body_html: bodies.body_html };
+    const { json } = await ann.now("POST /v1/drafts/:id/edit-and-approve", on(id, { ifMatch: 1, body: written }));
+    expect(json).to.include({ status: "approved", version: 2, body_text: "Hello,\nsee https://a.example/x" });
+    expect(json.body_html).to.equal('<p>Hello,<br>see <a href="https://a.example/x">https://a.example/x</a></p>');
+    expect(json.decided_by).to.include({ kind: "session", version: 2, content_sha256: json.content_sha256 });
+    const versions = (await workspace.ask(`GET /v1/drafts/${id}/versions`)).json.data;
+    expect(versions[0].edited_by).to.deep.equal({ kind: "session", id: ann.user.id, name: "Ann Example" });
+    tenSeconds();
+    await until(isSent(id));
+    await until(async () => (await mailsTo(to)).length === 2);
+    const [told] = await mailsTo(to);
+    expect(told!.text).to.contain("It was approved by Ann Example in the console.");
+    expect(told!.text).to.contain("version 2, which you were not asked about: it was changed after you were asked");
+    const asked = (await historyOf(id)).filter(({ type }) => type === "ApproversAsked");
+    expect(asked.map(({ data }) => data.version)).to.deep.equal([1]);
+  });
+
+  it("meets the agent's edit with 412, and nothing of theirs is stored", async () => {
+    const ann = await member("admin");
+    const { id } = await pending();
+    await workspace.ask(`PATCH /v1/drafts/${id}`, { json: { body_text: "The agent's" } });
+    const call = on(id, { ifMatch: 1, body: { body_text: "Ann's" } });
+    const { status, json } = await ann.now("POST /v1/drafts/:id/edit-and-approve", call);
+    expect([status, json.error, json.version]).to.deep.equal([412, "version_mismatch", 2]);
+    expect(await draftOf(id)).to.include({ status: "pending", version: 2, body_text: "The agent's" });
+    // An edit alone is a person's too: the two bodies say the same.
+    const html = { body_html: "<p>By <i>Ann</i></p>" };
+    const edited = await ann.now(
+      "PATCH /v1/drafts/:id",
+      on(id, { ifMatch: 2, body: { body_text: "The agent's", ...html } }),
+    );
+    expect(edited.json).to.include({ status: "pending", version: 3, text_derived: true, ...html });
+    expect((await ann.now("PATCH /v1/drafts/:id", on(id, { body: { body_text: " " } }))).status).to.equal(422);
+  });
+
+  it("is one voter, signed in and by the link of their mail; two people make a quorum, and one of them takes back alone", async () => {
+    const [ann, bob] = [await member("owner", "Ann"), await member("approver", "Bob")];
+    const to = ann.user.email;
+    const { id } = await pending({ approvalChannel: email(to), approvalsRequired: 2 });
+    await until(async () => (await mailsTo(to)).length > 0);
+    const given = async () => (await draftOf(id)).approvals.given.map(({ by }: any) => by.name ?? by.id);
+    expect((await approve(ann, id)).json.status).to.equal("pending");
+    const token = /\/a\/([\w-]+)\?d=approve/.exec((await mailsTo(to))[0]!.text)![1]!;
+    expect(await press({ token })).to.include({ kind: "vote_counted", again: true });
+    expect(await given()).to.deep.equal(["Ann"]);
+
+    expect((await undo(ann, id)).json.approvals.given).to.deep.equal([]);
+    await approve(ann, id);
+    expect((await approve(bob, id)).json.status).to.equal("approved");
+    const back = (await undo(bob, id)).json;
+    expect([back.status, back.approvals.given.map(({ by }: any) => by.name)]).to.deep.equal(["pending", ["Ann"]]);
+    // Who was removed since counts no more.
+    const remove = { type: "RemoveMember", memberId: ann.principal.memberId, by: "operator" } as const;
+    await service.deps.members.handle(workspace.id, remove, operator(workspace.id));
+    expect((await approve(bob, id)).json.status).to.equal("pending");
+    const cyd = await member("admin", "Cyd");
+    expect((await approve(cyd, id)).json.status).to.equal("approved");
+    tenSeconds();
+    await until(isSent(id));
+  });
+
+  it("is one of two at once: one decision is on record, and one mail leaves at most", async () => {
+    const [ann, bob] = [await member("owner"), await member("approver")];
+    const { id, identity } = await pending();
+    const edit = on(id, { ifMatch: 1, body: { body_text: "Bob's" } });
+    const both = await Promise.all([approve(ann, id), bob.now("POST /v1/drafts/:id/edit-and-approve", edit)]);
+    const statuses = both.map(({ status }) => status).sort();
+    expect(statuses[0]).to.equal(200);
+    expect([412, 422]).to.include(statuses[1]);
+    tenSeconds();
+    await until(isSent(id));
+    expect((await historyOf(id)).filter(({ type }) => type === "DraftApproved")).to.have.length(1);
+    expect(await sentFrom(identity.address)).to.have.length(1);
+  });
+
+  it("may do nothing where they only read, were removed, or come by a key", async () => {
+    const { id, threadId } = await pending();
+    const asked: [Line, RouteCall][] = [
+      ["POST /v1/drafts/:id/approve", on(id, { ifMatch: 1 })],
+      ["POST /v1/drafts/:id/reject", on(id)],
+      ["POST /v1/drafts/:id/undo", on(id)],
+      ["POST /v1/drafts/:id/edit-and-approve", on(id, { ifMatch: 1, body: { body_text: "x" } })],
+      ["POST /v1/drafts/:id/notify", on(id)],
+      ["POST /v1/threads/:id/reply", on(threadId, { body: { body_text: "x" } })],
+      ["GET /v1/rejection-reasons", {}],
+    ];
+    const cyd = await member("auditor");
+    for (const [line, call] of asked)
+      expect((await cyd.ask(line, call)).json.error, line).to.equal("insufficient_scope");
+
+    const ann = await member("approver");
+    const remove = { type: "RemoveMember", memberId: ann.principal.memberId, by: "operator" } as const;
+    await service.deps.members.handle(workspace.id, remove, operator(workspace.id));
+    for (const line of ["approve", "reject", "edit-and-approve"] as const) {
+      const call = on(id, {
+        ...(line !== "reject" && { ifMatch: 1 }),
+        body: line === "edit-and-approve" ? { body_text: "x" } : undefined,
+      });
+      expect((await ann.ask(`POST /v1/drafts/:id/${line}`, call)).status, line).to.equal(401);
+    }
+    expect((await draftOf(id)).status).to.equal("pending");
+
+    const ways = [`drafts/${id}/undo`, `drafts/${id}/edit-and-approve`, `threads/${threadId}/reply`];
+    for (const path of ways) expect((await workspace.ask(`POST /v1/${path}`)).status, path).to.equal(404);
+    expect((await workspace.ask("GET /v1/rejection-reasons")).status).to.equal(404);
+    const key = { json: { name: "person", scopes: ["decide:drafts"] } };
+    expect((await workspace.ask("POST /v1/api-keys", key)).status).to.equal(422);
+    const { text } = await workspace.ask("GET /openapi.json", { key: null });
+    expect(text).not.to.match(/decide:drafts|edit-and-approve|rejection-reasons/);
+  });
+
+  it("writes a reply of their own, which leaves by their word; it is one vote where others have to approve", async () => {
+    const ann = await member("approver", "Ann Example");
+    const { threadId, messageId, identity } = await thread({ approvalChannel: email("asked@approvers.example") });
+    const body = { body_text: "I see to it.", based_on_message_id: messageId };
+    const { status, json } = await ann.now("POST /v1/threads/:id/reply", on(threadId, { body }));
+    expect([status, json.status, json.kind, json.body_html]).to.deep.equal([201, "approved", "reply", null]);
+    expect(json.decided_by).to.include({ kind: "session", name: "Ann Example" });
+    expect(json.undo_until).to.be.a("string");
+    tenSeconds();
+    await until(isSent(json.id));
+    expect(await sentFrom(identity.address)).to.have.length(1);
+    expect(await mailsTo("asked@approvers.example")).to.have.length(0);
+
+    await service.deliver(
+      identity.address,
+      mail({ id: `again-${identity.id}@x.example`, inReplyTo: `${identity.id}@x.example` }),
+    );
+    const stale = await ann.now("POST /v1/threads/:id/reply", on(threadId, { body }));
+    expect([stale.status, stale.json.error]).to.deep.equal([409, "stale_draft"]);
+    expect((await workspace.ask(`GET /v1/drafts?thread_id=${threadId}`)).json.total).to.equal(1);
+
+    const two = await thread({ approvalsRequired: 2 });
+    const voted = await ann.now("POST /v1/threads/:id/reply", on(two.threadId, { body: { body_text: "One vote." } }));
+    expect([voted.json.status, voted.json.approvals.given[0].by.name]).to.deep.equal(["pending", "Ann Example"]);
+  });
+
+  it("rejects with a reason; those once written are offered again, the most used first", async () => {
+    const ann = await member("approver");
+    const given = ["Too long", "Wrong price", "Wrong price", null];
+    const identities: string[] = [];
+    for (const reason of given) {
+      const { id, identity } = await pending();
+      identities.push(identity.id);
+      const { json } = await ann.now("POST /v1/drafts/:id/reject", on(id, { body: { reason } }));
+      expect(json).to.include({ status: "rejected", reason });
+    }
+    const { json } = await ann.now("GET /v1/rejection-reasons");
+    expect(json.data).to.deep.equal([
+      { reason: "Wrong price", count: 2 },
+      { reason: "Too long", count: 1 },
+    ]);
+    const ofOne = await ann.now("GET /v1/rejection-reasons", { query: { identity_id: identities[0]! } });
+    expect(ofOne.json.data).to.deep.equal([{ reason: "Too long", count: 1 }]);
+    const another = await service.workspace();
+    const stranger = personOf(another.id, "owner");
+    expect((await people.askAs(stranger, "GET /v1/rejection-reasons")).json.data).to.deep.equal([]);
+  });
+
+  it("only approves where the identity's approvals do not send, and sends what is approved", async () => {
+    const ann = await member("owner");
+    const { id } = await pending({ sendOnChannelApproval: false });
+    expect((await ann.now("POST /v1/drafts/:id/send", on(id))).json.error).to.equal("invalid_status");
+    const { json } = await approve(ann, id);
+    expect([json.status, json.undo_until]).to.deep.equal(["approved", null]);
+    expect((await ann.now("POST /v1/drafts/:id/send", on(id))).status).to.equal(202);
+    await until(isSent(id));
+    expect((await draftOf(id)).decided_by).to.include({ kind: "session", id: ann.user.id });
+  });
+
+  it("pauses sending and says why: it is shown with who and when, and where a send is refused", async () => {
+    const ann = await member("owner", "Ann Example");
+    const pause = (body: object) => ann.now("PATCH /v1/workspaces/me", { body });
+    const { json } = await pause({ sending_paused: true, sending_paused_reason: "The agent answers nonsense" });
+    expect(json).to.include({ sending_paused: true, sending_paused_reason: "The agent answers nonsense" });
+    expect(json.sending_paused_by).to.deep.equal({ kind: "session", id: ann.user.id, name: "Ann Example" });
+    expect(Date.parse(json.sending_paused_at)).not.to.be.NaN;
+    const { threadId } = await thread();
+    const refused = await ann.now("POST /v1/threads/:id/reply", on(threadId, { body: { body_text: "x" } }));
+    expect(refused.json.error).to.equal("sending_paused");
+    expect(refused.json.message).to.contain("(The agent answers nonsense)");
+    // Once more without a reason changes nothing.
+    expect((await pause({ sending_paused: true })).json.sending_paused_reason).to.equal("The agent answers nonsense");
+    const resumed = (await pause({ sending_paused: false })).json;
+    expect([resumed.sending_paused_reason, resumed.sending_paused_by, resumed.sending_paused_at]).to.deep.equal([
+      null,
+      null,
+      null,
+    ]);
+    expect((await pause({ sending_paused_reason: "why" })).json.field).to.equal("sending_paused_reason");
+    const approver = await member("approver");
+    expect((await approver.now("PATCH /v1/workspaces/me", { body: {} })).json.error).to.equal("insufficient_scope");
+  });
+});

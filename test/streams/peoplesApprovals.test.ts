@@ -1,0 +1,247 @@
+import { expect } from "chai";
+import { fold } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import type { Voting } from "#streams/draft/quorum.ts";
+import type { AuthorsWord, EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import { approved, edited, queued, rejected, sent, submitted } from "#test/support/examples/drafts.ts";
+import { given } from "#test/support/given.ts";
+
+const sendAfter = "2026-01-01T12:00:10.000Z";
+const draft = (...events: DraftEvent[]) => given(draftDecider, submitted(), ...events);
+
+const voting = (voter: string, different: Partial<Voting> = {}): Voting => ({
+  ...{ voter, place: null, required: 1, keysCount: false },
+  ...different,
+});
+const word = (voter: string, different: Partial<Voting> = {}, sendRequested = true): AuthorsWord => ({
+  ...{ voting: voting(voter, different), signedIn: { sendAfter }, sendRequested },
+});
+const approve = (by: AuthorsWord, ifVersion = 1) =>
+  ({ type: "ApproveDraft", ifVersion, contentSha256: null, tokenSha256: null, ...by }) satisfies ReviewCommand;
+const byLink = (voter: string, different: Partial<Voting> = {}): ReviewCommand => ({
+  ...{ type: "ApproveDraft", ifVersion: 1, contentSha256: null, tokenSha256: "token", sendRequested: true },
+  voting: voting(voter, { required: 2, ...different }),
+});
+const gave = (
+  voter: string,
+  different: Partial<Extract<DraftEvent, { type: "ApprovalGiven" }>["data"]> = {},
+): DraftEvent => ({
+  type: "ApprovalGiven",
+  data: {
+    ...{ version: 1, contentSha256: "hash 1", tokenSha256: null, sendRequested: true, voter, required: 2 },
+    ...different,
+  },
+});
+const bySession = (voter: string, version = 1) =>
+  approved(version, { sendRequested: true, approver: voter, sendAfter });
+const undo = (voter: string, also: string[] = []): ReviewCommand => ({
+  ...{ type: "UndoApproval", voter, also, because: `${voter} took the approval back` },
+});
+const back = (withdrawn: string): DraftEvent => ({
+  type: "DraftReturnedToPending",
+  data: { because: `${withdrawn} took the approval back`, withdrawn },
+});
+const edit = (ifVersion: number, different: Partial<EditDraft> = {}): EditDraft => {
+  const { version: _, ...data } = edited(ifVersion + 1).data;
+  return { type: "EditDraft", ...data, because: "edit", ifVersion, ...different };
+};
+const editAndApprove = (by: AuthorsWord, ifVersion = 1, different: Partial<EditDraft> = {}): ReviewCommand => ({
+  ...{ type: "EditAndApprove", edit: edit(ifVersion, different), word: by },
+});
+
+describe("a signed-in person's approval", () => {
+  it("is a person's, names them, and says until when nothing leaves", () => {
+    draft()
+      .when(approve(word("ann")))
+      .then(bySession("ann"));
+    const state = fold(draftDecider, [submitted(), bySession("ann")]);
+    expect(state).to.deep.include({ approval: { by: "person" }, approver: { voter: "ann", sendAfter } });
+    // One that does not send keeps nothing back.
+    draft()
+      .when(approve(word("ann", {}, false)))
+      .then(approved(1, { approver: "ann" }));
+  });
+
+  it("is of the version that was shown", () => {
+    draft(edited(2))
+      .when(approve(word("ann"), 1))
+      .thenRejected("version_mismatch");
+    draft(edited(2))
+      .when(approve(word("ann"), 3))
+      .thenRejected("version_mismatch");
+  });
+
+  it("is given once, however often the form comes", () => {
+    draft(bySession("ann"))
+      .when(approve(word("ann")))
+      .then();
+    draft(bySession("ann"))
+      .when(approve(word("bob")))
+      .thenRejected("invalid_status");
+    draft(rejected(1))
+      .when(approve(word("ann")))
+      .thenRejected("invalid_status");
+  });
+
+  it("counts once beside the same person's link, session and address", () => {
+    const two = { required: 2 };
+    const named = { ...two, also: ["mailbox:ann"] };
+    const annsVote = gave("session:ann", { also: ["mailbox:ann"] });
+    draft()
+      .when(approve(word("session:ann", named)))
+      .then(annsVote);
+    // By the link in the mail, signed in under another address, and the other way round.
+    draft(annsVote).when(byLink("mailbox:ann")).then();
+    draft(annsVote)
+      .when(approve(word("session:ann", { ...two, also: ["mailbox:new"] })))
+      .then();
+    draft(annsVote)
+      .when(byLink("mailbox:new", { also: ["session:ann"] }))
+      .then();
+    draft(gave("mailbox:ann"))
+      .when(approve(word("session:ann", named)))
+      .then();
+    draft(annsVote).when(byLink("mailbox:bob")).thenTypes("ApprovalGiven", "DraftApproved");
+  });
+
+  it("keeps the send back where it completes a quorum", () => {
+    const quorum = { required: 2, voters: ["telegram:7", "ann"] };
+    draft(gave("telegram:7"))
+      .when(approve(word("ann", { required: 2 })))
+      .then(gave("ann"), approved(1, { sendRequested: true, quorum, approver: "ann", sendAfter }));
+  });
+
+  it("counts no more where its giver was removed before the others came", () => {
+    const lapsed = { required: 2, lapsed: ["session:ann"] };
+    draft(gave("session:ann"))
+      .when(approve(word("bob", lapsed)))
+      .then(gave("bob"));
+    draft(gave("session:ann"), gave("bob"))
+      .when(approve(word("cyd", lapsed)))
+      .thenTypes("ApprovalGiven", "DraftApproved");
+  });
+});
+
+describe("an approval that is taken back", () => {
+  it("leaves the draft pending, to be approved again", () => {
+    draft(bySession("ann")).when(undo("ann")).then(back("ann"));
+    draft(bySession("ann"), back("ann"))
+      .when(approve(word("bob")))
+      .then(bySession("bob"));
+    // Nothing is there to take back.
+    draft(bySession("ann"), back("ann")).when(undo("ann")).then();
+  });
+
+  it("is one's own alone, and only before it is on its way", () => {
+    draft(bySession("ann")).when(undo("bob")).thenRejected("invalid_status");
+    draft(approved(1, { tokenSha256: "token", sendRequested: true }))
+      .when(undo("ann"))
+      .thenRejected("invalid_status");
+    draft(bySession("ann"), queued(1)).when(undo("ann")).thenRejected("invalid_status");
+    draft(bySession("ann"), queued(1), sent()).when(undo("ann")).thenRejected("invalid_status");
+    const held: DraftEvent = { type: "SendHeld", data: { code: "plan_limit_reached", message: "x" } };
+    draft(bySession("ann"), held).when(undo("ann")).thenRejected("invalid_status");
+  });
+
+  it("takes of several one's own vote, and the others' stand", () => {
+    const took: DraftEvent = { type: "ApprovalWithdrawn", data: { version: 1, voter: "ann" } };
+    draft(gave("ann"), gave("bob", { required: 3 }))
+      .when(undo("ann"))
+      .then(took);
+    draft(gave("ann"), took)
+      .when(approve(word("ann", { required: 2 })))
+      .then(gave("ann"));
+    draft(gave("mailbox:ann"))
+      .when(undo("session:ann", ["mailbox:ann"]))
+      .then({ type: "ApprovalWithdrawn", data: { version: 1, voter: "mailbox:ann" } });
+
+    const quorum = { required: 2, voters: ["bob", "ann"] };
+    const complete = [
+      gave("bob"),
+      gave("ann"),
+      approved(1, { sendRequested: true, quorum, approver: "ann", sendAfter }),
+    ];
+    draft(...complete)
+      .when(undo("ann"))
+      .then(back("ann"));
+    draft(...complete)
+      .when(undo("bob"))
+      .then(back("bob"));
+    draft(...complete, back("ann"))
+      .when(approve(word("cyd", { required: 2 })))
+      .thenTypes("ApprovalGiven", "DraftApproved");
+    draft(...complete, back("ann"))
+      .when(approve(word("bob", { required: 2 })))
+      .then();
+  });
+
+  it("keeps a send that began before it from being queued", () => {
+    draft(bySession("ann"), back("ann"))
+      .when({ type: "QueueDraft", queued: queued(1).data, at: sendAfter })
+      .thenRejected("invalid_status");
+    const early = { type: "QueueDraft", queued: queued(1).data, at: "2026-01-01T12:00:09.999Z" } as const;
+    draft(bySession("ann")).when(early).thenRejected("invalid_status");
+    draft(bySession("ann"))
+      .when({ ...early, at: sendAfter })
+      .then(queued(1));
+  });
+});
+
+describe("an edit that its author approves by the same act", () => {
+  const atOnce = edited(2, { approvedAtOnce: true });
+
+  it("is their version and its approval, in one append", () => {
+    draft()
+      .when(editAndApprove(word("ann")))
+      .then(atOnce, bySession("ann", 2));
+    draft(atOnce, bySession("ann", 2))
+      .when(editAndApprove(word("ann")))
+      .then();
+  });
+
+  it("is of the version that was shown", () => {
+    draft(edited(2))
+      .when(editAndApprove(word("ann")))
+      .thenRejected("version_mismatch");
+    // Somebody else's version with the same words is none of theirs.
+    draft(edited(2), bySession("bob", 2))
+      .when(editAndApprove(word("ann")))
+      .thenRejected("invalid_status");
+  });
+
+  it("is an approval alone where nothing was edited", () => {
+    draft()
+      .when(editAndApprove(word("ann"), 1, { changedFields: [] }))
+      .then(bySession("ann"));
+  });
+
+  it("is one vote where others have to approve too, and ends those before it", () => {
+    const two = word("ann", { required: 2 });
+    draft(gave("bob"))
+      .when(editAndApprove(two))
+      .then(edited(2), gave("ann", { version: 2, contentSha256: "hash 2" }));
+    draft(edited(2), gave("ann", { version: 2, contentSha256: "hash 2" }))
+      .when(editAndApprove(two))
+      .then();
+  });
+});
+
+describe("what a signed-in person submits by their own word", () => {
+  const submit = (by: AuthorsWord) => ({ type: "SubmitDraft" as const, draft: submitted().data, word: by });
+
+  it("is approved by it, once", () => {
+    given(draftDecider)
+      .when(submit(word("ann")))
+      .then(submitted({ approvedAtOnce: true }), bySession("ann"));
+    draft()
+      .when(submit(word("ann")))
+      .then();
+  });
+
+  it("has their vote where others have to approve too", () => {
+    given(draftDecider)
+      .when(submit(word("ann", { required: 2 })))
+      .then(submitted(), gave("ann"));
+  });
+});

@@ -1,0 +1,18 @@
+import { expect } from "chai";
+import { welcomeLines } from "#src/welcome.ts";
+
+describe("what the terminal shows at a start", () => {
+  const config = { mailProvider: "outbox", smtpInHost: "127.0.0.1" } as const;
+  const service = { url: "http://localhost:8080", smtpPort: 2525 };
+  const ownerLink = "http://localhost:8080/invitation/abc";
+  const said = (shown: { apiKey: string | undefined; ownerLink: string | undefined }) =>
+    welcomeLines(config, service, shown).join("\n");
+
+  it("has the first key once and the first owner's invitation until somebody owns the workspace", () => {
+    const first = said({ apiKey: "svc_live_x", ownerLink });
+    expect(first).to.contain("svc_live_x").and.to.contain(ownerLink).and.to.contain("/outbox");
+    const later = said({ apiKey: undefined, ownerLink });
+    expect(later).to.contain(ownerLink).and.not.to.contain("API key");
+    expect(said({ apiKey: undefined, ownerLink: undefined })).not.to.contain("invitation");
+  });
+});
