@@ -58,3 +58,5 @@ export function errorResult(error: unknown, requestId: string) {
   const text = `${said.text}${todo ?? ""}`.trimEnd();
   return { isError: true, content: [{ type: "text" as const, text }], structuredContent: structured };
 }
+
+export { next as nextSteps };
