@@ -149,6 +149,9 @@ describe("mcp: the tools, through the official client", () => {
       const args = { draft_id: draft.id, version: 1, idempotency_key: "send it" };
       expect((await used("send_draft", args)).status).to.equal("sending");
       expect((await used("send_draft", args)).draft_id).to.equal(draft.id);
+      const { text: read } = await use("read_thread", { thread_id: draft.thread_id });
+      expect(read).to.match(new RegExp(`our mail, .*from draft_id ${draft.id}, approved .* through api_key`));
+      expect(read.split(draft.id)).to.have.length(2);
       const thread = await received();
       const { body_text, thread_id, based_on_message_id } = answerTo(thread);
       const accepted = await used("reply", { body_text, thread_id, based_on_message_id });
