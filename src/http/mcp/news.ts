@@ -36,6 +36,7 @@ export function createNews(deps: HttpDependencies, doors: Doors, onError: (error
           const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: waitMs, signal });
           if (end === undefined) continue;
           const rows = await eventsAfter(deps.reads, workspaceId, { after: seen, types: undefined, limit: pageSize });
+          if (signal.aborted) return;
           for (const id of new Set(rows.map(threadOf))) {
             if (id !== undefined) listener({ kind: "resource_updated", uri: threadUri(id) });
           }

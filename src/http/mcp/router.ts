@@ -27,6 +27,8 @@ export type McpOptions = McpDependencies & {
 
 /** Bytes. No tool takes files. */
 const maxRequestBodySize = 1024 * 1024;
+/** What a call gets to say that its key was revoked, before its connection is closed. */
+const revokedGraceMs = 500;
 /** Streams that wait for news of resources, in this instance. */
 const maxSubscriptions = 500;
 
@@ -62,8 +64,8 @@ export function mcpRouter(options: McpOptions): Router {
 
   async function serve(request: Request, response: Response, key: KeyPrincipal): Promise<void> {
     const flight = options.inFlight.enter(key.id, randomUUID());
-    // A stream ends with its key.
-    flight.signal.addEventListener("abort", () => response.destroy());
+    // A stream ends with its key; a call under way has a moment to say why.
+    flight.signal.addEventListener("abort", () => setTimeout(() => response.destroy(), revokedGraceMs).unref());
     try {
       if (flight.revoked) throw unauthorized();
       response.locals.apiKey = key;

@@ -58,7 +58,8 @@ export function mcpServer({ deps, askRoute, tools, onError }: McpDependencies, d
       return shown(result);
     } catch (error) {
       const answer = errorResult(door.signal.aborted ? unauthorized() : error, String(door.request.id));
-      if (answer.structuredContent.error === "internal_error") onError(error);
+      // Nobody hears the answer any more: that is no fault of ours.
+      if (answer.structuredContent.error === "internal_error" && !context.mcpReq.signal.aborted) onError(error);
       return answer;
     }
   }

@@ -11,13 +11,11 @@ export async function connect(url: string, key: string, options: ClientOptions =
 export type Called = { text: string; structured: any; isError: boolean };
 
 /** What a tool answered. */
-export async function call(
-  client: Client,
-  name: string,
-  args: Record<string, unknown> = {},
-  options: Parameters<Client["callTool"]>[1] = {},
-): Promise<Called> {
-  const { content, structuredContent, isError } = await client.callTool({ name, arguments: args }, options);
+export async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Called> {
+  return answerOf(await client.callTool({ name, arguments: args }));
+}
+
+export function answerOf({ content, structuredContent, isError }: Awaited<ReturnType<Client["callTool"]>>): Called {
   const [first] = content as { type: string; text: string }[];
   return { text: first?.text ?? "", structured: structuredContent as any, isError: isError === true };
 }

@@ -97,7 +97,7 @@ function callWith(words: string, args: object, count = 2): ToolCall {
     ...answersWith(words, count),
     ...{ args, workspaceId: id, scopes: ["read:workspace"], progress: async () => {}, now: () => new Date(at) },
     signal: new AbortController().signal,
-    deps: { reads, closing: new AbortController().signal } as never,
+    deps: { reads, requireReadable: () => {}, closing: new AbortController().signal } as never,
   };
 }
 

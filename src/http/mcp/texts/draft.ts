@@ -42,9 +42,7 @@ function facts(draft: WireDraft, now: Date): string {
   const { decided_by: by, approvals, stale_warning, newer_message_id: newer } = draft;
   return [
     `status ${draft.status}, version ${draft.version}, submitted ${ago(draft.created_at, now)}`,
-    ...(by
-      ? [`${by.decision === "approve" ? "approved" : "rejected"} ${ago(draft.decided_at, now)} through ${by.kind}`]
-      : []),
+    ...(by ? [decisionWords(draft, now)] : []),
     ...(draft.status === "pending" && approvals.required > 1
       ? [`${approvals.given.length} of ${approvals.required} approvals given`]
       : []),
@@ -53,6 +51,12 @@ function facts(draft: WireDraft, now: Date): string {
     ...(draft.failure_code ? [`failure ${code(draft.failure_code)}`] : []),
     ...(newer ? [`a newer message came in: newer_message_id ${newer}`] : stale_warning ? ["stale_warning"] : []),
   ].join("; ");
+}
+
+/** Who decided, and when: "approved 2 hours ago (…) through telegram"; empty if nobody has. */
+export function decisionWords({ decided_by: by, decided_at }: WireDraft, now: Date): string {
+  if (by === null) return "";
+  return `${by.decision === "approve" ? "approved" : "rejected"} ${ago(decided_at, now)} through ${by.kind}`;
 }
 
 /** What a model does next, by what became of the draft. */

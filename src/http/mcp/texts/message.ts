@@ -22,15 +22,15 @@ const maxAttachments = 5;
 /** Characters of a list of addresses. */
 const maxAddresses = 240;
 
-export function messageText(
-  shown: MessageShown,
-  { fence, now, place }: { fence: Fence; now: Date; place: string },
-): string {
+/** `place`: how the text calls the message. `decision`: who let it leave, of one of ours. */
+export type MessageTextOptions = { fence: Fence; now: Date; place: string; decision?: string };
+
+export function messageText(shown: MessageShown, { fence, now, place, decision = "" }: MessageTextOptions): string {
   const { message } = shown;
   const { from_email, from_name, to_emails, cc_emails, subject, attachments } = message;
-  const what = message.direction === "inbound" ? `${place}, by a stranger` : `${place}, a mail of ours`;
+  const what = message.direction === "inbound" ? `${place}, from a stranger` : `${place}, a mail of ours`;
   return [
-    `${place}: ${facts(message, now)}`,
+    `${place}: ${facts(message, now)}${decision === "" ? "" : `, ${decision}`}`,
     fence({
       what,
       fields: {
@@ -58,9 +58,9 @@ function facts(message: WireMessage, now: Date): string {
     ...(inbound ? [proofOf(message.authentication).phrase] : []),
     ...(classification !== null && classification !== "person" ? [`written by: ${classification}`] : []),
     ...(message.delivery_status === null ? [] : [`delivery ${message.delivery_status}`]),
-    ...(message.draft_id === null ? [] : [`from draft_id ${message.draft_id}`]),
     ...(message.from_blocked_contact ? ["from a blocked contact"] : []),
     ...(attachments.length > 0 ? [`${attachments.length} attachment${attachments.length === 1 ? "" : "s"}`] : []),
+    ...(message.draft_id === null ? [] : [`from draft_id ${message.draft_id}`]),
   ].join("; ");
 }
 

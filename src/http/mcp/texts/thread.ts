@@ -5,7 +5,7 @@ import type { WireThread } from "../../present/threads.ts";
 import { createFence, untrustedLine } from "../fence.ts";
 import type { ToolResult } from "../tool.ts";
 import { ago } from "./ago.ts";
-import { briefText, draftData, draftText } from "./draft.ts";
+import { briefText, decisionWords, draftData, draftText } from "./draft.ts";
 import { type MessageShown, messageData, messageText, shownMessage } from "./message.ts";
 
 export type ThreadParts = {
@@ -31,17 +31,29 @@ export function threadResult(parts: ThreadParts): ToolResult {
   const shown = shownMessages(parts.messages);
   const older = thread.messages_total - skip - shown.length;
   const first = older + 1;
-  const newestDrafts = skip === 0 ? drafts.slice(0, maxDrafts) : [];
+  // What was sent stands there as a message already.
+  const isMessage = new Set(shown.map(({ message }) => message.draft_id));
+  const others = drafts.filter(({ id }) => !isMessage.has(id));
+  const newestDrafts = skip === 0 ? others.slice(0, maxDrafts) : [];
+  const decisionOf = ({ message }: MessageShown): string => {
+    const draft = message.draft_id === null ? undefined : drafts.find(({ id }) => id === message.draft_id);
+    return draft ? decisionWords(draft, now) : "";
+  };
   const text = [
     `Thread thread_id ${thread.id}: ${thread.status}${thread.needs_review ? ", needs review" : ""}, ${thread.messages_total} messages, the newest ${ago(thread.last_message_at, now)}.`,
     answering(thread, newestMessageId),
     fence({ what: "subject of the thread", fields: { Subject: untrustedLine(thread.subject, 200) } }),
     ...(older > 0 ? [`(${older} older messages: call read_thread with skip_messages ${skip + shown.length}.)`] : []),
     ...shown.map((each, index) =>
-      messageText(each, { fence, now, place: `Message ${first + index} of ${thread.messages_total}` }),
+      messageText(each, {
+        fence,
+        now,
+        place: `Message ${first + index} of ${thread.messages_total}`,
+        decision: decisionOf(each),
+      }),
     ),
     ...newestDrafts.map((draft) => draftText(draft, { fence, now, most: briefText })),
-    ...(drafts.length > newestDrafts.length ? [`(${drafts.length - newestDrafts.length} older drafts.)`] : []),
+    ...(others.length > newestDrafts.length ? [`(${others.length - newestDrafts.length} more drafts.)`] : []),
   ].join("\n");
   return {
     text,

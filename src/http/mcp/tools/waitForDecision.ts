@@ -49,6 +49,7 @@ async function decided(call: ToolCall): Promise<{ draft: WireDraft; waitedSecond
   const waited = (): number => performance.now() - began;
   const read = (): Promise<WireDraft> => call.ask("GET /v1/drafts/:id", { params: { id: args.draft_id } });
 
+  deps.requireReadable(["feed"]);
   // Before the draft is read: what happens meanwhile is not missed.
   let seen = await feedEnd(deps.reads, workspaceId);
   let draft = await read();
