@@ -1,10 +1,14 @@
+import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { pageFiles, withTables } from "#src/http/docs/documents.ts";
 import { allTables } from "#src/http/docs/tables.ts";
 import { settingDescriptions } from "#src/settings.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 
-/** `npm run documents`: writes the tables of the pages under /docs into their files as the code has them now. A test fails until that is done. */
+/**
+ * `npm run documents`: writes the tables of the pages under /docs into their files as the code has them now. A test fails until that is done.
+ * With `story` it also plays the story of an agent and writes the transcript; the test that compares it is what plays it.
+ */
 const tables = allTables({ routes: realRoutes(), settings: settingDescriptions });
 for (const file of pageFiles) {
   const text = await readFile(file, "utf8");
@@ -13,5 +17,12 @@ for (const file of pageFiles) {
     await writeFile(file, made);
     console.log(`${file.pathname}: updated`);
   }
+}
+if (process.argv[2] === "story") {
+  const { status } = spawnSync("npm", ["test", "--", "test/http/mcp/story.test.ts"], {
+    stdio: "inherit",
+    env: { ...process.env, WRITE_STORY: "1" },
+  });
+  process.exit(status ?? 1);
 }
 process.exit(0);

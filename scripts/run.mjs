@@ -18,6 +18,7 @@ const commands = {
   audit: "scripts/audit.ts",
   blobs: "scripts/blobs.ts",
   inbound: "scripts/inbound.ts",
+  mcp: "scripts/mcp.ts",
 };
 const inUseEveryMs = 3_600_000;
 

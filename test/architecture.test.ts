@@ -77,7 +77,8 @@ const rules: Rule[] = [
       within("src/commands"),
       within("src/http"),
     ],
-    packages: /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|piscina|prom-client|diff|tsx)$/,
+    packages:
+      /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|piscina|prom-client|diff|tsx|@modelcontextprotocol\/(server|node))$/,
   },
   {
     files: /^src\/subscriptions\//,

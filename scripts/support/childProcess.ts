@@ -7,6 +7,7 @@ import { bundle, bundled, projectRoot } from "./bundle.mjs";
 const runnable = [
   "src/main.ts",
   ...["workspace", "users", "projections", "processes", "secrets"].map((name) => `scripts/${name}.ts`),
+  "scripts/mcp.ts",
   "test/support/livingProcess.ts",
   "test/support/keepEmbedded.ts",
   "test/http/framework/instance.ts",

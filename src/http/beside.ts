@@ -21,6 +21,7 @@ import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
 import type { BodyParser } from "./framework/body/bodyParser.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { createInProcess } from "./framework/inProcess.ts";
+import type { Authenticate } from "./framework/keys/authenticate.ts";
 import type { InFlight } from "./framework/keys/inFlight.ts";
 import type { Revocation } from "./framework/keys/revocation.ts";
 import type { CountUnknown } from "./framework/linkPages.ts";
@@ -35,6 +36,8 @@ import { slackInteractions } from "./hooks/slack/interactions.ts";
 import { stripeHook } from "./hooks/stripe.ts";
 import { telegramHook } from "./hooks/telegram.ts";
 import type { HttpOptions } from "./index.ts";
+import { type McpOptions, mcpRouter } from "./mcp/router.ts";
+import { tools } from "./mcp/tools/index.ts";
 import { createOutboxAccess } from "./outbox/access.ts";
 import { outboxPages } from "./outbox/outbox.ts";
 import { stopPages } from "./stopPages/router.ts";
@@ -49,6 +52,8 @@ export type BesideParts = {
   bodies: BodyParser;
   strangers: Strangers;
   revocation: Pick<Revocation, "upToDate" | "drain">;
+  authenticate: Authenticate;
+  limits: McpOptions["limits"];
   readiness: readonly ReadinessCheck[];
 };
 
@@ -109,6 +114,14 @@ export function beside(parts: BesideParts): RequestHandler[] {
         ...{ ...deps, bodies, checkResponses: options.checkResponses },
         routes: [...routes, ...peoplesRoutes(deps)],
       }),
+    }),
+    mcpRouter({
+      ...{ deps, inFlight, strangers, publicUrl, tools },
+      authenticate: parts.authenticate,
+      limits: parts.limits,
+      upToDate: () => revocation.upToDate(),
+      askRoute: createInProcess({ ...deps, routes, bodies, checkResponses: options.checkResponses }),
+      onError: (error) => logger.error({ err: error }, "a call of an MCP client failed"),
     }),
     ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
     sendGridEvents({

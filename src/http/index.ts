@@ -136,15 +136,17 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const bodies = createBodyParser();
   const routes = allRoutes(httpDeps);
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
+  const authenticate = createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey });
+  const limits = createLimits({ counter, rates: options.rateLimits });
   const app = createApp({
     routes,
     logger,
     inFlight,
     bodies,
-    authenticate: createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey }),
+    authenticate,
     requireReadable: httpDeps.requireReadable,
     upToDate: () => revocation.upToDate(),
-    limits: createLimits({ counter, rates: options.rateLimits }),
+    limits,
     strangers,
     idempotency: createIdempotency({
       ...{ database, clock, hours: options.idempotencyHours },
@@ -175,6 +177,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       bodies,
       strangers,
       revocation,
+      authenticate,
+      limits,
       readiness: checks,
     }),
   });

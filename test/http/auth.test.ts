@@ -333,8 +333,6 @@ describe("people at the door [4 /auth/*]", function () {
           const isRight = await matches(userId, password);
           await passwords.set(user.id, another);
           await service.deps.users.handle(user.id, { type: "RecordPassword", because: "reset" }, operator());
-          const cause = operator();
-          await service.deps.users.handle(user.id, { type: "RecordPassword", because: "reset" }, cause);
           await sessions.endAll(user.id);
           return isRight;
         };

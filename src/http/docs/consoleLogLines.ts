@@ -17,4 +17,9 @@ export const consoleLogLines: readonly LogLine[] = [
     says: "a mail about an account did not leave: the person has to ask for it again",
     todo: "`reason` says why: the mail provider refused it or did not answer three times within a minute, or the installation is paused. Whoever waits for a link asks for a new one.",
   },
+  {
+    level: "error",
+    says: "a call of an MCP client failed",
+    todo: "`err` says why: it is a bug in the code. The client was told `internal_error`.",
+  },
 ];

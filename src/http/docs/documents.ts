@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 /** The pages beside the reference of the API, by their names in /docs. Each is a file of this folder. */
 export const documents = {
   contract: "How the service fulfils its contract, section by section",
+  mcp: "An assistant at the door: the tools, settings of its clients, ten minutes with MCP and REST side by side",
+  story: "What an agent sees of a customer's mails and a person's decisions: a transcript",
   operations: "Running it: settings, commands, metrics, alarms, backup, and what to do when",
 } as const;
 

@@ -7,6 +7,7 @@ import type { Document } from "../framework/openapi/openapi.ts";
 import { type Reply, reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
 import { documents, documentText, pageOf, withTables } from "./documents.ts";
+import { llmsText } from "./llmsText.ts";
 import { renderMarkdown, titleOf } from "./markdown.ts";
 import { allTables, type Declared } from "./tables.ts";
 
@@ -23,12 +24,13 @@ const files: Record<string, { path: string; type: string }> = {
   "docs.js": { path: own("browser.js"), type: "text/javascript; charset=utf-8" },
 };
 
-/** /docs: the OpenAPI document in Swagger UI, and the pages beside it, readable without any network but the way here. */
+/** /docs: the OpenAPI document in Swagger UI, and the pages beside it, readable without any network but the way here; /llms.txt for models. */
 export function docsPages(document: Document, declared: Declared): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const page = docsPage(document.info.title);
   const read = new Map<string, Promise<Buffer>>();
   router.get("/docs", (_, response) => send(response, page));
+  router.get("/llms.txt", (_, response) => send(response, plain(llmsText(document))));
   for (const name of Object.keys(documents)) {
     let made: Reply | undefined;
     router.get(`/docs/${name}`, async (_, response) => {
@@ -87,6 +89,12 @@ const documentLinks = (): Markup =>
   html`<a href="/docs">API reference</a>${Object.entries(documents).map(
     ([name, says]) => html` <a href="/docs/${name}" title="${says}">${name}</a>`,
   )}`;
+
+const plain = (text: string): Reply =>
+  reply({
+    bytes: Buffer.from(text),
+    headers: { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" },
+  });
 
 const pageReply = (page: Markup): Reply =>
   reply({

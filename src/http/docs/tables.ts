@@ -8,6 +8,9 @@ import { statuses } from "../framework/errors.ts";
 import { allScopes, namedScopes, scopes } from "../framework/keys/scopes.ts";
 import { scopesOf } from "../framework/roles.ts";
 import type { LimitClass, Route } from "../framework/route.ts";
+import { nextSteps } from "../mcp/errors.ts";
+import type { Tool } from "../mcp/tool.ts";
+import { tools } from "../mcp/tools/index.ts";
 import { errorMeanings } from "./errorMeanings.ts";
 import { eventKinds } from "./eventKinds.ts";
 import { historyTypes } from "./historyTypes.ts";
@@ -90,9 +93,32 @@ export const fixedTables = (): Record<string, string> => ({
   ),
 });
 
+/** What an agent's assistant is offered, and what it is told when something fails. */
+const mcpTables = (): Record<string, string> => ({
+  mcpTools: table(
+    ["tool", "scopes", "rate class", "effect", "what a model is told of it"],
+    tools.map(({ name, scopes: needed, limit, annotations, description }) => [
+      ...[code(name), codes(needed), limit, effectOf(annotations), inOneLine(description)],
+    ]),
+  ),
+  mcpNext: table(
+    ["error", "what a model is told to do next"],
+    Object.entries(nextSteps).map(([name, says]) => [code(name), says]),
+  ),
+});
+
+function effectOf({ readOnlyHint, destructiveHint, openWorldHint }: Tool["annotations"]): string {
+  if (readOnlyHint) return "reads";
+  const effect = openWorldHint ? "may make mail leave" : "changes";
+  return destructiveHint ? `${effect}, cannot be taken back` : effect;
+}
+
+const inOneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
+
 /** All of them. */
 export const allTables = ({ routes, settings }: Declared): Record<string, string> => ({
   ...fixedTables(),
+  ...mcpTables(),
   routes: table(
     ["route", "scope", "rate class", "what it does"],
     routes.map(({ method, path, scope, limit, options }) => [

@@ -71,7 +71,7 @@ export function createApp(options: AppOptions): Express {
     idempotency: options.idempotency !== undefined,
     limits: options.limits !== undefined,
   });
-  app.use(["/openapi.json", "/docs"], limitDocuments(options.strangers));
+  app.use(["/openapi.json", "/docs", "/llms.txt"], limitDocuments(options.strangers));
   app.get("/", limitDocuments(options.strangers));
   app.get("/openapi.json", serveDocument(document));
   app.use(docsPages(document, { routes: options.routes, settings: options.settings ?? [] }));

@@ -4,7 +4,7 @@ import { derivedId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { type Asked, callerFrom, carryOut, type Operation } from "./judge.ts";
-import { requireScope, type SessionPrincipal } from "./principal.ts";
+import { type Principal, requireScope, type SessionPrincipal } from "./principal.ts";
 import type { Reply } from "./reply.ts";
 import type { Line, Route } from "./route.ts";
 import { readQuery } from "./validation/query.ts";
@@ -21,14 +21,14 @@ export type RouteCall = {
 
 /** On whose behalf. */
 export type Behalf = {
-  principal: SessionPrincipal;
+  principal: Principal;
   request: Request;
-  /** Aborted when the session ends. */
+  /** Aborted when the session ends, or the key is revoked. */
   signal: AbortSignal;
-  /** The same for every repetition of a form that is to have its effect once. */
+  /** The same for every repetition of a form, or call, that is to have its effect once. */
   once?: string;
-  /** The person's rights as they are now; undefined if they have none left. */
-  again(): Promise<SessionPrincipal | undefined>;
+  /** A person's rights as they are now; undefined if they have none left. Absent for a key, whose rights never change. */
+  again?(): Promise<SessionPrincipal | undefined>;
 };
 
 /** Asks a route within this process, under the rules that hold for an API key over HTTP. Throws what the route throws, and Rejected. */
@@ -78,7 +78,7 @@ export function createInProcess({ routes, bodies, requireReadable, checkResponse
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "unauthorized" || behalf.signal.aborted) throw error;
       // Somebody's membership changed on the way: if it was not this person's, it is asked once more.
-      const principal = await behalf.again();
+      const principal = await behalf.again?.();
       if (!principal) throw error;
       return once(route, call, { ...behalf, principal });
     }
@@ -91,11 +91,11 @@ export function createInProcess({ routes, bodies, requireReadable, checkResponse
  */
 function operationOf(
   route: Route,
-  { principal, call, once }: { principal: SessionPrincipal; call: RouteCall; once: string | undefined },
+  { principal, call, once }: { principal: Principal; call: RouteCall; once: string | undefined },
 ): Operation | undefined {
   if (once === undefined || route.method === "GET" || route.options.secretAnswer) return undefined;
   const what = JSON.stringify([
-    principal.user.id,
+    principal.kind === "session" ? principal.user.id : principal.id,
     once,
     route.method,
     route.path,

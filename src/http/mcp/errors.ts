@@ -1,0 +1,62 @@
+import { errorReply } from "../framework/errors.ts";
+import { createFence, untrustedLine } from "./fence.ts";
+
+const readAgain = "Read the thread again: a newer message came in. Then submit a new draft that is based on it.";
+const tellUser = "Tell the user; do not try another way.";
+
+/** What a model does next, where the sentence of the error does not say it. */
+const next: Record<string, string> = {
+  unauthorized: "The key is wrong or was revoked. Stop and tell the user.",
+  insufficient_scope: `This key may not do that. ${tellUser}`,
+  stale_draft: readAgain,
+  content_changed: "Read the draft again: its content changed after it was approved. A person has to decide anew.",
+  version_mismatch:
+    "Read the draft again with get_draft: somebody changed it. Call again with its version, if that still makes sense.",
+  invalid_request: "Correct the argument that the sentence begins with, and call again.",
+  invalid_status: "Look at the draft with get_draft: it says what can be done next.",
+  payload_too_large: "Write less, and call again.",
+  human_approval_required: "Wait for a person's decision with wait_for_decision.",
+  approvals_missing: "Wait for the others' decisions with wait_for_decision.",
+  sending_paused: "Tell the user that sending is paused. Nothing is lost; do not try again until it is resumed.",
+  identity_not_active: `This address cannot send now. ${tellUser}`,
+  assistant_disabled: `The assistant of this address is switched off. ${tellUser}`,
+  rate_limited: "Wait as long as it says, then call again.",
+  unavailable: "Call again in a few seconds.",
+  not_found: "Check the id: ids come from list_threads, read_thread and submit_draft.",
+  plan_limit_reached: "Tell the user that the plan's limit is reached.",
+  loop_guarded: "Do not answer: the other side seems to be a machine that was answered already.",
+  internal_error: "Tell the user, with the request_id. It may help to try once more.",
+};
+
+/** After this, a call was recorded although it could not be answered. */
+const recorded =
+  "It has happened, only the answer is missing. Do not write it again: look with get_draft or read_thread.";
+
+/** Sentences that repeat what a colleague wrote. */
+const quoting = ["sending_paused"];
+
+/** Characters of a sentence: one may repeat the name of an argument. */
+const maxSentence = 1_000;
+
+/** An error of the contract as a tool says it: its sentence, and what to do next. */
+export function errorResult(error: unknown, requestId: string) {
+  const reply = errorReply(error, { requestId });
+  const json = (reply.content as { json: Record<string, unknown> }).json;
+  const code = String(json.error);
+  const sentence = untrustedLine(String(json.message), maxSentence);
+  const todo = json.recorded === true ? recorded : next[code];
+  const said = quoting.includes(code)
+    ? {
+        text: `Error ${code}.\n${createFence()({ what: "why", text: sentence })}\n`,
+        data: { message: code, untrusted: { message: sentence } },
+      }
+    : { text: `Error ${code}: ${sentence}. `, data: { message: sentence } };
+  const retryAfter = reply.headers["Retry-After"];
+  const wait = retryAfter === undefined ? {} : { retry_after: Number(retryAfter) };
+  const field = json.field === undefined ? {} : { field: untrustedLine(String(json.field)) };
+  const structured: Record<string, unknown> = { ...json, ...field, ...said.data, ...wait, ...(todo && { next: todo }) };
+  const text = `${said.text}${todo ?? ""}`.trimEnd();
+  return { isError: true, content: [{ type: "text" as const, text }], structuredContent: structured };
+}
+
+export { next as nextSteps };

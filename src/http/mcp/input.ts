@@ -1,0 +1,60 @@
+import type { JsonSchemaType, jsonSchemaValidator } from "@modelcontextprotocol/server";
+import { fromJsonSchema } from "@modelcontextprotocol/server";
+import Type, { type TObject } from "typebox";
+import { type Check, compileCheck } from "../framework/validation/validation.ts";
+import type { Tool } from "./tool.ts";
+
+/** What makes a repeated call harmless: as the header Idempotency-Key has it. */
+export const idempotencyKey = {
+  idempotency_key: Type.Optional(
+    Type.String({
+      pattern: "^[\\x20-\\x7e]{1,255}$",
+      description:
+        "Any word of yours. A call that is repeated with the same word and the same arguments takes effect once.",
+    }),
+  ),
+};
+
+export type Input = {
+  /** As clients are told of it. */
+  listed: ReturnType<typeof fromJsonSchema>;
+  /** Fills in defaults. Throws Rejected (`invalid_request`), as the routes do. */
+  check: Check;
+};
+
+const inputs = new WeakMap<Tool, Input>();
+
+/** A tool's arguments: listed in plain JSON Schema, judged by the schema itself. Made once a tool. */
+export function inputOf(tool: Tool): Input {
+  const known = inputs.get(tool);
+  if (known) return known;
+  const listed = fromJsonSchema(plainSchema(tool.input) as JsonSchemaType, judgedByUs);
+  const made = { listed, check: compileCheck(tool.input) };
+  inputs.set(tool, made);
+  return made;
+}
+
+/** The library passes arguments on as they are: they are judged where an error can say what to do next. */
+const judgedByUs = {
+  getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }),
+} as unknown as jsonSchemaValidator;
+
+const words = [
+  ...["type", "description", "enum", "const", "default", "examples", "required", "additionalProperties", "pattern"],
+  ...["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"],
+];
+const commonFormats = ["uuid", "date-time"];
+
+/** A schema in the words that every client knows: the service's own keywords and formats mean nothing to others. */
+export function plainSchema(schema: Record<string, any>): Record<string, unknown> {
+  const plain: Record<string, unknown> = {};
+  for (const word of words) if (schema[word] !== undefined) plain[word] = schema[word];
+  if (commonFormats.includes(schema.format)) plain.format = schema.format;
+  if (schema.properties) plain.properties = mapped(schema.properties);
+  if (schema.items) plain.items = plainSchema(schema.items);
+  if (schema.anyOf) plain.anyOf = schema.anyOf.map(plainSchema);
+  return plain;
+}
+
+const mapped = (properties: TObject["properties"]): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, plainSchema(schema)]));

@@ -1,0 +1,58 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import type { ServerEventBus } from "@modelcontextprotocol/server";
+import { eventsAfter, feedEnd, payloadOf } from "#projections/feed/queries.ts";
+import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { Door } from "./server.ts";
+
+/** Whose request is being answered: a subscription is known by nothing else. */
+export type Doors = AsyncLocalStorage<Door>;
+
+/** The address of a thread as a resource. */
+export const threadUri = (id: string): string => `countersign://threads/${id}`;
+
+/** How long one look waits for something new; it only bounds how long an ended subscription is still remembered. */
+const waitMs = 20_000;
+const pageSize = 100;
+
+/**
+ * News of resources, from the workspace's own feed. Each subscription follows the feed of the key that opened it: of other workspaces it hears
+ * nothing, whichever address it names.
+ */
+export function createNews(deps: HttpDependencies, doors: Doors, onError: (error: unknown) => void): ServerEventBus {
+  return {
+    publish: () => {},
+    subscribe(listener) {
+      const door = doors.getStore();
+      const ended = new AbortController();
+      if (door && mayHear(door)) {
+        const signal = AbortSignal.any([ended.signal, door.signal, deps.closing]);
+        void follow(door.key.workspaceId, signal).catch((error) => signal.aborted || onError(error));
+      }
+      return () => ended.abort();
+
+      async function follow(workspaceId: string, signal: AbortSignal): Promise<void> {
+        let seen = await feedEnd(deps.reads, workspaceId);
+        while (!signal.aborted) {
+          const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: waitMs, signal });
+          if (end === undefined) continue;
+          const rows = await eventsAfter(deps.reads, workspaceId, { after: seen, types: undefined, limit: pageSize });
+          if (signal.aborted) return;
+          for (const id of new Set(rows.map(threadOf))) {
+            if (id !== undefined) listener({ kind: "resource_updated", uri: threadUri(id) });
+          }
+          seen = rows.at(-1) ?? end;
+        }
+      }
+    },
+  };
+}
+
+const mayHear = ({ key }: Door): boolean =>
+  ["read:threads", "read:events"].every((scope) => key.scopes.includes(scope));
+
+type Row = Parameters<typeof payloadOf>[0];
+
+const threadOf = (row: Row): string | undefined => {
+  const { thread_id: id } = payloadOf(row).data as { thread_id?: unknown };
+  return typeof id === "string" ? id : undefined;
+};

@@ -1,0 +1,119 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { Rejected } from "#streams/decider.ts";
+import { errorReply } from "../framework/errors.ts";
+import { isLoopbackHost } from "../framework/insiders.ts";
+import { type Authenticate, unauthorized } from "../framework/keys/authenticate.ts";
+import type { Flight, InFlight } from "../framework/keys/inFlight.ts";
+import type { KeyPrincipal } from "../framework/principal.ts";
+import type { Strangers } from "../framework/rateLimits/strangers.ts";
+import type { LimitClass } from "../framework/route.ts";
+import { send } from "../framework/send.ts";
+import { createNews, type Doors } from "./news.ts";
+import { type Door, type McpDependencies, mcpServer } from "./server.ts";
+
+export type McpOptions = McpDependencies & {
+  authenticate: Authenticate;
+  inFlight: InFlight;
+  /** Resolves when this instance knows every revocation that another may have answered. */
+  upToDate(): void | Promise<void>;
+  limits: (limit: LimitClass) => RequestHandler | undefined;
+  strangers: Pick<Strangers, "count">;
+  publicUrl: string;
+};
+
+/** Bytes. No tool takes files. */
+const maxRequestBodySize = 1024 * 1024;
+/** What a call gets to say that its key was revoked, before its connection is closed. */
+const revokedGraceMs = 500;
+/** Streams that wait for news of resources, in this instance. */
+const maxSubscriptions = 500;
+
+/**
+ * `/mcp`: streamable HTTP for clients of the Model Context Protocol. Each request stands for itself, under its own key: there are no sessions that
+ * anybody could take over, and any instance answers any request.
+ */
+export function mcpRouter(options: McpOptions): Router {
+  const doors: Doors = new AsyncLocalStorage();
+  const bus = createNews(options.deps, doors, options.onError);
+  const handler = createMcpHandler(
+    () => {
+      const door = doors.getStore();
+      if (!door) throw new Error("an MCP request without its key");
+      return mcpServer(options, door);
+    },
+    { maxRequestBodySize, maxSubscriptions, bus },
+  );
+  const answer = toNodeHandler(handler, { maxRequestBodySize, onerror: options.onError });
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all("/mcp", async (request, response) => {
+    try {
+      requireOwnOrigin(request, options);
+      const key = await known(request, options);
+      await serve(request, response, key);
+    } catch (error) {
+      if (!(error instanceof Rejected)) options.onError(error);
+      if (response.headersSent) return void response.destroy();
+      await send(response, errorReply(error, { requestId: String(request.id) }));
+    }
+  });
+  return router;
+
+  async function serve(request: Request, response: Response, key: KeyPrincipal): Promise<void> {
+    const flight = options.inFlight.enter(key.id, randomUUID());
+    // A stream ends with its key; a call under way has a moment to say why.
+    flight.signal.addEventListener("abort", () => setTimeout(() => response.destroy(), revokedGraceMs).unref());
+    try {
+      if (flight.revoked) throw unauthorized();
+      response.locals.apiKey = key;
+      await counted(options, "read", { request, response });
+      await doors.run(doorOf({ request, response, key, flight }), () => answer(request, response));
+    } finally {
+      flight.leave();
+    }
+  }
+
+  function doorOf(of: { request: Request; response: Response; key: KeyPrincipal; flight: Flight }): Door {
+    const { request, key, flight } = of;
+    return {
+      ...{ key, request, signal: flight.signal },
+      count: (limit) => (limit === "read" ? Promise.resolve() : counted(options, limit, of)),
+      async requireLive() {
+        await options.upToDate();
+        if (flight.revoked) throw unauthorized();
+      },
+    };
+  }
+}
+
+async function known(request: Request, { authenticate, strangers }: McpOptions): Promise<KeyPrincipal> {
+  try {
+    return await authenticate(request);
+  } catch (error) {
+    if (error instanceof Rejected) await strangers.count("bad_key", request);
+    throw error;
+  }
+}
+
+/** A browser's page of elsewhere has no business here, whatever key it brings. */
+function requireOwnOrigin({ headers }: Request, { publicUrl }: McpOptions): void {
+  const { origin } = headers;
+  if (origin === undefined || origin === new URL(publicUrl).origin) return;
+  if (URL.canParse(origin) && isLoopbackHost(new URL(origin).host)) return;
+  throw new Rejected("insufficient_scope", "pages of other sites cannot call /mcp: call it from a program");
+}
+
+/** Counts a request of the key. Throws Rejected rate_limited. */
+const counted = (
+  { limits }: McpOptions,
+  limit: LimitClass,
+  { request, response }: { request: Request; response: Response },
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const limiter = limits(limit);
+    if (!limiter) return resolve();
+    void limiter(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+  });

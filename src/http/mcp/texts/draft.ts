@@ -1,0 +1,136 @@
+import { textOfBody } from "#src/html/textOfHtml.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import { pieceOf } from "../bounds.ts";
+import { type Fence, untrustedLine } from "../fence.ts";
+import { ago } from "./ago.ts";
+import { shownText } from "./letter.ts";
+
+/** Characters of a draft's text beside others, and alone. */
+export const briefText = 1_000;
+export const wholeText = 6_000;
+const maxReason = 2_000;
+
+export type DraftOptions = { fence: Fence; now: Date; most?: number };
+
+/** A draft: what became of it, who decided, and what to do next. */
+export function draftText(draft: WireDraft, { fence, now, most = wholeText }: DraftOptions): string {
+  const piece = bodyOf(draft, most);
+  const { decided_by: by } = draft;
+  return [
+    `Draft draft_id ${draft.id} on thread_id ${draft.thread_id}: ${facts(draft, now)}`,
+    fence({
+      what: `draft of version ${draft.version} and what was said about it`,
+      fields: {
+        To: few(draft.to),
+        Cc: few(draft.cc),
+        Bcc: few(draft.bcc),
+        Subject: untrustedLine(draft.subject, 200),
+        "Decided by": by && [by.name, by.email].filter(Boolean).join(", "),
+        "Failure told by the other side": draft.failure_message,
+      },
+      text: piece.text,
+    }),
+    ...(draft.reason === null
+      ? []
+      : [fence({ what: "reason given for the decision", text: reasonOf(draft.reason, most) })]),
+    ...(piece.nextOffset === null ? [] : [`(${piece.total - piece.nextOffset} characters more are not shown.)`]),
+    `Next: ${nextStep(draft, now)}`,
+  ].join("\n");
+}
+
+function facts(draft: WireDraft, now: Date): string {
+  const { decided_by: by, approvals, stale_warning, newer_message_id: newer } = draft;
+  return [
+    `status ${draft.status}, version ${draft.version}, submitted ${ago(draft.created_at, now)}`,
+    ...(by ? [decisionWords(draft, now)] : []),
+    ...(draft.status === "pending" && approvals.required > 1
+      ? [`${approvals.given.length} of ${approvals.required} approvals given`]
+      : []),
+    ...(draft.sent_at ? [`sent ${ago(draft.sent_at, now)}`] : []),
+    ...(draft.held_code ? [`held back: ${code(draft.held_code)}`] : []),
+    ...(draft.failure_code ? [`failure ${code(draft.failure_code)}`] : []),
+    ...(newer ? [`a newer message came in: newer_message_id ${newer}`] : stale_warning ? ["stale_warning"] : []),
+  ].join("; ");
+}
+
+/** Who decided, and when: "approved 2 hours ago (…) through telegram"; empty if nobody has. */
+export function decisionWords({ decided_by: by, decided_at }: WireDraft, now: Date): string {
+  if (by === null) return "";
+  return `${by.decision === "approve" ? "approved" : "rejected"} ${ago(decided_at, now)} through ${by.kind}`;
+}
+
+/** What a model does next, by what became of the draft. */
+export function nextStep(draft: WireDraft, now: Date): string {
+  if (draft.newer_message_id !== null && ["pending", "approved", "stale"].includes(draft.status)) return newer;
+  const { status, version, held_code: held } = draft;
+  if (status === "approved" && held !== null) {
+    return held === "sending_paused"
+      ? "sending is paused: it is sent when the pause ends. Tell the user; do not send it again."
+      : "it was approved and could not be sent. Tell the user why; once that is resolved, call send_draft.";
+  }
+  if (status === "approved" && draft.undo_until !== null && new Date(draft.undo_until) > now) {
+    return "a person approved it and can take that back for some seconds: call get_draft after that.";
+  }
+  return status === "approved"
+    ? `call send_draft with version ${version}, if this key may send and the service does not send it by itself.`
+    : steps[status];
+}
+
+const newer =
+  "the other side wrote again. Call read_thread, then submit_draft with what the newest message says in mind; this draft is outdated.";
+
+const steps: Record<Exclude<WireDraft["status"], "approved">, string> = {
+  pending: "a person has to decide: call wait_for_decision. Before that, revise_draft changes it.",
+  rejected: "read the reason. If an answer is still needed, submit a new draft with submit_draft.",
+  sending: "nothing: it is on its way. get_draft tells how it ended.",
+  sent: "nothing: it was sent.",
+  stale: newer,
+  failed: "tell the user that it was not sent, and why. Do not send it again unasked.",
+};
+
+const bodyOf = ({ body_text, body_html }: WireDraft, most: number) =>
+  pieceOf(body_text ?? textOfBody(body_html ?? ""), { most, show: shownText });
+
+const reasonOf = (reason: string, most: number): string =>
+  pieceOf(reason, { most: Math.min(most, maxReason), show: shownText }).text;
+
+/** A code of ours or of a provider's, as far as it looks like one. */
+const code = (given: string): string => (/^[\w.-]{1,60}$/.test(given) ? given : "other");
+
+const few = (all: readonly string[]): string =>
+  untrustedLine(all.slice(0, 5).join(", "), 240) + (all.length > 5 ? ` and ${all.length - 5} more` : "");
+
+/** The same as data: what others wrote stands under `untrusted` alone. */
+export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<DraftOptions, "fence">) {
+  const { decided_by: by } = draft;
+  const { text } = bodyOf(draft, most);
+  const addresses = (all: readonly string[]) => all.slice(0, 5).map((each) => untrustedLine(each, 100));
+  return {
+    id: draft.id,
+    thread_id: draft.thread_id,
+    identity_id: draft.identity_id,
+    based_on_message_id: draft.based_on_message_id,
+    status: draft.status,
+    version: draft.version,
+    decision: by && { decision: by.decision, kind: by.kind, version: by.version, at: draft.decided_at },
+    approvals: { required: draft.approvals.required, given: draft.approvals.given.length },
+    stale_warning: draft.stale_warning,
+    newer_message_id: draft.newer_message_id,
+    undo_until: draft.undo_until,
+    sent_at: draft.sent_at,
+    held_code: draft.held_code && code(draft.held_code),
+    failure_code: draft.failure_code && code(draft.failure_code),
+    created_at: draft.created_at,
+    next: nextStep(draft, now),
+    untrusted: {
+      to: addresses(draft.to),
+      cc: addresses(draft.cc),
+      bcc: addresses(draft.bcc),
+      subject: untrustedLine(draft.subject, 200),
+      text,
+      decided_by: by && untrustedLine([by.name, by.email].filter(Boolean).join(", ")),
+      reason: draft.reason === null ? null : reasonOf(draft.reason, most),
+      failure_message: draft.failure_message && untrustedLine(draft.failure_message),
+    },
+  };
+}

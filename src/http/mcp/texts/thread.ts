@@ -1,0 +1,96 @@
+import { visibleLine } from "#src/html/visible.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import type { WireMessage } from "../../present/messages.ts";
+import type { WireThread } from "../../present/threads.ts";
+import { createFence, untrustedLine } from "../fence.ts";
+import type { ToolResult } from "../tool.ts";
+import { ago } from "./ago.ts";
+import { briefText, decisionWords, draftData, draftText } from "./draft.ts";
+import { type MessageShown, messageData, messageText, shownMessage } from "./message.ts";
+
+export type ThreadParts = {
+  thread: WireThread & { messages_total: number };
+  /** Oldest first. */
+  messages: readonly WireMessage[];
+  /** Newest first. */
+  drafts: readonly WireDraft[];
+  /** How many newer messages are left out. */
+  skip: number;
+  newestMessageId: string | null;
+  now: Date;
+};
+
+/** Characters of the newest message, of each older one, of all together, and what each has at least. */
+const [ofNewest, ofOlder, ofAll, least] = [6_000, 2_000, 12_000, 300];
+const maxDrafts = 3;
+
+/** A thread as a tool and a resource show it. */
+export function threadResult(parts: ThreadParts): ToolResult {
+  const { thread, drafts, skip, newestMessageId, now } = parts;
+  const fence = createFence();
+  const shown = shownMessages(parts.messages);
+  const older = thread.messages_total - skip - shown.length;
+  const first = older + 1;
+  // What was sent stands there as a message already.
+  const isMessage = new Set(shown.map(({ message }) => message.draft_id));
+  const others = drafts.filter(({ id }) => !isMessage.has(id));
+  const newestDrafts = skip === 0 ? others.slice(0, maxDrafts) : [];
+  const decisionOf = ({ message }: MessageShown): string => {
+    const draft = message.draft_id === null ? undefined : drafts.find(({ id }) => id === message.draft_id);
+    return draft ? decisionWords(draft, now) : "";
+  };
+  const text = [
+    `Thread thread_id ${thread.id}: ${thread.status}${thread.needs_review ? ", needs review" : ""}, ${thread.messages_total} messages, the newest ${ago(thread.last_message_at, now)}.`,
+    answering(thread, newestMessageId),
+    fence({ what: "subject of the thread", fields: { Subject: untrustedLine(thread.subject, 200) } }),
+    ...(older > 0 ? [`(${older} older messages: call read_thread with skip_messages ${skip + shown.length}.)`] : []),
+    ...shown.map((each, index) =>
+      messageText(each, {
+        fence,
+        now,
+        place: `Message ${first + index} of ${thread.messages_total}`,
+        decision: decisionOf(each),
+      }),
+    ),
+    ...newestDrafts.map((draft) => draftText(draft, { fence, now, most: briefText })),
+    ...(others.length > newestDrafts.length ? [`(${others.length - newestDrafts.length} more drafts.)`] : []),
+  ].join("\n");
+  return {
+    text,
+    structured: {
+      thread_id: thread.id,
+      identity_id: thread.identity_id,
+      status: thread.status,
+      needs_review: thread.needs_review,
+      messages_total: thread.messages_total,
+      older_messages: Math.max(0, older),
+      newest_message_id: newestMessageId,
+      last_message_at: thread.last_message_at,
+      untrusted: { subject: untrustedLine(visibleLine(thread.subject), 200) },
+      messages: shown.map(messageData),
+      drafts: newestDrafts.map((draft) => draftData(draft, { now, most: briefText })),
+      drafts_total: drafts.length,
+    },
+  };
+}
+
+const answering = (thread: WireThread, newestMessageId: string | null): string =>
+  newestMessageId === null
+    ? "Nobody has written on it yet."
+    : `To answer it: submit_draft with thread_id ${thread.id}, identity_id ${thread.identity_id}, based_on_message_id ${newestMessageId} (newest_message_id).`;
+
+/** The newest has the most room, and what it leaves goes to those before it. */
+function shownMessages(messages: readonly WireMessage[]): MessageShown[] {
+  const byId = new Map(messages.map((message) => [message.rfc_message_id, message]));
+  let left = ofAll;
+  return [...messages]
+    .reverse()
+    .map((message, age) => {
+      const most = Math.max(least, Math.min(age === 0 ? ofNewest : ofOlder, left));
+      const answered = message.in_reply_to === null ? undefined : byId.get(message.in_reply_to);
+      const shown = shownMessage(message, { answered, most });
+      left -= shown.piece.text.length;
+      return shown;
+    })
+    .reverse();
+}

@@ -1,0 +1,86 @@
+import Type from "typebox";
+import type { WireDraft } from "../../present/drafts.ts";
+import { Strict, Uuid } from "../../schemas/common.ts";
+import { CreateDraft, Draft, EditDraft } from "../../schemas/drafts.ts";
+import { createFence } from "../fence.ts";
+import { idempotencyKey } from "../input.ts";
+import { draftData, draftText } from "../texts/draft.ts";
+import type { Tool, ToolResult } from "../tool.ts";
+import { reading, sending, writing } from "./hints.ts";
+
+const { version } = Draft.properties;
+const draftId = { draft_id: Uuid };
+
+const written = [
+  ...["thread_id", "identity_id", "based_on_message_id", "body_text", "body_html", "subject_override", "cc", "bcc"],
+  "rationale",
+] as const;
+
+/** Puts an answer before a person. */
+export const submitDraft: Tool = {
+  name: "submit_draft",
+  title: "Submit a draft answer",
+  description:
+    "Submits an answer on a thread as a draft, based on its newest message. A person approves or rejects it; nothing is sent by this call, unless the identity's own settings approve replies. Give a rationale: the person reads it. Then call wait_for_decision.",
+  scopes: ["write:drafts"],
+  input: Strict({ ...Type.Pick(CreateDraft, written as never).properties, ...idempotencyKey }),
+  limit: "write",
+  annotations: writing,
+  async run({ ask, args: { idempotency_key: once, ...body }, now }) {
+    return draftResult(await ask("POST /v1/drafts", { body }, { once }), now());
+  },
+};
+
+/** Changes a draft that nobody has decided about. */
+export const reviseDraft: Tool = {
+  name: "revise_draft",
+  title: "Revise a pending draft",
+  description:
+    "Changes a pending draft: a new version, about which a person decides anew. Give the version that you read; if it has changed meanwhile, nothing is done. A draft that a newer message has outdated is not revised: submit a new one.",
+  scopes: ["write:drafts"],
+  input: Strict({ ...draftId, version, ...EditDraft.properties }),
+  limit: "write",
+  annotations: writing,
+  async run({ ask, args: { draft_id: id, version: ifMatch, ...body }, now }) {
+    return draftResult(await ask("PATCH /v1/drafts/:id", { params: { id }, ifMatch, body }), now());
+  },
+};
+
+/** How a draft stands. */
+export const getDraft: Tool = {
+  name: "get_draft",
+  title: "Look at a draft",
+  description:
+    "Tells a draft's status, who decided, the reason of a rejection, whether a newer message came in (newer_message_id), and what to do next.",
+  scopes: ["read:threads"],
+  input: Strict(draftId),
+  limit: "read",
+  annotations: reading,
+  async run({ ask, args, now }) {
+    return draftResult(await ask("GET /v1/drafts/:id", { params: { id: args.draft_id } }), now());
+  },
+};
+
+/** Lets an approved draft leave. */
+export const sendDraft: Tool = {
+  name: "send_draft",
+  title: "Send a draft",
+  description:
+    "Sends a draft that was approved, once, however often it is called. It never sends around a person: where human approval is required, an undecided draft is refused, and where a newer message came in, it becomes stale. Give the version that was approved.",
+  scopes: ["write:emails"],
+  input: Strict({ ...draftId, version: Type.Optional(version), ...idempotencyKey }),
+  limit: "send",
+  annotations: { ...sending, idempotentHint: true },
+  async run({ ask, args: { draft_id: id, version: ifMatch, idempotency_key: once } }) {
+    const sent = await ask("POST /v1/drafts/:id/send", { params: { id }, ifMatch }, { once });
+    return {
+      text: `Draft draft_id ${sent.draft_id} is on its way. Next: nothing; get_draft tells how it ended.`,
+      structured: sent,
+    };
+  },
+};
+
+/** A draft as every tool about one shows it. */
+export function draftResult(draft: WireDraft, now: Date): ToolResult {
+  return { text: draftText(draft, { fence: createFence(), now }), structured: { draft: draftData(draft, { now }) } };
+}

@@ -1,0 +1,14 @@
+import type { Tool } from "../tool.ts";
+import { getDraft, reviseDraft, sendDraft, submitDraft } from "./drafts.ts";
+import { listThreads } from "./listThreads.ts";
+import { readAttachment } from "./readAttachment.ts";
+import { readThread } from "./readThread.ts";
+import { reply } from "./reply.ts";
+import { waitForDecision } from "./waitForDecision.ts";
+import { whoami } from "./whoami.ts";
+
+/** Every tool there is. None approves: that is a person's. */
+export const tools: readonly Tool[] = [
+  ...[whoami, listThreads, readThread, readAttachment],
+  ...[submitDraft, reviseDraft, getDraft, waitForDecision, sendDraft, reply],
+];

@@ -1,0 +1,36 @@
+import Type from "typebox";
+import { Strict, Uuid } from "../../schemas/common.ts";
+import { ReplyEmail } from "../../schemas/emails.ts";
+import { idempotencyKey } from "../input.ts";
+import type { Tool } from "../tool.ts";
+import { sending } from "./hints.ts";
+
+const written = ["thread_id", "body_text", "body_html", "cc", "bcc", "reply_all"] as const;
+
+/** Answers a thread in one call, under the same approval as a draft. */
+export const reply: Tool = {
+  name: "reply",
+  title: "Reply on a thread",
+  description:
+    "Answers a thread in one call. Where human approval is required, the answer waits as a draft for a person; elsewhere it is sent at once and cannot be taken back: prefer submit_draft unless the user asked for an answer to be sent. Refused if a newer message came in than based_on_message_id.",
+  scopes: ["write:emails"],
+  input: Strict({
+    ...Type.Pick(ReplyEmail, written).properties,
+    // The route takes the newest where none is given; who answers without having read it would not notice.
+    based_on_message_id: {
+      ...Uuid,
+      description: "The newest message that you read: newest_message_id of read_thread.",
+    },
+    ...idempotencyKey,
+  }),
+  limit: "send",
+  annotations: sending,
+  async run({ ask, args: { idempotency_key: once, ...body } }) {
+    const accepted = await ask("POST /v1/emails/reply", { body }, { once });
+    const waits = accepted.queued_at === null;
+    const text = waits
+      ? `The answer waits for a person as draft_id ${accepted.draft_id} (status ${accepted.status}). Next: call wait_for_decision.`
+      : `The answer is on its way: draft_id ${accepted.draft_id}, message_id ${accepted.message_id}. Next: nothing; get_draft tells how it ended.`;
+    return { text, structured: accepted };
+  },
+};

@@ -1,0 +1,83 @@
+import Type from "typebox";
+import { eventsAfter, type FeedPlace, feedEnd, payloadOf } from "#projections/feed/queries.ts";
+import type { WireDraft } from "../../present/drafts.ts";
+import { Strict, Uuid } from "../../schemas/common.ts";
+import type { Tool, ToolCall } from "../tool.ts";
+import { draftResult } from "./drafts.ts";
+import { reading } from "./hints.ts";
+
+const maxSeconds = 600;
+const defaultSeconds = 60;
+/** So often a client hears that it is still waited for; many give up on a silent call after a minute. */
+const progressMs = 15_000;
+const pageSize = 100;
+
+/** Waits for a person, without asking again and again. */
+export const waitForDecision: Tool = {
+  name: "wait_for_decision",
+  title: "Wait for a decision",
+  description:
+    "Waits until a draft is decided, outdated by a newer message, sent or failed, or until timeout_seconds are over; then tells what get_draft tells. Call it in place of asking get_draft again and again. It decides nothing.",
+  scopes: ["read:threads"],
+  input: Strict({
+    draft_id: Uuid,
+    timeout_seconds: Type.Integer({ minimum: 1, maximum: maxSeconds, default: defaultSeconds }),
+  }),
+  limit: "read",
+  annotations: reading,
+  async run(call) {
+    const { draft, waitedSeconds } = await decided(call);
+    const isOver = !isUndecided(draft);
+    const { text, structured } = draftResult(draft, call.now());
+    const notYet = `Nobody has decided within ${waitedSeconds} s. Nothing is lost: call wait_for_decision again, or get_draft later.`;
+    return {
+      text: isOver ? text : `${notYet}\n${text}`,
+      structured: { decided: isOver, timed_out: !isOver, ...structured },
+    };
+  },
+};
+
+const isUndecided = ({ status, newer_message_id }: WireDraft): boolean =>
+  status === "pending" && newer_message_id === null;
+
+/** The draft as soon as it is decided, and as it is when the time is up. No connection is held meanwhile. */
+async function decided(call: ToolCall): Promise<{ draft: WireDraft; waitedSeconds: number }> {
+  const { args, deps, workspaceId, progress } = call;
+  const began = performance.now();
+  const signal = AbortSignal.any([call.signal, deps.closing]);
+  const lastsMs = args.timeout_seconds * 1000;
+  const waited = (): number => performance.now() - began;
+  const read = (): Promise<WireDraft> => call.ask("GET /v1/drafts/:id", { params: { id: args.draft_id } });
+
+  deps.requireReadable(["feed"]);
+  // Before the draft is read: what happens meanwhile is not missed.
+  let seen = await feedEnd(deps.reads, workspaceId);
+  let draft = await read();
+  while (isUndecided(draft) && waited() < lastsMs && !signal.aborted) {
+    await progress(`waiting for a decision since ${Math.round(waited() / 1000)} s`);
+    const timeoutMs = Math.max(1, Math.min(progressMs, lastsMs - waited()));
+    const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs, signal });
+    if (end === undefined || signal.aborted) continue;
+    if (await saysSomething({ seen, end, draft }, call)) {
+      await deps.projected(end.position, { of: ["drafts", "threads", "messages"] });
+      draft = await read();
+    }
+    seen = end;
+  }
+  call.signal.throwIfAborted();
+  return { draft, waitedSeconds: Math.round(waited() / 1000) };
+}
+
+/** Whether what is new in the workspace is about the draft or its thread: others' mail does not cost a look at it. */
+async function saysSomething(
+  { seen, end, draft }: { seen: FeedPlace; end: FeedPlace; draft: WireDraft },
+  { deps, workspaceId }: ToolCall,
+): Promise<boolean> {
+  const rows = await eventsAfter(deps.reads, workspaceId, { after: seen, types: undefined, limit: pageSize });
+  // More than a page has happened: rather look.
+  if (rows.length === pageSize && rows.at(-1)!.position < end.position) return true;
+  return rows.some((row) => {
+    const { draft_id, thread_id } = payloadOf(row).data;
+    return draft_id === draft.id || thread_id === draft.thread_id || row.type === "thread.merged";
+  });
+}

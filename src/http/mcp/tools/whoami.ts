@@ -1,0 +1,79 @@
+import { planLimits } from "#streams/workspace/planLimits.ts";
+import { Strict } from "../../schemas/common.ts";
+import { createFence, untrustedLine } from "../fence.ts";
+import type { Tool } from "../tool.ts";
+import { reading } from "./hints.ts";
+
+/** Identities that are shown; a plan has fewer. */
+const most = 100;
+
+/** Who the key is, and what it may do. */
+export const whoami: Tool = {
+  name: "whoami",
+  title: "Who am I",
+  description:
+    "Tells which workspace and email addresses (identities) this key works for, what it may do, whether a person has to approve, and how much of the plan's mail is left. Call it first.",
+  scopes: ["read:identities"],
+  input: Strict({}),
+  limit: "read",
+  annotations: reading,
+  async run({ ask, scopes }) {
+    const { data, total } = await ask("GET /v1/identities", { query: { limit: most } });
+    const workspace = scopes.includes("read:workspace") ? await ask("GET /v1/workspaces/me") : undefined;
+    const identities = data.map(shownIdentity);
+    const plan = workspace && planOf(workspace);
+    const lines = [
+      ...(workspace ? workspaceLines(workspace, plan) : []),
+      identities.length === 0 ? "No identities yet: ask the user to create one." : "Identities:",
+      ...identities.map(identityLine),
+      ...(total > most ? [`(${total - most} more identities.)`] : []),
+      `This key may: ${scopes.join(", ")}.`,
+      "How often it may call is said in the header RateLimit of each answer; over it, an error says how long to wait.",
+    ];
+    return { text: lines.join("\n"), structured: { workspace: plan ?? null, identities, scopes } };
+  },
+};
+
+const shownIdentity = (identity: any) => ({
+  id: identity.id,
+  email_address: identity.email_address,
+  status: identity.status,
+  require_human_approval: identity.require_human_approval,
+  approvals_required: identity.approvals_required,
+  auto_approve_replies: identity.auto_approve_replies,
+});
+
+const identityLine = (identity: ReturnType<typeof shownIdentity>): string =>
+  [
+    `- ${identity.email_address} (identity_id ${identity.id}, ${identity.status}`,
+    identity.require_human_approval ? "; a person has to approve" : "",
+    identity.approvals_required > 1 ? `; ${identity.approvals_required} approvals needed` : "",
+    ")",
+  ].join("");
+
+function planOf(workspace: any) {
+  const limits = planLimits[workspace.plan as keyof typeof planLimits];
+  const isUnlimited = workspace.beta_override;
+  const sent: number = workspace.emails_sent_this_period;
+  return {
+    id: workspace.id,
+    plan: workspace.plan,
+    plan_status: workspace.plan_status,
+    sending_paused: workspace.sending_paused,
+    require_human_approval: workspace.require_human_approval,
+    emails_sent_this_period: sent,
+    emails_left_this_period: isUnlimited ? null : Math.max(0, limits.emailsPerPeriod - sent),
+    current_period_end: workspace.current_period_end,
+    untrusted: { name: untrustedLine(workspace.name) },
+  };
+}
+
+function workspaceLines(workspace: any, plan: ReturnType<typeof planOf> | undefined): string[] {
+  const left = plan?.emails_left_this_period;
+  return [
+    createFence()({ what: "name of the workspace", fields: { Workspace: workspace.name } }),
+    `Plan ${workspace.plan} (${workspace.plan_status}); ${workspace.emails_sent_this_period} mails sent, ${left === null ? "no limit" : `${left} left`} in this period.`,
+    ...(workspace.sending_paused ? ["Sending is paused: nothing leaves until a person resumes it."] : []),
+    ...(workspace.require_human_approval ? ["A person has to approve each mail of this workspace."] : []),
+  ];
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { realDocument } from "#test/support/realRoutes.ts";
+
+type Json = Record<string, any>;
+
+/**
+ * What a generator of types needs of /openapi.json. openapi-typescript itself is not run: it needs TypeScript 5, and this project has another.
+ */
+describe("/openapi.json, for a typed client", () => {
+  const document: Json = JSON.parse(JSON.stringify(realDocument()));
+  const operations = Object.entries(document.paths as Json).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([method, operation]) => ({ path, line: `${method} ${path}`, operation })),
+  );
+  const at = (steps: readonly string[]): any => steps.reduce<any>((inner, step) => inner?.[step], document);
+
+  it("has no reference that leads nowhere, nor out of the document", () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(
+      ([, target]) => target as string,
+    );
+    expect(references.length).to.be.above(100);
+    const dead = references.filter(
+      (target) => !target.startsWith("#/") || at(target.slice(2).split("/")) === undefined,
+    );
+    expect(dead).to.deep.equal([]);
+  });
+
+  it("names each operation once, and each schema by a word", () => {
+    const names = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(names).size).to.equal(operations.length);
+    expect([...names, ...Object.keys(document.components.schemas)].filter((name) => !/^\w+$/.test(name))).to.deep.equal(
+      [],
+    );
+  });
+
+  it("declares each parameter of a path, and answers of each operation", () => {
+    for (const { path, line, operation } of operations) {
+      const declared = operation.parameters.filter((each: Json) => each.in === "path").map((each: Json) => each.name);
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(declared, line).to.have.members(named);
+      expect(
+        Object.keys(operation.responses).some((status) => status.startsWith("2")),
+        line,
+      ).to.equal(true);
+    }
+  });
+
+  it("has what the page about it names", () => {
+    const page = readFileSync(new URL("../../../src/http/docs/mcp.md", import.meta.url), "utf8");
+    const steps = /^type Thread = paths((?:\["[^"]+"\])+);$/m.exec(page)?.[1] ?? "";
+    const found = at(["paths", ...[...steps.matchAll(/\["([^"]+)"\]/g)].map(([, step]) => step as string)]);
+    expect(found?.schema, steps).to.be.an("object");
+  });
+});

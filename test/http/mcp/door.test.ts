@@ -1,0 +1,51 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { expect } from "chai";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+
+describe("mcp: the door", () => {
+  let service: InProcess;
+  let workspace: Workspace;
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+  });
+  after(() => service?.stop());
+
+  async function clientOf(key: string): Promise<Client> {
+    const client = new Client({ name: "test", version: "1" });
+    const headers = { Authorization: `Bearer ${key}` };
+    await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", service.url), { requestInit: { headers } }));
+    return client;
+  }
+
+  it("offers what the key may use, and answers under its rights", async () => {
+    const client = await clientOf(workspace.key);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).to.include("whoami");
+    const result = await client.callTool({ name: "whoami", arguments: {} });
+    expect(result.isError ?? false).to.equal(false);
+    expect((result.structuredContent as any).workspace.id).to.equal(workspace.id);
+    await client.close();
+    const narrowKey = await workspace.keyOf(["read:threads"]);
+    await service.caughtUp();
+    const narrow = await clientOf(narrowKey);
+    expect((await narrow.listTools()).tools.map(({ name }) => name)).to.not.include("whoami");
+    await narrow.close();
+  });
+
+  it("lets nobody in without a live key, and no page of elsewhere", async () => {
+    const post = (headers: Record<string, string>) =>
+      fetch(new URL("/mcp", service.url), {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream", ...headers },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+      });
+    const without = await post({});
+    expect([without.status, (await without.json()).error]).to.deep.equal([401, "unauthorized"]);
+    const foreign = await post({ Authorization: `Bearer ${workspace.key}`, Origin: "https://evil.example" });
+    expect(foreign.status).to.equal(401);
+    const own = await post({ Authorization: `Bearer ${workspace.key}` });
+    expect(own.status).to.equal(200);
+    await own.text();
+  });
+});

@@ -1,0 +1,45 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
+
+type Where = { url: string; key: string };
+
+/** The settings of the bridge, as a client's file gives them. */
+const environment = ({ url, key }: Where) => ({ COUNTERSIGN_API_KEY: key, COUNTERSIGN_URL: url });
+
+/** The official client, which starts the bridge and speaks to it. */
+export async function clientOverBridge(where: Where, client = new Client({ name: "test", version: "1" })) {
+  const [flag, path] = await nodeArguments("scripts/mcp.ts");
+  const env = { ...(process.env as Record<string, string>), ...environment(where) };
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [flag, path], env }));
+  return client;
+}
+
+/** The bridge as a client of any make meets it: a program that is started, and lines of JSON. */
+export async function startedBridge(where: Where) {
+  const child = spawn(process.execPath, await nodeArguments("scripts/mcp.ts"), {
+    env: { ...process.env, ...environment(where) },
+  });
+  const ended = once(child, "exit").then(([code]) => code as number);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  return {
+    ended,
+    /** On standard error so far. */
+    said: () => said,
+    say: (message: unknown) =>
+      child.stdin.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`),
+    /** The next line of standard output; undefined at its end. */
+    async hear(): Promise<any> {
+      const { done, value } = await lines.next();
+      return done ? undefined : JSON.parse(value);
+    },
+    end: () => child.stdin.end(),
+  };
+}
