@@ -1,3 +1,4 @@
+import { counted } from "#src/html/counted.ts";
 import { readableTime } from "#src/html/times.ts";
 import type { ApprovalView } from "../approvalView.ts";
 
@@ -23,5 +24,3 @@ function duration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? counted(hours, "hour") : counted(Math.floor(hours / 24), "day");
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

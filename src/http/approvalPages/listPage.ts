@@ -1,5 +1,6 @@
 import type { ApprovalList, ListedDraft, ListedState } from "#src/channels/approvalList.ts";
 import type { RecordedOutcome } from "#src/channels/approvalView.ts";
+import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
@@ -26,8 +27,6 @@ function titleOf(waiting: number): string {
   if (waiting === 0) return "Nothing is waiting here";
   return `${counted(waiting, "draft")} ${waiting === 1 ? "waits" : "wait"} for your decision`;
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function item({ subject, to, since, state }: ListedDraft): Markup {
   if (state.kind === "elsewhere" || state.kind === "broken") return html`<li class="card"><p>${said(state)}</p></li>`;

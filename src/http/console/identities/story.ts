@@ -1,3 +1,4 @@
+import { counted } from "#src/html/counted.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { channelInWords, type ShownChannel } from "./channelFields.ts";
 
@@ -126,7 +127,6 @@ const sendingFault = ({ workspace }: Around): Fault | undefined =>
 
 /** 90: "90 minutes"; 120: "2 hours"; 1440: "1 day". */
 export function minutesInWords(minutes: number): string {
-  const of = (count: number, one: string) => `${count} ${one}${count === 1 ? "" : "s"}`;
-  if (minutes % 1440 === 0) return of(minutes / 1440, "day");
-  return minutes % 60 === 0 ? of(minutes / 60, "hour") : of(minutes, "minute");
+  if (minutes % 1440 === 0) return counted(minutes / 1440, "day");
+  return minutes % 60 === 0 ? counted(minutes / 60, "hour") : counted(minutes, "minute");
 }

@@ -1,8 +1,9 @@
 import type { WaitingDraft } from "#projections/drafts/queries.ts";
+import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type Place, reviewPath } from "./place.ts";
-import { counted, duration } from "./words.ts";
+import { duration } from "./words.ts";
 
 export type Queue = {
   drafts: readonly WaitingDraft[];

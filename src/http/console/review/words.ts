@@ -1,3 +1,4 @@
+import { counted } from "#src/html/counted.ts";
 /** How long something has lasted, in words: "less than a minute", "12 minutes", "3 hours", "5 days". */
 export function duration(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
@@ -6,5 +7,3 @@ export function duration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? counted(hours, "hour") : counted(Math.floor(hours / 24), "day");
 }
-
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

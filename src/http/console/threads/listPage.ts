@@ -1,4 +1,5 @@
 import type { ConversationLine } from "#projections/messages/queries.ts";
+import { counted } from "#src/html/counted.ts";
 import { errorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
@@ -6,7 +7,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { WireThread } from "../../present/threads.ts";
 import { filterForm } from "./filterForm.ts";
 import type { Ways } from "./trail.ts";
-import { badge, counted, priorityWords, type Reader, shortPerson, statusWords, subjectLine } from "./words.ts";
+import { badge, priorityWords, type Reader, shortPerson, statusWords, subjectLine } from "./words.ts";
 
 /** An identity as a list names it. */
 export type Named = { id: string; display_name: string; email_address: string };

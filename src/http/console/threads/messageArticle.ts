@@ -1,10 +1,11 @@
+import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import type { Excerpt, MessageView } from "./messageView.ts";
-import { badge, classWords, counted, deliveryWords, person, type Reader, shortPerson } from "./words.ts";
+import { badge, classWords, deliveryWords, person, type Reader, shortPerson } from "./words.ts";
 
 /** `addressFor`: of this page with a wish more, at that message. `isFixed`: nothing about it changes any more, so a page that looks again keeps it as it is. */
 export type ArticleOptions = {

@@ -1,8 +1,9 @@
 import type { ReplyPreview } from "#src/commands/emails/replyPreview.ts";
+import { counted } from "#src/html/counted.ts";
 import { area, button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { counted, person } from "./words.ts";
+import { person } from "./words.ts";
 
 /** What a person has typed, kept whatever becomes of it. */
 export type WrittenReply = { body_text: string; reply_all: boolean; cc: string; bcc: string };

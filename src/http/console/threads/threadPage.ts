@@ -1,3 +1,4 @@
+import { counted } from "#src/html/counted.ts";
 import { button, choice, errorAt, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
@@ -11,7 +12,7 @@ import { type ReplyView, replySection } from "./replyForm.ts";
 import type { Entry } from "./timeline.ts";
 import type { Ways } from "./trail.ts";
 import type { Why } from "./whyUnanswered.ts";
-import { badge, counted, person, priorityWords, type Reader, statusWords, subjectLine } from "./words.ts";
+import { badge, person, priorityWords, type Reader, statusWords, subjectLine } from "./words.ts";
 
 export type ThreadView = {
   thread: WireThread;

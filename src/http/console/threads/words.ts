@@ -57,7 +57,3 @@ export const subjectLine = (subject: string, max: number): string => shortLine(s
 /** A word beside others that is to be noticed. */
 export const badge = (words: string, kind: "plain" | "notice" = "plain"): Markup =>
   html` <span class="badge ${kind === "notice" && "notice"}">${words}</span>`;
-
-/** "1 message", "12,000 messages". */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -1,4 +1,5 @@
 import { proofOf } from "#src/channels/card/senderProof.ts";
+import { counted } from "#src/html/counted.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import { type Piece, pieceOf } from "../bounds.ts";
 import { type Fence, untrustedLine } from "../fence.ts";
@@ -59,7 +60,7 @@ function facts(message: WireMessage, now: Date): string {
     ...(classification !== null && classification !== "person" ? [`written by: ${classification}`] : []),
     ...(message.delivery_status === null ? [] : [`delivery ${message.delivery_status}`]),
     ...(message.from_blocked_contact ? ["from a blocked contact"] : []),
-    ...(attachments.length > 0 ? [`${attachments.length} attachment${attachments.length === 1 ? "" : "s"}`] : []),
+    ...(attachments.length > 0 ? [counted(attachments.length, "attachment")] : []),
     ...(message.draft_id === null ? [] : [`from draft_id ${message.draft_id}`]),
   ].join("; ");
 }

@@ -1,3 +1,4 @@
+import { counted } from "#src/html/counted.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { WireMessage } from "../../present/messages.ts";
@@ -40,10 +41,12 @@ export function threadResult(parts: ThreadParts): ToolResult {
     return draft ? decisionWords(draft, now) : "";
   };
   const text = [
-    `Thread thread_id ${thread.id}: ${thread.status}${thread.needs_review ? ", needs review" : ""}, ${thread.messages_total} messages, the newest ${ago(thread.last_message_at, now)}.`,
+    `Thread thread_id ${thread.id}: ${thread.status}${thread.needs_review ? ", needs review" : ""}, ${counted(thread.messages_total, "message")}, the newest ${ago(thread.last_message_at, now)}.`,
     answering(thread, newestMessageId),
     fence({ what: "subject of the thread", fields: { Subject: untrustedLine(thread.subject, 200) } }),
-    ...(older > 0 ? [`(${older} older messages: call read_thread with skip_messages ${skip + shown.length}.)`] : []),
+    ...(older > 0
+      ? [`(${counted(older, "older message")}: call read_thread with skip_messages ${skip + shown.length}.)`]
+      : []),
     ...shown.map((each, index) =>
       messageText(each, {
         fence,

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { counted } from "#src/html/counted.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import type { WireThread } from "../../present/threads.ts";
 import { Strict } from "../../schemas/common.ts";
@@ -33,7 +34,7 @@ export const listThreads: Tool = {
     const more =
       found.next_cursor === null ? [] : [`More: call again with the same arguments and cursor ${found.next_cursor}`];
     return {
-      text: [`${found.total} threads in all, ${threads.length} here.`, text, ...more].join("\n"),
+      text: [`${counted(found.total, "thread")} in all, ${threads.length} here.`, text, ...more].join("\n"),
       structured: { total: found.total, next_cursor: found.next_cursor, threads: threads.map(threadData) },
     };
   },
@@ -42,7 +43,7 @@ export const listThreads: Tool = {
 function listText(threads: readonly WireThread[], { fence, now }: { fence: Fence; now: Date }): string {
   const facts = threads.map(
     (thread, index) =>
-      `${index + 1}. thread_id ${thread.id}; ${thread.status}${thread.needs_review ? "; needs review" : ""}; priority ${thread.priority}; ${thread.message_count} messages, the newest ${ago(thread.last_message_at, now)}`,
+      `${index + 1}. thread_id ${thread.id}; ${thread.status}${thread.needs_review ? "; needs review" : ""}; priority ${thread.priority}; ${counted(thread.message_count, "message")}, the newest ${ago(thread.last_message_at, now)}`,
   );
   const words = threads.map(
     (thread, index) =>
