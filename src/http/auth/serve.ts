@@ -11,6 +11,7 @@ import type { Assets } from "../console/framework/assets.ts";
 import type { SessionCookie } from "../console/framework/cookie.ts";
 import type { FormTokens } from "../console/framework/formToken.ts";
 import { consoleHeaders, plainDocument } from "../console/framework/layout.ts";
+import { sessionOf } from "../console/framework/sessionOf.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
@@ -60,7 +61,7 @@ function asJson(action: AuthAction, options: AuthOptions): RequestHandler {
   return async (request, response) => {
     requireOwnOrigin(request, options);
     await options.limits.count(action.limit, request, response);
-    const session = await sessionOf(request, response, options);
+    const session = await sessionOf({ ...options, sessions: options.deps.accounts.sessions }, request, response);
     const who = action.needsSession ? await requireSignedIn(session, options) : undefined;
     const body = request.method === "GET" ? {} : readJson(request);
     action.route.checkBody(body);
@@ -76,7 +77,7 @@ function asForm(action: AuthAction, options: AuthOptions): RequestHandler {
   return async (request, response, next) => {
     if (!isForm(request)) return next();
     const values = new URLSearchParams(String(request.body ?? ""));
-    const session = await sessionOf(request, response, options);
+    const session = await sessionOf({ ...options, sessions: options.deps.accounts.sessions }, request, response);
     const formToken = session === undefined ? "" : options.tokens.of(session.id);
     const isOwn = isSameOrigin(request, options.publicUrl);
     const isSignedIns = action.needsSession || (action.orSession && !values.get("password"));
@@ -137,21 +138,6 @@ async function finish(response: Response, { token, ended = [] }: Done, options: 
     options.cookie.give(response, token);
   }
   await Promise.all(ended.map((id) => options.revocation.drain(id, {})));
-}
-
-/** The session a request comes with. Where its token is due to be replaced, the answer brings the new one. */
-async function sessionOf(
-  request: Request,
-  response: Response,
-  { deps, cookie }: AuthOptions,
-): Promise<Session | undefined> {
-  const token = cookie.read(request);
-  const found = token === undefined ? undefined : await deps.accounts.sessions.find(token);
-  if (!found?.due) return found;
-  const rotated = await deps.accounts.sessions.rotate(found.id);
-  if (rotated) cookie.give(response, rotated.token);
-  // Another request of the same browser may have replaced it a moment ago.
-  return rotated?.session ?? deps.accounts.sessions.find(token!);
 }
 
 async function requireSignedIn(session: Session | undefined, { deps }: AuthOptions): Promise<SignedIn> {

@@ -1,4 +1,5 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
+import { threadById } from "#projections/threads/queries.ts";
 import type { DraftChanges } from "#src/commands/drafts/drafts.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
@@ -42,15 +43,37 @@ export async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Prom
   }
 }
 
-/** What an edit asks for; what is absent stays. */
-export function changesOf(body: {
+type EditBody = {
   body_text?: string | null;
   body_html?: string | null;
   subject_override?: string | null;
   cc?: string[];
   bcc?: string[];
   rationale?: string | null;
-}): DraftChanges {
+};
+
+/** What both ways of editing a draft make of a request: by a key, and by who approves it at once. */
+export async function editOf(
+  deps: HttpDependencies,
+  {
+    workspaceId,
+    loaded,
+    body,
+    ifMatch,
+  }: { workspaceId: string; loaded: ReadDraft; body: EditBody; ifMatch: number | undefined },
+) {
+  const thread = await threadById(deps.reads, workspaceId, loaded.thread_id);
+  return {
+    workspaceId,
+    draftId: loaded.id,
+    ifVersion: ifMatch ?? null,
+    changes: changesOf(body),
+    threadSubject: thread?.subject ?? "",
+  };
+}
+
+/** What an edit asks for; what is absent stays. */
+function changesOf(body: EditBody): DraftChanges {
   const { body_text: bodyText, body_html: bodyHtml, subject_override: subject, cc, bcc, rationale } = body;
   return { bodyText, bodyHtml, subject, cc, bcc, rationale };
 }

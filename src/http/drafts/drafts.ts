@@ -1,6 +1,5 @@
 import { listDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
 import { newerWordId } from "#projections/messages/queries.ts";
-import { threadById } from "#projections/threads/queries.ts";
 import { draftAt, draftAtVersion } from "#src/commands/drafts/draftHistories.ts";
 import { editDraft } from "#src/commands/drafts/drafts.ts";
 import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
@@ -21,7 +20,7 @@ import {
   EditDraft,
 } from "../schemas/drafts.ts";
 import { findThread } from "../threads.ts";
-import { changesOf, draftAfter, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
+import { draftAfter, editOf, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
 import { draftDecisionRoutes } from "./draftDecisions.ts";
 
 export const draftRoutes = (deps: HttpDependencies): Route[] => [
@@ -116,14 +115,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       load: loadDraft(deps),
     },
     async ({ workspaceId, params, loaded, body, ifMatch, cause }) => {
-      const thread = await threadById(deps.reads, workspaceId, loaded.thread_id);
-      const edit = {
-        workspaceId,
-        draftId: params.id,
-        ifVersion: ifMatch ?? null,
-        changes: changesOf(body),
-        threadSubject: thread?.subject ?? "",
-      };
+      const edit = await editOf(deps, { workspaceId, loaded, body, ifMatch });
       const { position } = await retriedWhere(ifMatch === undefined, () => editDraft(deps, edit, cause));
       return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },

@@ -1,6 +1,5 @@
 import Type from "typebox";
 import { rejectionReasons } from "#projections/drafts/queries.ts";
-import { threadById } from "#projections/threads/queries.ts";
 import { editAndApprove, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
 import { letterOf, refusals } from "../emails.ts";
@@ -10,7 +9,7 @@ import { Strict, Uuid } from "../schemas/common.ts";
 import { attachmentBodyLimit, Draft, EditDraft } from "../schemas/drafts.ts";
 import { ThreadReply } from "../schemas/emails.ts";
 import { findThread } from "../threads.ts";
-import { changesOf, draftAfter, etagOfDraft, loadDraft, shownOnRefusal } from "./draftAnswers.ts";
+import { draftAfter, editOf, etagOfDraft, loadDraft, shownOnRefusal } from "./draftAnswers.ts";
 
 const RejectionReasons = Strict({
   data: Type.Array(Strict({ reason: Type.String(), count: Type.Integer({ minimum: 1 }) }), { maxItems: 8 }),
@@ -40,14 +39,7 @@ const peoplesDraftRoutes = (deps: HttpDependencies): Route[] => [
       load: loadDraft(deps),
     },
     async ({ workspaceId, params, loaded, body, ifMatch, cause }) => {
-      const thread = await threadById(deps.reads, workspaceId, loaded.thread_id);
-      const edit = {
-        workspaceId,
-        draftId: params.id,
-        ifVersion: ifMatch ?? null,
-        changes: changesOf(body),
-        threadSubject: thread?.subject ?? "",
-      };
+      const edit = await editOf(deps, { workspaceId, loaded, body, ifMatch });
       const { position } = await shownOnRefusal(deps, () => editAndApprove(deps, edit, cause));
       return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },

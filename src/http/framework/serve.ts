@@ -13,6 +13,7 @@ import { type Authenticate, unauthorized } from "./keys/authenticate.ts";
 import type { Flight, InFlight } from "./keys/inFlight.ts";
 import { undocumented } from "./openapi/documented.ts";
 import { type KeyPrincipal, requireScope } from "./principal.ts";
+import { refusalOf } from "./rateLimits/rateLimits.ts";
 import type { Strangers } from "./rateLimits/strangers.ts";
 import { Reply } from "./reply.ts";
 import type { LimitClass, Route } from "./route.ts";
@@ -187,10 +188,6 @@ const whenRevoked = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) reject(unauthorized());
     signal.addEventListener("abort", () => reject(unauthorized()));
   });
-
-/** What a rate limiter refuses with; undefined if it lets the request pass. */
-const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>
-  new Promise((resolve) => void limit(request, response, resolve));
 
 /** A malformed Idempotency-Key is refused in its turn, by judge. */
 function validKeyOf(request: Request): string | undefined {

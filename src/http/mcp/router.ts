@@ -9,6 +9,7 @@ import { isLoopbackHost } from "../framework/insiders.ts";
 import { type Authenticate, unauthorized } from "../framework/keys/authenticate.ts";
 import type { Flight, InFlight } from "../framework/keys/inFlight.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
+import { refusalOf } from "../framework/rateLimits/rateLimits.ts";
 import type { Strangers } from "../framework/rateLimits/strangers.ts";
 import type { LimitClass } from "../framework/route.ts";
 import { send } from "../framework/send.ts";
@@ -107,13 +108,12 @@ function requireOwnOrigin({ headers }: Request, { publicUrl }: McpOptions): void
 }
 
 /** Counts a request of the key. Throws Rejected rate_limited. */
-const counted = (
+async function counted(
   { limits }: McpOptions,
   limit: LimitClass,
   { request, response }: { request: Request; response: Response },
-): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const limiter = limits(limit);
-    if (!limiter) return resolve();
-    void limiter(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
-  });
+): Promise<void> {
+  const limiter = limits(limit);
+  const refusal = limiter && (await refusalOf(limiter, request, response));
+  if (refusal) throw refusal;
+}

@@ -14,7 +14,7 @@ const here = "test/attacks/console/pages.ts";
 /** The noun whose id stands behind a segment of a page's path, where its name is another than the API's. */
 const nouns: Record<string, string> = {
   keys: "api-keys",
-  tests: "tasks",
+  tests: "test notifications",
   review: "drafts",
 };
 

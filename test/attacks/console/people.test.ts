@@ -61,6 +61,10 @@ describe("people × routes × foreign ids", function () {
       each.ids.sessions = (await deskOf(service, each.workspaceId)).sessionId;
       each.ids["sent drafts"] = await sendOne(service, each);
       each.ids["drafts with files"] = await attachOne(each);
+      const test = await each.ask(`POST /v1/identities/${each.ids.identities}/test-notification`, {
+        json: { channel: "primary" },
+      });
+      each.ids["test notifications"] = test.json.task_id;
     }
     people = askingAs(service);
     world = { ...people, document, tenant, stranger };

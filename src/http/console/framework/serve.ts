@@ -17,6 +17,7 @@ import * as errorPages from "./errorPages.ts";
 import { consoleDocument, consoleHeaders } from "./layout.ts";
 import { isNotice } from "./notices.ts";
 import type { ConsoleAnswer, ConsoleRoute } from "./page.ts";
+import { sessionOf } from "./sessionOf.ts";
 import { PasswordNeeded, type Visit } from "./visit.ts";
 import { refusedBy, type VisitOptions, visitOf } from "./visitOf.ts";
 
@@ -97,14 +98,7 @@ async function signedIn(
   response: Response,
   { deps, cookie, principalOf, inFlight, quietly }: ConsoleOptions & { quietly: boolean },
 ): Promise<{ principal: SessionPrincipal; flight: Flight } | undefined> {
-  const { sessions } = deps.accounts;
-  const token = cookie.read(request);
-  const found = token === undefined ? undefined : await sessions.find(token, { quietly });
-  if (!found) return undefined;
-  const rotated = found.due ? await sessions.rotate(found.id) : undefined;
-  if (rotated) cookie.give(response, rotated.token);
-  // Another request replaced its token a moment ago, or ended it: what runs under the id of before would outlive the session.
-  const session = found.due ? (rotated?.session ?? (await sessions.find(token!, { quietly }))) : found;
+  const session = await sessionOf({ sessions: deps.accounts.sessions, cookie, quietly }, request, response);
   if (!session) return undefined;
   const flight = inFlight.enter(session.id, randomUUID());
   const principal = await principalOf(session).catch((error) => {

@@ -45,6 +45,10 @@ function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestH
   });
 }
 
+/** Counts a request; what the limiter refuses it with, or undefined. */
+export const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>
+  new Promise((resolve) => void limit(request, response, resolve));
+
 /** Whose requests are counted together: a key's; a workspace's for notifications; an IP address's if there is no key. */
 function counted(name: LimitClass, request: Request, { locals }: Response): string {
   const key = locals.apiKey as KeyPrincipal | undefined;
