@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { postgresSessions } from "#src/accounts/postgresSessions.ts";
 import { systemClock, systemIds } from "#src/clock.ts";
 import { noStream } from "#src/eventStore/eventStore.ts";
@@ -7,9 +6,10 @@ import { memberStream } from "#streams/member/events.ts";
 import { userStream } from "#streams/user/events.ts";
 import { createWriter } from "../support/zipfMail.ts";
 import type { Bench } from "./bench.ts";
+import { byTheClock } from "./byTheClock.ts";
 import { cpuSeconds } from "./cpu.ts";
 import { explainPages } from "./explain.ts";
-import { figure, goal, latency, progress, progressDone } from "./measure.ts";
+import { figure, goal, latency, progressDone } from "./measure.ts";
 import { type Scaled, startScaled } from "./scaled.ts";
 
 const perSecond = 20;
@@ -94,31 +94,12 @@ async function oneByOne(
   return costs;
 }
 
-/** Starts requests by the clock, also those it is late for, and times them from when they were due. */
-async function look(
+/** Looks at pages of all kinds at the steady rate. */
+const look = (
   { instance }: Scaled,
   { kinds, cookie, seconds }: { kinds: readonly Kind[]; cookie: string; seconds: number },
-): Promise<Map<string, number[]>> {
-  const times = new Map<string, number[]>();
-  const began = performance.now();
-  const calls: Promise<void>[] = [];
-  while (calls.length < perSecond * seconds) {
-    const due = began + (calls.length * 1_000) / perSecond;
-    if (due > performance.now()) {
-      await sleep(1);
-      continue;
-    }
-    const { name, path } = kinds[calls.length % kinds.length] as Kind;
-    if (calls.length % (perSecond * 10) === 0) progress(`${calls.length} of ${perSecond * seconds} pages`);
-    calls.push(
-      page(instance.url + path(), cookie).then(() => {
-        times.set(name, [...(times.get(name) ?? []), performance.now() - due]);
-      }),
-    );
-  }
-  await Promise.all(calls);
-  return times;
-}
+): Promise<Map<string, number[]>> =>
+  byTheClock(kinds, { perSecond, seconds, what: "pages" }, ({ path }) => page(instance.url + path(), cookie));
 
 async function page(url: string, cookie: string): Promise<void> {
   const response = await fetch(url, { headers: { Accept: "text/html", Cookie: cookie }, redirect: "manual" });

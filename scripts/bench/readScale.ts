@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { createWriter } from "../support/zipfMail.ts";
 import type { Bench } from "./bench.ts";
+import { byTheClock } from "./byTheClock.ts";
 import { explainLists } from "./explain.ts";
-import { figure, goal, latency, progress, progressDone, round } from "./measure.ts";
+import { figure, goal, latency, progressDone, round } from "./measure.ts";
 import { type Scaled, startScaled } from "./scaled.ts";
 
 const perSecond = 50;
@@ -81,25 +81,6 @@ async function kindsOf({ client, identityIds, made }: Scaled): Promise<Kind[]> {
   ];
 }
 
-/** Starts calls by the clock, also those it is late for, and times them from when they were due. */
-async function ask({ client }: Scaled, kinds: readonly Kind[], seconds: number): Promise<Map<string, number[]>> {
-  const times = new Map<string, number[]>();
-  const began = performance.now();
-  const calls: Promise<void>[] = [];
-  while (calls.length < perSecond * seconds) {
-    const due = began + (calls.length * 1_000) / perSecond;
-    if (due > performance.now()) {
-      await sleep(1);
-      continue;
-    }
-    const kind = kinds[calls.length % kinds.length]!;
-    if (calls.length % (perSecond * 10) === 0) progress(`${calls.length} of ${perSecond * seconds} requests`);
-    calls.push(
-      client.ask(`GET ${kind.path()}`).then(() => {
-        times.set(kind.name, [...(times.get(kind.name) ?? []), performance.now() - due]);
-      }),
-    );
-  }
-  await Promise.all(calls);
-  return times;
-}
+/** Asks for all kinds at the steady rate. */
+const ask = ({ client }: Scaled, kinds: readonly Kind[], seconds: number): Promise<Map<string, number[]>> =>
+  byTheClock(kinds, { perSecond, seconds, what: "requests" }, ({ path }) => client.ask(`GET ${path()}`));

@@ -63,15 +63,21 @@ const policy = [
   "base-uri 'none'",
 ].join("; ");
 
-/** The headers a page is served with. */
-export const pageHeaders: Readonly<Record<string, string>> = {
+/** The headers that every page of ours is served with. */
+export const headersOf = (
+  policy: string,
+  referrer: "no-referrer" | "same-origin",
+): Readonly<Record<string, string>> => ({
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy": policy,
   "Cache-Control": "no-store",
-  "Referrer-Policy": "no-referrer",
+  "Referrer-Policy": referrer,
   "X-Robots-Tag": "noindex, nofollow, noarchive",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-};
+});
+
+/** Those of a page behind a link of our mail. */
+export const pageHeaders = headersOf(policy, "no-referrer");

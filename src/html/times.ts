@@ -28,28 +28,32 @@ export const when = (
 export const whenExactly = (reader: { zone: string }, iso: string | null | undefined): Markup | string =>
   when(reader, iso, { seconds: true });
 
+/** Those that were asked for, by the name they were given by: making one costs more than using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
+/** More names than there are zones; most can be written in many ways. */
+const mostFormats = 1_000;
 
 function inZone(iso: string, zone: string, exactness: Exactness): string {
-  if (zone === "UTC" || !isZone(zone)) return readableTime(iso, exactness);
-  const key = exactness.seconds ? `${zone} to the second` : zone;
-  let format = formats.get(key);
-  if (!format) {
-    const parts = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" } as const;
-    const second = exactness.seconds ? ({ second: "2-digit" } as const) : {};
-    format = new Intl.DateTimeFormat("en-GB", { ...parts, ...second, timeZone: zone });
-    // Zones are some hundreds; what is made up is none.
-    formats.set(key, format);
-  }
-  return format.format(new Date(iso));
+  const format = zone === "UTC" ? undefined : formatOf(zone, exactness);
+  return format?.format(new Date(iso)) ?? readableTime(iso, exactness);
 }
 
 /** Whether this is a time zone's name. */
-export function isZone(zone: string): boolean {
+export const isZone = (zone: string): boolean => formatOf(zone) !== undefined;
+
+function formatOf(zone: string, { seconds = false }: Exactness = {}): Intl.DateTimeFormat | undefined {
+  if (!/^[A-Za-z][\w+/-]{0,63}$/.test(zone)) return undefined;
+  const key = seconds ? `${zone} to the second` : zone;
+  const known = formats.get(key);
+  if (known) return known;
+  const parts = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" } as const;
+  const second = seconds ? ({ second: "2-digit" } as const) : {};
   try {
-    new Intl.DateTimeFormat("en-GB", { timeZone: zone });
-    return /^[A-Za-z][\w+/-]{0,63}$/.test(zone);
+    const format = new Intl.DateTimeFormat("en-GB", { ...parts, ...second, timeZone: zone });
+    if (formats.size >= mostFormats) formats.clear();
+    formats.set(key, format);
+    return format;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -15,6 +15,7 @@ import { approvalPages } from "./approvalPages/router.ts";
 import { authDoors } from "./auth/index.ts";
 import { createAuthLimits } from "./auth/limits.ts";
 import { billingPage } from "./billingPage/router.ts";
+import { consoleAssets } from "./console/framework/assets.ts";
 import { sessionCookie } from "./console/framework/cookie.ts";
 import { createConsole } from "./console/index.ts";
 import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
@@ -63,6 +64,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
   const { logger, publicUrl, outbox } = options;
   const { clock } = deps;
   const cookie = sessionCookie({ publicUrl });
+  const assets = consoleAssets();
   const access = createOutboxAccess({
     token: options.outboxToken,
     production: options.production,
@@ -104,11 +106,11 @@ export function beside(parts: BesideParts): RequestHandler[] {
       ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
       countUnknown: (request) => strangers.count("bad_link", request),
     }),
-    ...authDoors({ ...options, deps, counter, revocation, rate: options.rateLimits.auth }),
+    ...authDoors({ ...options, assets, deps, counter, revocation, rate: options.rateLimits.auth }),
     // Before the page about plans, which stands at the same address for who is not signed in.
     createConsole({
       deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
-      ...{ inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+      ...{ assets, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
       upToDate: () => revocation.upToDate(),
       askRoute: createInProcess({
         ...{ ...deps, bodies, checkResponses: options.checkResponses },

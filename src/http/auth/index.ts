@@ -1,5 +1,4 @@
 import type { Router } from "express";
-import { consoleAssets } from "../console/framework/assets.ts";
 import { sessionCookie } from "../console/framework/cookie.ts";
 import { formTokens } from "../console/framework/formToken.ts";
 import type { ForgivingCounter } from "../framework/rateLimits/hitCounter.ts";
@@ -9,7 +8,7 @@ import { createAuthLimits } from "./limits.ts";
 import { authPages } from "./pageRouter.ts";
 import { type AuthOptions, authRouter } from "./serve.ts";
 
-export type AuthParts = Omit<AuthOptions, "cookie" | "tokens" | "limits" | "assets"> & {
+export type AuthParts = Omit<AuthOptions, "cookie" | "tokens" | "limits"> & {
   counter: ForgivingCounter;
   /** The operator's own number for all of them; undefined: the contract's. */
   rate: number | "off" | undefined;
@@ -22,7 +21,6 @@ export function authDoors({ counter, rate, ...parts }: AuthParts): Router[] {
     cookie: sessionCookie(parts),
     tokens: formTokens(parts.deps.keyRing.deriveKey("console-forms")),
     limits: createAuthLimits({ counter, rate }),
-    assets: consoleAssets(),
   };
   return [authRouter(authActions(parts.deps), options), authPages(options)];
 }

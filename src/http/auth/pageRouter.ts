@@ -3,13 +3,14 @@ import { findReset } from "#src/commands/users/passwords.ts";
 import { findNewEmail } from "#src/commands/users/profile.ts";
 import { type SignedIn, signedInBy, workspacesOf } from "#src/commands/users/signIn.ts";
 import { findConfirmation } from "#src/commands/users/signUp.ts";
+import { leadTo } from "../console/framework/answers.ts";
 import type { SessionCookie } from "../console/framework/cookie.ts";
 import type { FormTokens } from "../console/framework/formToken.ts";
 import { ownPath } from "../framework/sameOrigin.ts";
 import type { FormPage, FormState } from "./action.ts";
 import { invitationPage, linkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
-import { type AuthOptions, failedPage, goOn, showPage } from "./serve.ts";
+import { type AuthOptions, failedPage, showPage } from "./serve.ts";
 
 /** What was done before this page, as its address names it by a word of this list. */
 const said: Record<string, string> = {
@@ -25,7 +26,7 @@ export function authPages(options: AuthOptions): Router {
   const at = (path: string, page: (request: Request, response: Response) => Promise<FormPage | string>) =>
     router.get(path, async (request, response) => {
       const shown = await page(request, response);
-      if (typeof shown === "string") goOn(response, shown);
+      if (typeof shown === "string") leadTo(response, shown);
       else showPage(response, { page: shown, options });
     });
 

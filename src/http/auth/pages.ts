@@ -1,3 +1,4 @@
+import { asSentence } from "#src/html/asSentence.ts";
 import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -265,7 +266,7 @@ export const workspaces = (
 
 /** A link that is not good. `sentence`: why. */
 export const badLink = (sentence: string, again: readonly [path: string, label: string]): FormPage =>
-  told("This link does not work", [`${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`], [again]);
+  told("This link does not work", [asSentence(sentence)], [again]);
 
 export const notOwnForm = (): FormPage =>
   told("Please do that once more", [

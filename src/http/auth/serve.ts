@@ -6,11 +6,13 @@ import type { Session } from "#src/accounts/sessions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { WrongPassword } from "#src/commands/users/passwords.ts";
 import { type SignedIn, signedInBy } from "#src/commands/users/signIn.ts";
+import { asSentence } from "#src/html/asSentence.ts";
 import { Rejected } from "#streams/decider.ts";
+import { answerDocument, leadTo } from "../console/framework/answers.ts";
 import type { Assets } from "../console/framework/assets.ts";
 import type { SessionCookie } from "../console/framework/cookie.ts";
 import type { FormTokens } from "../console/framework/formToken.ts";
-import { consoleHeaders, plainDocument } from "../console/framework/layout.ts";
+import { plainDocument } from "../console/framework/layout.ts";
 import { sessionOf } from "../console/framework/sessionOf.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";
@@ -84,7 +86,7 @@ function asForm(action: AuthAction, options: AuthOptions): RequestHandler {
     if (!isOwn || (isSignedIns && session && !options.tokens.isRight(session.id, values.get("form_token"))))
       return showPage(response, { status: 403, page: pages.notOwnForm(), options });
     const who = action.needsSession && session ? await signedInBy(options.deps, session) : undefined;
-    if (action.needsSession && !who) return goOn(response, "/sign-in");
+    if (action.needsSession && !who) return leadTo(response, "/sign-in");
     try {
       await options.limits.count(action.limit, request, response);
       const body = fieldsOf(values, action);
@@ -92,7 +94,7 @@ function asForm(action: AuthAction, options: AuthOptions): RequestHandler {
       const next = ownPath(values.get("next")) ?? "/review";
       const done = await carryOut(action, { request, body, session, who, next }, options);
       await finish(response, done, options);
-      goOn(response, done.next);
+      leadTo(response, done.next);
     } catch (error) {
       if (!(error instanceof Rejected) || !action.form) throw error;
       await showRefused(
@@ -195,8 +197,11 @@ const stateOf = ({
 }): FormState => {
   const { field } = error.details;
   const said = typeof field === "string" ? error.message.replace(`${field}: `, "") : error.message;
-  const message = `${said.slice(0, 1).toUpperCase()}${said.slice(1)}.`;
-  return { values, formToken, refused: { message, field: typeof field === "string" ? field : undefined } };
+  return {
+    values,
+    formToken,
+    refused: { message: asSentence(said), field: typeof field === "string" ? field : undefined },
+  };
 };
 
 async function showRefused(
@@ -213,17 +218,7 @@ export function showPage(
   response: Response,
   { status = 200, page, options }: { status?: number; page: FormPage; options: Pick<AuthOptions, "assets"> },
 ): void {
-  response
-    .status(status)
-    .set(consoleHeaders)
-    .send(plainDocument(page.title, page.main, options));
-}
-
-export function goOn(response: Response, path: string): void {
-  response
-    .status(303)
-    .set({ ...consoleHeaders, Location: path })
-    .send("");
+  answerDocument(response, status, plainDocument(page.title, page.main, options));
 }
 
 function requireDocumented({ route }: AuthAction, value: unknown): void {

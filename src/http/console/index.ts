@@ -3,7 +3,6 @@ import type { AuthLimits } from "../auth/limits.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { domainPages } from "./domains/router.ts";
 import { draftPages } from "./drafts/router.ts";
-import { consoleAssets } from "./framework/assets.ts";
 import { sessionCookie } from "./framework/cookie.ts";
 import { formTokens } from "./framework/formToken.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
@@ -38,7 +37,7 @@ export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
 
 export type ConsoleParts = Pick<
   ConsoleOptions,
-  "askRoute" | "inFlight" | "upToDate" | "counter" | "rate" | "logger" | "publicUrl"
+  "askRoute" | "assets" | "inFlight" | "upToDate" | "counter" | "rate" | "logger" | "publicUrl"
 > & {
   deps: ConsoleDependencies;
   clock: Clock;
@@ -51,5 +50,4 @@ export const createConsole = (parts: ConsoleParts, pages = consolePages(parts.de
     principalOf: principalOf(parts.deps),
     cookie: sessionCookie(parts),
     tokens: formTokens(parts.deps.keyRing.deriveKey("console-forms")),
-    assets: consoleAssets(),
   });

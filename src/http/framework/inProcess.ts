@@ -105,6 +105,12 @@ function operationOf(
   return { id: derivedId("form", what), repeated: true, secretOnce: async (draw) => draw() };
 }
 
+/** A route's JSON answer as it would go out: times are text there. */
+export function jsonOf({ content }: Reply, line: Line): any {
+  if (!("json" in content)) throw new Error(`${line} does not answer JSON: ask for its reply`);
+  return JSON.parse(JSON.stringify(content.json));
+}
+
 function queryOf(query: RouteCall["query"] = {}): URLSearchParams {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));

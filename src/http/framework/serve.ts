@@ -9,7 +9,7 @@ import type { Sender, Upload, Uploads } from "./body/uploads.ts";
 import { errorReply, NotReadable } from "./errors.ts";
 import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
-import { type Authenticate, unauthorized } from "./keys/authenticate.ts";
+import { type Authenticate, countingUnknown, unauthorized } from "./keys/authenticate.ts";
 import type { Flight, InFlight } from "./keys/inFlight.ts";
 import { undocumented } from "./openapi/documented.ts";
 import { type KeyPrincipal, requireScope } from "./principal.ts";
@@ -57,6 +57,7 @@ const defaultBodyLimit = 1024 * 1024;
 /** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
   const limit = options.limits?.(route.limit);
+  const authenticate = countingUnknown(options.authenticate, (request) => options.strangers?.count("bad_key", request));
   const judging = { bodies: options.bodies, checkResponses: options.checkResponses ?? false };
 
   return async (request, response) => {
@@ -87,15 +88,6 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     if (flight?.revoked) answer = inPlaceOf(answer, explain(unauthorized(), request));
     await send(response, answer, flight?.signal).catch((error) => brokeOff(error, request, response));
   };
-
-  async function authenticate(request: Request): Promise<KeyPrincipal> {
-    try {
-      return await options.authenticate(request);
-    } catch (error) {
-      if (error instanceof Rejected) await options.strangers?.count("bad_key", request);
-      throw error;
-    }
-  }
 
   async function respond(admitted: Admitted): Promise<Reply> {
     const { request, response, key } = admitted;

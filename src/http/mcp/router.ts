@@ -6,7 +6,7 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../framework/errors.ts";
 import { isLoopbackHost } from "../framework/insiders.ts";
-import { type Authenticate, unauthorized } from "../framework/keys/authenticate.ts";
+import { type Authenticate, countingUnknown, unauthorized } from "../framework/keys/authenticate.ts";
 import type { Flight, InFlight } from "../framework/keys/inFlight.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import { refusalOf } from "../framework/rateLimits/rateLimits.ts";
@@ -49,11 +49,12 @@ export function mcpRouter(options: McpOptions): Router {
     { maxRequestBodySize, maxSubscriptions, bus },
   );
   const answer = toNodeHandler(handler, { maxRequestBodySize, onerror: options.onError });
+  const authenticate = countingUnknown(options.authenticate, (request) => options.strangers.count("bad_key", request));
   const router = Router({ caseSensitive: true, strict: true });
   router.all("/mcp", async (request, response) => {
     try {
       requireOwnOrigin(request, options);
-      const key = await known(request, options);
+      const key = await authenticate(request);
       await serve(request, response, key);
     } catch (error) {
       if (!(error instanceof Rejected)) options.onError(error);
@@ -87,15 +88,6 @@ export function mcpRouter(options: McpOptions): Router {
         if (flight.revoked) throw unauthorized();
       },
     };
-  }
-}
-
-async function known(request: Request, { authenticate, strangers }: McpOptions): Promise<KeyPrincipal> {
-  try {
-    return await authenticate(request);
-  } catch (error) {
-    if (error instanceof Rejected) await strangers.count("bad_key", request);
-    throw error;
   }
 }
 

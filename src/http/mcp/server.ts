@@ -1,7 +1,7 @@
 import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import type { Request } from "express";
 import type { HttpDependencies } from "../framework/dependencies.ts";
-import type { AskRoute, Behalf } from "../framework/inProcess.ts";
+import { type AskRoute, type Behalf, jsonOf } from "../framework/inProcess.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import type { LimitClass } from "../framework/route.ts";
@@ -73,11 +73,8 @@ export function mcpServer({ deps, askRoute, tools, onError }: McpDependencies, d
       ...{ args, deps, signal, workspaceId: key.workspaceId, scopes: key.scopes },
       now: () => deps.clock.now(),
       askRaw: (line, call = {}) => askRoute(line, call, behalf),
-      async ask(line, call = {}, { once } = {}) {
-        const { content } = await askRoute(line, call, once === undefined ? behalf : { ...behalf, once });
-        if (!("json" in content)) throw new Error(`${line} does not answer JSON: use askRaw`);
-        return JSON.parse(JSON.stringify(content.json));
-      },
+      ask: async (line, call = {}, { once } = {}) =>
+        jsonOf(await askRoute(line, call, once === undefined ? behalf : { ...behalf, once }), line),
       async progress(message) {
         const progressToken = mcpReq._meta?.progressToken;
         if (progressToken === undefined) return;

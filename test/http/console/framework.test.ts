@@ -4,6 +4,7 @@ import express from "express";
 import { pino } from "pino";
 import { button, form } from "#src/html/forms.ts";
 import { html } from "#src/html/html.ts";
+import { consoleAssets } from "#src/http/console/framework/assets.ts";
 import { consoleForm, consolePage, seeOther, shown } from "#src/http/console/framework/page.ts";
 import { createConsole } from "#src/http/console/index.ts";
 import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
@@ -68,6 +69,7 @@ describe("console: the frame", () => {
     app.use(
       createConsole(
         {
+          assets: consoleAssets(),
           deps: { ...http, limits: { guarding: (_account, _request, { work }) => work() } },
           ...{ inFlight, clock, logger, rate: 300 },
           publicUrl: "http://desk.example",

@@ -1,7 +1,9 @@
 import type { Response } from "express";
+import { asSentence } from "#src/html/asSentence.ts";
 import { html, type Value } from "#src/html/html.ts";
+import { answerDocument } from "./answers.ts";
 import type { Assets } from "./assets.ts";
-import { consoleHeaders, plainDocument } from "./layout.ts";
+import { plainDocument } from "./layout.ts";
 import type { Refused } from "./visit.ts";
 
 /** The pages for what did not work. They show nothing of any workspace. */
@@ -60,7 +62,7 @@ export function refusedPage(response: Response, options: Options, refused: Refus
   answer(response, options, {
     status: refused.status,
     title: titleOf(refused),
-    says: html`<p>${sentence(refused.message)}</p>`,
+    says: html`<p>${asSentence(refused.message)}</p>`,
   });
 }
 
@@ -75,14 +77,9 @@ const titles: Record<number, string> = {
 
 const titleOf = ({ status }: Refused): string => titles[status] ?? "This was not done";
 
-const sentence = (message: string): string => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
-
 type Page = { status: number; title: string; says: Value; back?: boolean };
 
 function answer(response: Response, options: Options, { status, title, says, back = true }: Page): void {
   const main = html`<div class="card outcome wait"><h1>${title}</h1>${says}</div>${back && html`<p><a class="press" href="/review">To the review</a></p>`}`;
-  response
-    .status(status)
-    .set(consoleHeaders)
-    .send(plainDocument(title, main, options));
+  answerDocument(response, status, plainDocument(title, main, options));
 }

@@ -1,6 +1,6 @@
 import { button, form } from "#src/html/forms.ts";
-import { html, type Value } from "#src/html/html.ts";
-import { frameStyleHash } from "#src/html/page.ts";
+import { html, type Markup, type Value } from "#src/html/html.ts";
+import { frameStyleHash, headersOf } from "#src/html/page.ts";
 import type { Assets } from "./assets.ts";
 import { type Notice, notices } from "./notices.ts";
 import type { Shown } from "./page.ts";
@@ -34,20 +34,11 @@ export function consoleDocument(
   visit: Pick<Visit, "path" | "principal" | "formToken">,
   { assets, workspaceName, notice }: LayoutOptions & { notice: Notice | undefined },
 ): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
+  const head = html`
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
 <meta name="htmx-config" content="${htmxConfig}">
-<title>${shown.title} · Countersign</title>
-<link rel="stylesheet" href="${assets.style}">
-${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${shown.head}
-</head>
-<body class="console${shown.wide ? " wide" : ""}">
+${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${shown.head}`;
+  const body = html`
 <a class="skip-link" href="#main">Skip to the content</a>
 <header class="top">
 <p class="brand"><a href="/review"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
@@ -61,17 +52,23 @@ ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${show
 ${form(visit, { action: "/auth/sign-out", className: "inline" }, button("Sign out", { kind: "quiet" }))}</div>
 </header>
 <main id="main" tabindex="-1">${notice !== undefined && html`<p class="notice" role="status">${notices[notice]}</p>`}
-${shown.main}</main>
-<footer><p>A person keeps the last word.</p></footer>
-</body>
-</html>
-`.markup;
+${shown.main}</main>`;
+  return whole({ title: shown.title, head, body, className: shown.wide ? "console wide" : "console" }, assets);
 }
 
 const isWithin = (path: string, place: string): boolean => path === place || new RegExp(`^${place}[/?]`).test(path);
 
 /** A page that stands outside of any workspace: for who may see nothing more. */
-export const plainDocument = (title: string, main: Value, { assets }: Pick<LayoutOptions, "assets">): string =>
+export const plainDocument = (title: string, main: Value, { assets }: Pick<LayoutOptions, "assets">): string => {
+  const body = html`
+<header class="top"><p class="brand"><a href="/"><span aria-hidden="true">✓</span> Countersign</a></p></header>
+<main id="main">${main}</main>`;
+  return whole({ title, body, className: "console" }, assets);
+};
+
+type Parts = { title: string; head?: Markup; body: Markup; className: string };
+
+const whole = ({ title, head, body, className }: Parts, assets: Assets): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -80,11 +77,9 @@ export const plainDocument = (title: string, main: Value, { assets }: Pick<Layou
 <meta name="robots" content="noindex, nofollow">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Countersign</title>
-<link rel="stylesheet" href="${assets.style}">
+<link rel="stylesheet" href="${assets.style}">${head}
 </head>
-<body class="console">
-<header class="top"><p class="brand"><a href="/"><span aria-hidden="true">✓</span> Countersign</a></p></header>
-<main id="main">${main}</main>
+<body class="${className}">${body}
 <footer><p>A person keeps the last word.</p></footer>
 </body>
 </html>
@@ -102,16 +97,5 @@ const policy = [
   "base-uri 'none'",
 ].join("; ");
 
-/** The headers a page of the console is served with. */
-export const consoleHeaders: Readonly<Record<string, string>> = {
-  "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": policy,
-  "Cache-Control": "no-store",
-  // Forms of other pages would come with `Origin: null`, and could not be told from a stranger's.
-  "Referrer-Policy": "same-origin",
-  "X-Robots-Tag": "noindex, nofollow, noarchive",
-  "X-Content-Type-Options": "nosniff",
-  "X-Frame-Options": "DENY",
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-};
+/** The headers a page of the console is served with. Without a referrer, forms would come with `Origin: null`, and could not be told from a stranger's. */
+export const consoleHeaders = headersOf(policy, "same-origin");

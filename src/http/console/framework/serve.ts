@@ -11,10 +11,11 @@ import type { SessionPrincipal } from "../../framework/principal.ts";
 import type { HitCounter } from "../../framework/rateLimits/hitCounter.ts";
 import { isSameOrigin, ownPath } from "../../framework/sameOrigin.ts";
 import { send } from "../../framework/send.ts";
+import { answerDocument, leadTo } from "./answers.ts";
 import type { Assets } from "./assets.ts";
 import type { SessionCookie } from "./cookie.ts";
 import * as errorPages from "./errorPages.ts";
-import { consoleDocument, consoleHeaders } from "./layout.ts";
+import { consoleDocument } from "./layout.ts";
 import { isNotice } from "./notices.ts";
 import type { ConsoleAnswer, ConsoleRoute } from "./page.ts";
 import { sessionOf } from "./sessionOf.ts";
@@ -70,13 +71,13 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
   return async (request, response, next) => {
     const quietly = route.options.events === true || request.headers["hx-request"] === "true";
     const session = await signedIn(request, response, { ...options, quietly });
-    if (!session && route.options.events) return void response.status(401).set(consoleHeaders).send("");
+    if (!session && route.options.events) return answerDocument(response, 401, "");
     if (!session) return route.options.alsoSignedOut ? next("router") : toSignIn(request, response, route);
     const { principal, flight } = session;
     try {
       await requireRate(options, principal);
-      if (route.method === "POST") requireOwnForm(request, options, principal);
       const visit = visitOf(request, { route, options, principal, flight });
+      if (route.method === "POST") requireOwnForm(visit, options);
       if (route.options.sensitive) visit.requirePassword();
       const answer = await route.handler(visit);
       await options.upToDate();
@@ -131,9 +132,9 @@ async function requireRate({ counter, rate, clock }: ConsoleOptions, { user }: S
 }
 
 /** Throws NotOwnForm for a form that no page of this session has sent. */
-function requireOwnForm(request: Request, { tokens, publicUrl }: ConsoleOptions, { id }: SessionPrincipal): void {
-  const given = new URLSearchParams(typeof request.body === "string" ? request.body : "").get("form_token");
-  if (!isSameOrigin(request, publicUrl) || !tokens.isRight(id, given)) throw new errorPages.NotOwnForm();
+function requireOwnForm({ request, principal, form }: Visit, { tokens, publicUrl }: ConsoleOptions): void {
+  if (!isSameOrigin(request, publicUrl) || !tokens.isRight(principal.id, form.get("form_token")))
+    throw new errorPages.NotOwnForm();
 }
 
 async function answerWith(
@@ -146,14 +147,10 @@ async function answerWith(
       const notice = isNotice(done) ? done : undefined;
       const workspaceName = await nameOf(options.deps, visit.principal.workspaceId);
       const page = consoleDocument(answer.page, visit, { assets: options.assets, workspaceName, notice });
-      response
-        .status(answer.page.status ?? 200)
-        .set(consoleHeaders)
-        .send(page);
-      return;
+      return answerDocument(response, answer.page.status ?? 200, page);
     }
     case "elsewhere":
-      return elsewhere(response, withNotice(answer.path, answer.notice));
+      return leadTo(response, withNotice(answer.path, answer.notice));
     case "reply":
       return send(response, answer.reply, visit.signal);
   }
@@ -169,21 +166,14 @@ function withNotice(path: string, notice: string | undefined): string {
   return `${url.pathname}${url.search}${url.hash}`;
 }
 
-function elsewhere(response: Response, path: string): void {
-  response
-    .status(303)
-    .set({ ...consoleHeaders, Location: path })
-    .send("");
-}
-
 function toSignIn(request: Request, response: Response, { method }: Pick<ConsoleRoute, "method">): void {
   const next = ownPath(method === "GET" ? request.originalUrl : pageOf(request));
-  elsewhere(response, next === undefined ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
+  leadTo(response, next === undefined ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
 }
 
 function toPassword(request: Request, response: Response): void {
   const next = ownPath(request.method === "GET" ? request.originalUrl : pageOf(request)) ?? "/settings";
-  elsewhere(response, `/settings/confirm?next=${encodeURIComponent(next)}`);
+  leadTo(response, `/settings/confirm?next=${encodeURIComponent(next)}`);
 }
 
 /** The page whose form this is, as the browser says. */

@@ -27,8 +27,6 @@ export type Visit = {
   path: string;
   /** The reader's time zone by its IANA name; UTC until the browser has told. */
   zone: string;
-  /** The script asks for a part of the page. It gets the whole page all the same, and takes its part. */
-  isPartial: boolean;
   /** What every form of this visit carries. */
   formToken: string;
   /** Aborted when the session ends. */

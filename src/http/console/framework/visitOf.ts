@@ -3,7 +3,7 @@ import type { Clock } from "#src/clock.ts";
 import { isZone } from "#src/html/times.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../../framework/errors.ts";
-import type { AskRoute, Behalf } from "../../framework/inProcess.ts";
+import { type AskRoute, type Behalf, jsonOf } from "../../framework/inProcess.ts";
 import { idIn } from "../../framework/judge.ts";
 import type { Flight } from "../../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
@@ -51,15 +51,9 @@ export function visitOf(
     query: new URLSearchParams(request.originalUrl.split("?")[1] ?? ""),
     path: request.originalUrl,
     zone: zone !== undefined && isZone(zone) ? zone : "UTC",
-    isPartial: request.headers["hx-request"] === "true",
     formToken: tokens.of(principal.id),
     may: (scope) => principal.scopes.includes(scope),
-    async ask(line, call) {
-      const { content } = await askRaw(line, call);
-      if (!("json" in content)) throw new Error(`${line} does not answer JSON: use askRaw`);
-      // As it goes out: times are text there.
-      return JSON.parse(JSON.stringify(content.json));
-    },
+    ask: async (line, call) => jsonOf(await askRaw(line, call), line),
     async attempt(work) {
       try {
         await work();

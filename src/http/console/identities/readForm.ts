@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { asSentence } from "#src/html/asSentence.ts";
 import { visible } from "#src/html/visible.ts";
 import {
   channelTypes,
@@ -107,7 +108,7 @@ export function errorPlace(
   if (!field) return undefined;
   const prefix = `${refused.field}: `;
   const said = refused.message.startsWith(prefix) ? refused.message.slice(prefix.length) : refused.message;
-  const sentence = `${said.charAt(0).toUpperCase()}${said.slice(1)}.`;
+  const sentence = asSentence(said);
   if (field.kind !== "channel") return { input: name, label: field.label, sentence };
   const type = form.get(typeInput(name));
   const inner = rest.at(-1);

@@ -1,23 +1,15 @@
+import type { Static } from "typebox";
 import { button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type Role, roles } from "#streams/member/roles.ts";
+import type { Member } from "../../schemas/members.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import { rolesExplained, roleWords } from "./roleWords.ts";
 
 /** A member as GET /v1/members has it. */
-export type ShownMember = {
-  id: string;
-  user_id: string | null;
-  email: string;
-  name: string | null;
-  role: Role;
-  status: "invited" | "active";
-  invited_by: { kind: string; name: string | null } | null;
-  created_at: string;
-  expires_at: string | null;
-};
+export type ShownMember = Static<typeof Member>;
 
 /** What the pages need of a visit. */
 type Viewer = Pick<Visit, "principal" | "formToken" | "zone" | "may">;

@@ -1,4 +1,5 @@
 import { draftById } from "#projections/drafts/queries.ts";
+import { asSentence } from "#src/html/asSentence.ts";
 import { type ConsoleAnswer, seeOther } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
@@ -66,6 +67,6 @@ export function sentenceOf({ code, message }: Refused): string {
     case "invalid_status":
       return "Somebody was faster: see below what became of it.";
     default:
-      return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+      return asSentence(message);
   }
 }

@@ -1,9 +1,22 @@
 import type { IncomingMessage } from "node:http";
+import type { Request } from "express";
 import { Rejected } from "#streams/decider.ts";
 import type { KeyPrincipal } from "../principal.ts";
 
 /** Who sends this request; throws `unauthorized`, in the same words whatever was wrong. */
 export type Authenticate = (request: IncomingMessage) => Promise<KeyPrincipal>;
+
+/** The same, where each request without a live key is counted against its sender. Throws rate_limited too. */
+export const countingUnknown =
+  (authenticate: Authenticate, count: (request: Request) => Promise<void> | undefined) =>
+  async (request: Request): Promise<KeyPrincipal> => {
+    try {
+      return await authenticate(request);
+    } catch (error) {
+      if (error instanceof Rejected) await count(request);
+      throw error;
+    }
+  };
 
 export const unauthorized = (): Rejected =>
   new Rejected(
