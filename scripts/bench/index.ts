@@ -29,6 +29,7 @@ const { values, positionals } = parseArgs({
     mails: { type: "string" },
     "event-store": { type: "string" },
     profile: { type: "string" },
+    statements: { type: "boolean" },
   },
 });
 const eventStore = values["event-store"];
@@ -40,7 +41,7 @@ const numbers = [values.repetitions, values.seconds, values.threads, values.mail
 const misplaced = eventStore ? names.filter((name) => !onAnyLog.includes(name)) : [];
 if (unknown.length > 0 || misplaced.length > 0 || !numbers) {
   const options =
-    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--event-store stand-in|URL] [--profile FOLDER]";
+    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--event-store stand-in|URL] [--profile FOLDER] [--statements]";
   console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] ${options}`);
   console.error(`--event-store goes with ${onAnyLog.join(", ")}`);
   process.exit(2);
@@ -61,7 +62,9 @@ await runUntilStopped({
       console.log(
         `the log is in EventStoreDB: ${eventStore === "stand-in" ? "the tests' stand-in" : "the server named"}`,
       );
-    server = await startServer(createLogger("warn"), { eventStore, profileInto: values.profile });
+    server = await startServer(createLogger("warn"), {
+      ...{ eventStore, profileInto: values.profile, statements: values.statements },
+    });
     runAll(server).then(
       () => end("done"),
       (error) => {

@@ -3,6 +3,8 @@ import { mails } from "./corpus.ts";
 import { type Cpu, filed, sendAll, startBenchInstance, timed, untilFiled } from "./instance.ts";
 import { answerThreads } from "./job.ts";
 import { figure, goal, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
+import type { BenchServer } from "./server.ts";
+import { forgetStatements, statementTable, statementTimes } from "./statements.ts";
 
 const usualMails = 500;
 const mostReplies = 150;
@@ -27,15 +29,15 @@ export const bench: Bench = {
       for (let repetition = 1; repetition <= repetitions; repetition++) {
         const identity = await instance.client.identity();
         progress(`round ${repetition} of ${repetitions}: ${corpus.mails.length} mails in`);
-        mailsIn.push(
-          await timed(instance, async () => {
-            await sendAll(instance.smtpPort, corpus.mails, [identity.email_address]);
-            await untilFiled(instance, filedBefore + repetition * corpus.mails.length);
-            return corpus.mails.length;
-          }),
-        );
+        const takeIn = async () => {
+          await sendAll(instance.smtpPort, corpus.mails, [identity.email_address]);
+          await untilFiled(instance, filedBefore + repetition * corpus.mails.length);
+          return corpus.mails.length;
+        };
+        mailsIn.push(await timed(instance, () => withStatements(server, takeIn)));
         progress(`round ${repetition} of ${repetitions}: replies`);
-        repliesOut.push(await timed(instance, () => answerThreads(instance, identity.id, mostReplies)));
+        const answer = () => answerThreads(instance, identity.id, mostReplies);
+        repliesOut.push(await timed(instance, () => withStatements(server, answer)));
       }
       progressDone();
     } finally {
@@ -56,6 +58,15 @@ export const bench: Bench = {
     };
   },
 };
+
+/** Prints what PostgreSQL did for it, where that is counted. */
+async function withStatements({ statementsAt }: BenchServer, work: () => Promise<number>): Promise<number> {
+  if (statementsAt === undefined) return work();
+  await forgetStatements(statementsAt);
+  const count = await work();
+  console.log(statementTable(await statementTimes(statementsAt), count));
+  return count;
+}
 
 type Timed = Awaited<ReturnType<typeof timed>>;
 
