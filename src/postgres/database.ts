@@ -7,6 +7,8 @@ import { prepared } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
 
+export { NotRun };
+
 /** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
 export type Sql = Tx;
 

@@ -1,7 +1,6 @@
 import type { Projection, ProjectorTx } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
-import type { Database, Sql } from "#src/postgres/database.ts";
-import { NotRun } from "#src/postgres/exchange.ts";
+import { type Database, NotRun, type Sql } from "#src/postgres/database.ts";
 import { everyWorkspace } from "#src/postgres/reads.ts";
 import type { Recorded } from "#streams/event.ts";
 import { asError, isPassing } from "./retrying.ts";
