@@ -6,7 +6,12 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../framework/errors.ts";
 import { isLoopbackHost } from "../framework/insiders.ts";
-import { type Authenticate, countingUnknown, unauthorized } from "../framework/keys/authenticate.ts";
+import {
+  type Authenticate,
+  type CarriesRevoked,
+  countingUnknown,
+  unauthorized,
+} from "../framework/keys/authenticate.ts";
 import type { Flight, InFlight } from "../framework/keys/inFlight.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import { refusalOf } from "../framework/rateLimits/rateLimits.ts";
@@ -23,6 +28,7 @@ export type McpOptions = McpDependencies & {
   upToDate(): void | Promise<void>;
   limits: (limit: LimitClass) => RequestHandler | undefined;
   strangers: Pick<Strangers, "count">;
+  carriesRevoked: CarriesRevoked;
   publicUrl: string;
 };
 
@@ -49,7 +55,10 @@ export function mcpRouter(options: McpOptions): Router {
     { maxRequestBodySize, maxSubscriptions, bus },
   );
   const answer = toNodeHandler(handler, { maxRequestBodySize, onerror: options.onError });
-  const authenticate = countingUnknown(options.authenticate, (request) => options.strangers.count("bad_key", request));
+  const authenticate = countingUnknown(options.authenticate, {
+    ...options,
+    count: (request) => options.strangers.count("bad_key", request),
+  });
   const router = Router({ caseSensitive: true, strict: true });
   router.all("/mcp", async (request, response) => {
     try {
