@@ -134,3 +134,44 @@ describe("a draft's end", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 });
+
+describe("mail that is acknowledged between two looks", () => {
+  /** Acknowledges a mail as soon as this instance has read the thread, once. */
+  function whenThreadIsRead({ node, acknowledge }: SendWorld): void {
+    const readPage = node.store.readPage.bind(node.store);
+    node.store.readPage = async (stream, stretch) => {
+      const page = await readPage(stream, stretch);
+      if (stream.startsWith("thread-")) {
+        node.store.readPage = readPage;
+        await acknowledge(2, [first]);
+      }
+      return page;
+    };
+  }
+
+  it("stops the hand-over where it came after the thread was read", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    await send(world, draftId);
+    world.onConnect(() => {
+      world.onConnect(() => undefined);
+      whenThreadIsRead(world);
+    });
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
+  it("refuses the send where it came before the claim: the inbox is looked at again after it", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    const { reached, release } = world.node.faulty.pause("thread");
+    const sending = refusal(send(world, draftId));
+    await reached;
+    await world.acknowledge(2, [first]);
+    release();
+    expect(await sending).to.equal("stale_draft");
+    await world.run();
+    await expectSound(world, [draftId], ["stale"]);
+  });
+});
