@@ -4,6 +4,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { Actor, Event, Recorded } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";
+import { holdsMark } from "./ownEffect.ts";
 import { type Folded, type Loaded, nothingYet } from "./states/folded.ts";
 import { createStates, type States } from "./states/states.ts";
 
@@ -17,6 +18,8 @@ export type Cause = {
   operation?: string;
   /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
   repeated?: boolean;
+  /** When the operation began, ISO 8601 UTC, give or take what clocks differ by: its effects are not older. Absent: unknown. */
+  begunAt?: string;
   /** What the right of the asking API key or person stands in: once it has moved, nothing is appended for them any more (streams/README.md, invariant 7). */
   keyGuard?: Guard;
   /** Streams whose present revisions the caller's judgement rests on: if one has moved, StreamMoved names it and nothing is appended. */
@@ -31,9 +34,6 @@ export type Handled<State> = Loaded<State> & {
 /** How an event is marked as the effect of a command under an operation; undefined without one. */
 const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
   operation === undefined ? undefined : `${operation}/${command}`;
-
-/** How much of a stream is looked through at once. */
-const page = { events: 500, bytes: 2_000_000 };
 
 /** One kind of stream, ready to be asked: it knows its rules and the names of its streams. */
 export type StreamService<Id, State, Command> = {
@@ -90,7 +90,7 @@ export function createStreamServices(deps: {
     events: readonly E[],
     { cause, mark }: { cause: Cause; mark: string | undefined },
   ) {
-    const { keyGuard, unlessMoved = [], operation: _, repeated: __, ...rest } = cause;
+    const { keyGuard, unlessMoved = [], operation: _, repeated: __, begunAt: ___, ...rest } = cause;
     const guards = keyGuard ? [keyGuard, ...unlessMoved] : unlessMoved;
     const at = deps.clock.now().toISOString();
     const metadata = { ...rest, at, ...(mark === undefined ? {} : { operation: mark }) };
@@ -110,16 +110,6 @@ export function createStreamServices(deps: {
     }
   }
 
-  /** Whether the stream holds an event of this mark. Asked only for repetitions: the stream is read from its start. */
-  async function holds(stream: string, mark: string): Promise<boolean> {
-    for (let from = 0; ; ) {
-      const { events, atEnd } = await deps.store.readPage(stream, { from, ...page });
-      if (events.some(({ metadata }) => metadata.operation === mark)) return true;
-      if (atEnd) return false;
-      from += events.length;
-    }
-  }
-
   async function decideAndAppend<State, Command, E extends Event>({
     kind,
     stream,
@@ -135,9 +125,10 @@ export function createStreamServices(deps: {
       typeof command === "function" ? (command as (state: State) => Command)(state) : command;
     const decide = (state: State): E[] => kind.decider.decide(commandOn(state), state);
     const markOn = (state: State) => effectMark(cause, (commandOn(state) as { type: string }).type);
-    const isOwnEffect = async ({ state }: Loaded<State>): Promise<boolean> => {
+    const isOwnEffect = async ({ state, revision }: Loaded<State>): Promise<boolean> => {
       const mark = cause.repeated ? markOn(state) : undefined;
-      return mark !== undefined && (await holds(stream, mark));
+      if (mark === undefined) return false;
+      return holdsMark(deps.store, { stream, revision }, { mark, begunAt: cause.begunAt });
     };
     const load = (): Promise<Folded<State>> => states.load(kind, stream);
     const asTheFirstTime = async () => ({ ...loadedOf(await load()), changed: true });

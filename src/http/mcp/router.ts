@@ -4,7 +4,7 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { Rejected } from "#streams/decider.ts";
-import { errorReply } from "../framework/errors.ts";
+import { errorReply, NotReadable } from "../framework/errors.ts";
 import { isLoopbackHost } from "../framework/insiders.ts";
 import {
   type Authenticate,
@@ -63,10 +63,12 @@ export function mcpRouter(options: McpOptions): Router {
   router.all("/mcp", async (request, response) => {
     try {
       requireOwnOrigin(request, options);
+      // Before the key, as in /v1: one that the read models do not know yet is no unknown key.
+      options.deps.requireReadable(["apiKeys"]);
       const key = await authenticate(request);
       await serve(request, response, key);
     } catch (error) {
-      if (!(error instanceof Rejected)) options.onError(error);
+      if (!(error instanceof Rejected || error instanceof NotReadable)) options.onError(error);
       if (response.headersSent) return void response.destroy();
       await send(response, errorReply(error, { requestId: String(request.id) }));
     }
