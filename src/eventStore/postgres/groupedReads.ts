@@ -15,7 +15,9 @@ export type GroupingOptions<Row> = {
 const mostUnderWay = 4;
 const mostTogether = 16;
 /** What is asked for while a group is under way gathers until that is back, so long at most: one that hangs holds nobody up. */
-const gatherMs = 2;
+const gatherMs = 4;
+/** Of the event loop, where none is under way: those that woke with the first ask within a few. */
+const turnsToGather = 3;
 /** Events of one stream in a group. Most reads ask for what is new, which is little: one with more to say is read alone. */
 const fewEvents = 10;
 
@@ -58,8 +60,12 @@ export function groupingReads<Row>({ alone, together }: GroupingOptions<Row>): (
 
   function plan(): void {
     if (planned || waiting.length === 0 || underWay >= mostUnderWay) return;
-    if (underWay === 0 || waiting.length >= mostTogether) planned = setImmediate(begin);
+    if (underWay === 0 || waiting.length >= mostTogether) inTurns(turnsToGather);
     else gathering ??= setTimeout(begin, gatherMs);
+  }
+
+  function inTurns(turns: number): void {
+    planned = setImmediate(() => (turns > 1 ? inTurns(turns - 1) : begin()));
   }
 
   function begin(): void {
