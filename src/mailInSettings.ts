@@ -19,7 +19,7 @@ export const mailInSettings = {
   SMTP_IN_PROXY: OneOf(["true", "false"], {
     default: "false",
     description:
-      "With true every connection for mail from SMTP_IN_RELAYS begins with a line of the PROXY protocol (version 1) that names its sender.",
+      "With true every connection for mail from SMTP_IN_RELAYS begins with a header of the PROXY protocol (version 1 or 2) that names its sender.",
   }),
   SMTP_IN_TLS_CERT: Type.Optional(
     PemFile({

@@ -18,6 +18,12 @@ export async function apiKeyByHash(
   return rows[0];
 }
 
+/** Whether the key with this hash was live once and is no more, whatever its workspace. */
+export async function isRevokedKey(reads: Reads, hash: string): Promise<boolean> {
+  const { rows } = await reads.ofNone.query<{ revoked: boolean }>("select work.is_revoked_key($1) as revoked", [hash]);
+  return rows[0]!.revoked;
+}
+
 export const apiKeyById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ApiKeyRow>(reads, workspaceId, { id, select: listed, from: "api_keys", where: "revoked_at is null" });
 

@@ -4,7 +4,8 @@ import { Rejected } from "#streams/decider.ts";
 import type { Actor, Event, Recorded } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";
-import type { Folded, Loaded } from "./states/folded.ts";
+import { holdsMark } from "./ownEffect.ts";
+import { type Folded, type Loaded, nothingYet } from "./states/folded.ts";
 import { createStates, type States } from "./states/states.ts";
 
 /** On whose behalf a command runs, and what set it in motion. */
@@ -17,6 +18,8 @@ export type Cause = {
   operation?: string;
   /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
   repeated?: boolean;
+  /** When the operation began, ISO 8601 UTC, give or take what clocks differ by: its effects are not older. Absent: unknown. */
+  begunAt?: string;
   /** What the right of the asking API key or person stands in: once it has moved, nothing is appended for them any more (streams/README.md, invariant 7). */
   keyGuard?: Guard;
   /** Streams whose present revisions the caller's judgement rests on: if one has moved, StreamMoved names it and nothing is appended. */
@@ -32,9 +35,6 @@ export type Handled<State> = Loaded<State> & {
 const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
   operation === undefined ? undefined : `${operation}/${command}`;
 
-/** How much of a stream is looked through at once. */
-const page = { events: 500, bytes: 2_000_000 };
-
 /** One kind of stream, ready to be asked: it knows its rules and the names of its streams. */
 export type StreamService<Id, State, Command> = {
   /**
@@ -46,6 +46,8 @@ export type StreamService<Id, State, Command> = {
   handle(id: Id, command: Command | ((state: State) => Command), cause: Cause): Promise<Handled<State>>;
   /** The stream's state as it is now (linearisable). */
   load(id: Id): Promise<Loaded<State>>;
+  /** The state that is kept here, as old as it may be: what was so once. Undefined where none is. */
+  kept(id: Id): Loaded<State> | undefined;
 };
 
 type ServiceOf<S> =
@@ -88,7 +90,7 @@ export function createStreamServices(deps: {
     events: readonly E[],
     { cause, mark }: { cause: Cause; mark: string | undefined },
   ) {
-    const { keyGuard, unlessMoved = [], operation: _, repeated: __, ...rest } = cause;
+    const { keyGuard, unlessMoved = [], operation: _, repeated: __, begunAt: ___, ...rest } = cause;
     const guards = keyGuard ? [keyGuard, ...unlessMoved] : unlessMoved;
     const at = deps.clock.now().toISOString();
     const metadata = { ...rest, at, ...(mark === undefined ? {} : { operation: mark }) };
@@ -108,16 +110,6 @@ export function createStreamServices(deps: {
     }
   }
 
-  /** Whether the stream holds an event of this mark. Asked only for repetitions: the stream is read from its start. */
-  async function holds(stream: string, mark: string): Promise<boolean> {
-    for (let from = 0; ; ) {
-      const { events, atEnd } = await deps.store.readPage(stream, { from, ...page });
-      if (events.some(({ metadata }) => metadata.operation === mark)) return true;
-      if (atEnd) return false;
-      from += events.length;
-    }
-  }
-
   async function decideAndAppend<State, Command, E extends Event>({
     kind,
     stream,
@@ -133,15 +125,17 @@ export function createStreamServices(deps: {
       typeof command === "function" ? (command as (state: State) => Command)(state) : command;
     const decide = (state: State): E[] => kind.decider.decide(commandOn(state), state);
     const markOn = (state: State) => effectMark(cause, (commandOn(state) as { type: string }).type);
-    const isOwnEffect = async ({ state }: Loaded<State>): Promise<boolean> => {
+    const isOwnEffect = async ({ state, revision }: Loaded<State>): Promise<boolean> => {
       const mark = cause.repeated ? markOn(state) : undefined;
-      return mark !== undefined && (await holds(stream, mark));
+      if (mark === undefined) return false;
+      return holdsMark(deps.store, { stream, revision }, { mark, begunAt: cause.begunAt });
     };
     const load = (): Promise<Folded<State>> => states.load(kind, stream);
     const asTheFirstTime = async () => ({ ...loadedOf(await load()), changed: true });
 
     let fresh = cause.repeated === true;
-    let folded = (fresh ? undefined : states.peek<State>(stream)) ?? (await load());
+    const begun = (): Folded<State> | undefined => (begins(kind, command) ? nothingYet(kind.decider) : undefined);
+    let folded = (fresh ? undefined : (states.peek<State>(stream) ?? begun())) ?? (await load());
     if (await isOwnEffect(folded)) return asTheFirstTime();
     for (let conflicts = 0; ; ) {
       let events: E[] = [];
@@ -183,6 +177,10 @@ export function createStreamServices(deps: {
       return inTurn(stream, () => decideAndAppend({ kind, stream, command, cause }));
     },
     load: async (id) => loadedOf(await states.load(kind, kind.name(id))),
+    kept: (id) => {
+      const folded = states.peek<State>(kind.name(id));
+      return folded && loadedOf(folded);
+    },
   });
 
   return {
@@ -222,3 +220,7 @@ const loadedOf = <State>({ state, revision, position }: Folded<State>): Loaded<S
   revision,
   position,
 });
+
+/** Whether a stream of this kind is mostly not there before the command. */
+const begins = <Command>({ begunBy = [] }: Pick<Stream<never, never, Command, Event>, "begunBy">, command: unknown) =>
+  begunBy.includes((command as { type?: string }).type ?? "");

@@ -22,7 +22,7 @@ import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
 import type { BodyParser } from "./framework/body/bodyParser.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { createInProcess } from "./framework/inProcess.ts";
-import type { Authenticate } from "./framework/keys/authenticate.ts";
+import type { Authenticate, CarriesRevoked } from "./framework/keys/authenticate.ts";
 import type { InFlight } from "./framework/keys/inFlight.ts";
 import type { Revocation } from "./framework/keys/revocation.ts";
 import type { CountUnknown } from "./framework/linkPages.ts";
@@ -54,6 +54,7 @@ export type BesideParts = {
   strangers: Strangers;
   revocation: Pick<Revocation, "upToDate" | "drain">;
   authenticate: Authenticate;
+  carriesRevoked: CarriesRevoked;
   limits: McpOptions["limits"];
   readiness: readonly ReadinessCheck[];
 };
@@ -120,6 +121,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
     mcpRouter({
       ...{ deps, inFlight, strangers, publicUrl, tools },
       authenticate: parts.authenticate,
+      carriesRevoked: parts.carriesRevoked,
       limits: parts.limits,
       upToDate: () => revocation.upToDate(),
       askRoute: createInProcess({ ...deps, routes, bodies, checkResponses: options.checkResponses }),

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
+import { isRevokedKey } from "#projections/apiKeys/queries.ts";
 import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
@@ -26,7 +27,7 @@ import { createApp } from "./framework/app.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
-import { createAuthenticate } from "./framework/keys/authenticate.ts";
+import { createAuthenticate, createCarriesRevoked } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
@@ -137,6 +138,10 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const routes = allRoutes(httpDeps);
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
   const authenticate = createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey });
+  const carriesRevoked = createCarriesRevoked({
+    isRevoked: (hash) => isRevokedKey(httpDeps.reads, hash),
+    keyHash: hashKey,
+  });
   const limits = createLimits({ counter, rates: options.rateLimits });
   const app = createApp({
     routes,
@@ -144,6 +149,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     inFlight,
     bodies,
     authenticate,
+    carriesRevoked,
     requireReadable: httpDeps.requireReadable,
     upToDate: () => revocation.upToDate(),
     limits,
@@ -178,6 +184,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       strangers,
       revocation,
       authenticate,
+      carriesRevoked,
       limits,
       readiness: checks,
     }),

@@ -42,8 +42,11 @@ export type MemberCommand =
   | { type: "AcceptInvitation"; memberId: string; userId: string; email: string; at: string }
   /** `first`: only while the workspace has no active member. */
   | { type: "JoinMember"; memberId: string; userId: string; email: string; role: Role; first?: boolean }
-  | { type: "ChangeRole"; memberId: string; role: Role; by: Asker }
-  | { type: "RemoveMember"; memberId: string; by: Asker };
+  | { type: "ChangeRole"; memberId: string; role: Role; by: Asker; disabled?: DisabledUsers }
+  | { type: "RemoveMember"; memberId: string; by: Asker; disabled?: DisabledUsers };
+
+/** The users among the owners whom the operator has disabled. An owner who cannot sign in is none that stays. */
+export type DisabledUsers = readonly string[];
 
 /** Members and open invitations of one workspace. */
 export const mostMembers = 200;
@@ -83,14 +86,14 @@ function decide(command: MemberCommand, state: Members): MemberEvent[] {
       const member = present(state, memberId);
       mayTouch(by, state, [member.role, role]);
       if (member.role === role) return [];
-      if (role !== "owner") oneOwnerStays(state, member);
+      if (role !== "owner") oneOwnerStays(state, member, command.disabled);
       return [{ type: "MemberRoleChanged", data: { memberId, role } }];
     }
     case "RemoveMember": {
       const { memberId, by } = command;
       const member = present(state, memberId);
       if (!isOneself(by, member)) mayTouch(by, state, [member.role]);
-      oneOwnerStays(state, member);
+      oneOwnerStays(state, member, command.disabled);
       return [{ type: "MemberRemoved", data: { memberId } }];
     }
     default:
@@ -162,13 +165,24 @@ function mayTouch(by: Asker, state: Members, touched: readonly Role[]): void {
 const isOneself = (by: Asker, { userId, status }: Member): boolean =>
   typeof by === "object" && status === "active" && by.userId === userId;
 
-/** That this one is no longer an owner. Throws Rejected invalid_request where nobody else is. */
-function oneOwnerStays({ members }: Members, { memberId }: Member): void {
-  const owners = members.filter(({ role, status }) => role === "owner" && status === "active");
-  if (owners.length === 1 && owners[0]!.memberId === memberId) {
+/** That this one is no longer an owner. Throws Rejected invalid_request where nobody else is who can sign in, or nobody else at all. */
+function oneOwnerStays(state: Members, leaving: Member, disabled: DisabledUsers = []): void {
+  const owners = ownersOf(state);
+  if (!owners.includes(leaving)) return;
+  const others = owners.filter((owner) => owner !== leaving);
+  if (others.length === 0) {
     throw new Rejected("invalid_request", "this is the workspace's only owner: make somebody else an owner first");
   }
+  const canSignIn = ({ userId }: Member): boolean => userId !== null && !disabled.includes(userId);
+  if (canSignIn(leaving) && !others.some(canSignIn)) {
+    const sentence = "this is the workspace's only owner who can sign in: make somebody else an owner first";
+    throw new Rejected("invalid_request", sentence);
+  }
 }
+
+/** Those who are owners by now, not only invited as such. */
+export const ownersOf = ({ members }: Members): Member[] =>
+  members.filter(({ role, status }) => role === "owner" && status === "active");
 
 function thereIsRoom({ members }: Members): void {
   if (members.length < mostMembers) return;

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { systemClock, systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
+import { holdsMark } from "#src/commands/ownEffect.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
@@ -127,6 +128,48 @@ describe("handling a command", () => {
       await workspaces.handle("1", rename("B"), under("o2"));
       const { state } = await workspaces.handle("1", rename("C"), again("o1"));
       expect([state.name, log.all.length]).to.deep.equal(["C", 3]);
+    });
+
+    it("is looked for from the end of a long stream, and not in what is older than the operation", async () => {
+      const { log, instance } = world();
+      const { workspaces } = instance();
+      await workspaces.handle("1", create, under("o0"));
+      const { metadata } = log.all[0]!;
+      const renamed = (n: number, at: string) => ({
+        ...{ id: systemIds.uuid(), type: "WorkspaceRenamed", data: { name: `N${n}` } },
+        metadata: { ...metadata, operation: `o${n}/UpdateWorkspace`, at },
+      });
+      const begunAt = "2026-03-01T12:00:00.000Z";
+      const before = Array.from({ length: 3_000 }, (_, n) => renamed(n, "2026-02-01T12:00:00.000Z"));
+      const since = Array.from({ length: 600 }, (_, n) => renamed(3_000 + n, "2026-03-01T11:30:00.000Z"));
+      await log.append("workspace-1", 0, [...before, ...since]);
+      const asked: number[] = [];
+      const store = {
+        ...log,
+        async readPage(...[stream, stretch]: Parameters<typeof log.readPage>) {
+          asked.push(stretch.from);
+          return log.readPage(stream, stretch);
+        },
+      };
+      const marks = { found: "o3000", missing: "none", tooOld: "o2500" };
+      const holds = (operation: string, since: string | undefined) =>
+        holdsMark(
+          store,
+          { stream: "workspace-1", revision: 3_600 },
+          { mark: `${operation}/UpdateWorkspace`, begunAt: since },
+        );
+      expect([await holds(marks.found, begunAt), asked.splice(0)]).to.deep.equal([true, [3_101, 2_601]]);
+      expect([await holds(marks.missing, begunAt), asked.splice(0)]).to.deep.equal([false, [3_101, 2_601]]);
+      expect(await holds(marks.tooOld, begunAt)).to.equal(false);
+      asked.splice(0);
+      // Where it is not known when the operation began, nothing is left out; a page that its bytes cut short leaves no gap.
+      store.readPage = (stream, { from, events }) =>
+        log.readPage(stream, { from, events: Math.min(events, 7), bytes: 1e9 });
+      expect([
+        await holds("o1", undefined),
+        await holds("o0", undefined),
+        await holds("none", undefined),
+      ]).to.deep.equal([true, true, false]);
     });
 
     it("meets the first run that goes on after all: one of them appends", async () => {

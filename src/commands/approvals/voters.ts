@@ -79,12 +79,18 @@ export async function lapsedVoters(
   return signedIn.filter((_, index) => !judged[index]);
 }
 
-/** The members of a workspace who may approve, each by the mailbox that the same person would be asked at. */
-export async function memberVoters(deps: Pick<Dependencies, "members">, workspaceId: string): Promise<string[]> {
-  const { state } = await deps.members.load(workspaceId);
-  return state.members
-    .filter(({ status, role }) => status === "active" && deciding.includes(role))
-    .map(({ email }) => mailboxVoter(email));
+/** The members of a workspace who may approve and can sign in, each by the mailbox that the same person would be asked at. */
+export async function memberVoters(
+  deps: Pick<Dependencies, "members" | "users">,
+  workspaceId: string,
+): Promise<string[]> {
+  const { members } = (await deps.members.load(workspaceId)).state;
+  const voters: string[] = [];
+  for (const { userId, role, email } of members) {
+    if (userId === null || !deciding.includes(role)) continue;
+    if (!(await deps.users.load(userId)).state.disabled) voters.push(mailboxVoter(email));
+  }
+  return voters;
 }
 
 /** Another spelling or tag of an address leads to the same person. */

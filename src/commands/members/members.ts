@@ -1,4 +1,4 @@
-import { type Member, type Members, memberById, placeOf } from "#streams/member/decider.ts";
+import { type Member, type Members, memberById, ownersOf, placeOf } from "#streams/member/decider.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -47,7 +47,8 @@ export async function changeRole(
   { workspaceId, memberId, role }: { workspaceId: string; memberId: string; role: Role },
   cause: Cause,
 ): Promise<Changed> {
-  const command = { type: "ChangeRole" as const, memberId, role, by: askerOf(cause) };
+  const disabled = await disabledOwners(deps, workspaceId);
+  const command = { type: "ChangeRole" as const, memberId, role, by: askerOf(cause), disabled };
   return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
     const { state, position, changed } = await deps.members.handle(workspaceId, command, within);
     const userId = changed ? memberById(state, memberId)?.userId : undefined;
@@ -62,12 +63,13 @@ export async function removeMember(
   cause: Cause,
 ): Promise<Changed> {
   const by = askerOf(cause);
+  const disabled = await disabledOwners(deps, workspaceId);
   return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
     // Of the state that is decided on, which may be newer than any that could be looked at before.
     let removed: Member | undefined;
     const command = (state: Members) => {
       removed = memberById(state, memberId) ?? removed;
-      return { type: "RemoveMember" as const, memberId, by };
+      return { type: "RemoveMember" as const, memberId, by, disabled };
     };
     const { position } = await deps.members.handle(workspaceId, command, within);
     return { position, endedSessions: await endRights(deps, workspaceId, removed?.userId) };
@@ -95,6 +97,16 @@ export async function activeOwners(
     if (email !== null && !disabled) owners.push({ userId, email });
   }
   return owners;
+}
+
+/** Looked at before the change is decided: whom the operator disables in that very moment still counts. */
+async function disabledOwners(
+  deps: Pick<Dependencies, "members" | "users">,
+  workspaceId: string,
+): Promise<readonly string[]> {
+  const owners = ownersOf((await deps.members.load(workspaceId)).state).map(({ userId }) => userId as string);
+  const disabled = await Promise.all(owners.map(async (userId) => (await deps.users.load(userId)).state.disabled));
+  return owners.filter((_, index) => disabled[index]);
 }
 
 /** The person's sessions of this workspace go on under new ids. Answers the old ones. */

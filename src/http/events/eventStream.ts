@@ -8,8 +8,10 @@ export const heartbeatMs = 15_000;
 /** Milliseconds a client waits before it connects again. */
 export const retryMs = 2_000;
 const pageSize = 100;
-/** What a client that does not read gets to finish when the service ends. */
+/** What a client that does not read gets to finish when its stream ends. */
 const closingGraceMs = 1_000;
+/** For so long a client need not take what is there for it. */
+const usualPatienceMs = 60_000;
 
 export type Following = {
   workspaceId: string;
@@ -17,6 +19,8 @@ export type Following = {
   types: readonly string[] | undefined;
   /** Of the request: aborted when its key is revoked. */
   signal: AbortSignal;
+  /** Aborted when its place is another stream's. */
+  replaced: AbortSignal;
 };
 
 /**
@@ -24,35 +28,46 @@ export type Following = {
  * memory. Ends when the service closes; a client that reconnects with Last-Event-ID misses nothing.
  */
 export const eventStream = (deps: HttpDependencies, following: Following): Readable =>
-  endlessStream(deps.closing, (over) => frames(deps, following, over));
+  endlessStream([deps.closing, following.replaced], (over) => frames(deps, following, over));
 
 /**
- * Frames as they come, each asked for when the one before has been taken. `over` is aborted when nobody takes them any more, and when the service
- * closes (`closing`).
+ * Frames as they come, each asked for when the one before has been taken. `over` is aborted when nobody takes them any more, and when the stream
+ * has to end: with the first of `ends` to be aborted, or when what is there is not taken
+ * for `patienceMs`.
  */
-export function endlessStream(closing: AbortSignal, framesOf: (over: AbortSignal) => AsyncGenerator<string>): Readable {
+export function endlessStream(
+  ends: readonly AbortSignal[],
+  framesOf: (over: AbortSignal) => AsyncGenerator<string>,
+  patienceMs = usualPatienceMs,
+): Readable {
   const over = new AbortController();
   const frame = framesOf(over.signal);
+  let untaken: NodeJS.Timeout | undefined;
   const close = (): void => {
     over.abort();
     setTimeout(() => stream.destroy(), closingGraceMs).unref();
   };
   const stream = new Readable({
     read() {
+      clearTimeout(untaken);
       frame.next().then(
-        ({ done, value }) => this.push(done ? null : value),
+        ({ done, value }) => {
+          const isFull = !this.push(done ? null : value);
+          if (isFull && !done) untaken = setTimeout(close, patienceMs).unref();
+        },
         (error) => this.destroy(error),
       );
     },
     // Readable.from would wait for the frame under way, which may be a heartbeat away.
     destroy(error, done) {
       over.abort();
-      closing.removeEventListener("abort", close);
+      clearTimeout(untaken);
+      for (const end of ends) end.removeEventListener("abort", close);
       done(error);
     },
   });
-  if (closing.aborted) close();
-  else closing.addEventListener("abort", close);
+  if (ends.some(({ aborted }) => aborted)) close();
+  for (const end of ends) end.addEventListener("abort", close);
   return stream;
 }
 

@@ -42,7 +42,7 @@ const readEvents = (deps: HttpDependencies): Route =>
   );
 
 function followEvents(deps: HttpDependencies): Route {
-  const streams = createOpenStreams();
+  const streams = createOpenStreams(deps);
 
   return route(
     "GET /v1/events/stream",
@@ -51,7 +51,7 @@ function followEvents(deps: HttpDependencies): Route {
       limit: "read",
       summary: "Follow the event feed as server-sent events",
       description:
-        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that reconnects with the last cursor as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream starts with the next new event. A key may have 5 streams open, a workspace 50. When there are no events, a comment is sent every 15 seconds.",
+        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that reconnects with the last cursor as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream starts with the next new event. A key may have 5 streams open, a workspace 50: one more takes the place of the oldest, which ends, or is refused until that one has been open for a minute. When there are no events, a comment is sent every 15 seconds. A client that takes nothing for a minute is disconnected.",
       query: EventStreamQuery,
       answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
       lastEventId: true,
@@ -66,9 +66,8 @@ function followEvents(deps: HttpDependencies): Route {
         { name: "this API key", id: principal.id, most: maxOfKey },
         { name: "this workspace", id: workspaceId, most: maxOfWorkspace },
       ];
-      streams.requireRoom(holders);
       return reply({
-        stream: streams.opened(holders, eventStream(deps, { workspaceId, after, types, signal })),
+        stream: streams.open(holders, (replaced) => eventStream(deps, { workspaceId, after, types, signal, replaced })),
         headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
       });
     },

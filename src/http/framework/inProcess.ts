@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Request } from "express";
+import type { Clock } from "#src/clock.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
@@ -40,10 +41,20 @@ export type InProcessOptions = {
   /** Throws if nothing can be answered from one of these read models now. */
   requireReadable(of: readonly string[]): void;
   checkResponses: boolean;
+  clock: Pick<Clock, "now">;
 };
 
+/** In a long stream nobody looks further back for what a form, or call, has done already. */
+const longestRememberedMs = 30 * 24 * 3_600_000;
+
 /** One declaration serves both doors: scope, schema and 404 are judged as in `serve`, in the same order; the key's rate limits do not count here. */
-export function createInProcess({ routes, bodies, requireReadable, checkResponses }: InProcessOptions): AskRoute {
+export function createInProcess({
+  routes,
+  bodies,
+  requireReadable,
+  checkResponses,
+  clock,
+}: InProcessOptions): AskRoute {
   const byLine = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
 
   async function once(route: Route, call: RouteCall, behalf: Behalf): Promise<Reply> {
@@ -54,7 +65,7 @@ export function createInProcess({ routes, bodies, requireReadable, checkResponse
 
   function asked(route: Route, call: RouteCall, { principal, request, signal, once }: Behalf): Asked {
     const callId = randomUUID();
-    const operation = operationOf(route, { principal, call, once });
+    const operation = operationOf(route, { principal, call, once, clock });
     return {
       ...{ route, callId, signal, params: call.params ?? {}, requestId: String(request.id) },
       caller: callerFrom(principal, { request, callId, operation }),
@@ -91,7 +102,12 @@ export function createInProcess({ routes, bodies, requireReadable, checkResponse
  */
 function operationOf(
   route: Route,
-  { principal, call, once }: { principal: Principal; call: RouteCall; once: string | undefined },
+  {
+    principal,
+    call,
+    once,
+    clock,
+  }: { principal: Principal; call: RouteCall; once: string | undefined; clock: Pick<Clock, "now"> },
 ): Operation | undefined {
   if (once === undefined || route.method === "GET" || route.options.secretAnswer) return undefined;
   const what = JSON.stringify([
@@ -102,7 +118,8 @@ function operationOf(
     call.params ?? {},
     call.body ?? null,
   ]);
-  return { id: derivedId("form", what), repeated: true, secretOnce: async (draw) => draw() };
+  const begunAt = new Date(clock.now().getTime() - longestRememberedMs);
+  return { id: derivedId("form", what), repeated: true, begunAt, secretOnce: async (draw) => draw() };
 }
 
 /** A route's JSON answer as it would go out: times are text there. */

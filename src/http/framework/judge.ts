@@ -18,6 +18,8 @@ export type Operation = {
   id: string;
   /** An earlier run came to no answer: it may have done all, some or nothing. */
   repeated: boolean;
+  /** When its first run began; undefined where that is unknown. */
+  begunAt?: Date | undefined;
   secretOnce: SecretOnce;
 };
 
@@ -157,7 +159,8 @@ export function callerFrom(
     correlationId: callId,
     causationId: callId,
     ...(guard ? { keyGuard: guard } : {}),
-    ...(operation ? { operation: operation.id, repeated: operation.repeated } : {}),
+    ...(operation && { operation: operation.id, repeated: operation.repeated }),
+    ...(operation?.begunAt && { begunAt: operation.begunAt.toISOString() }),
   };
   const secretOnce = operation?.secretOnce ?? (async (draw) => draw());
   return { workspaceId, principal, actor, cause, secretOnce };

@@ -9,7 +9,7 @@ import type { Sender, Upload, Uploads } from "./body/uploads.ts";
 import { errorReply, NotReadable } from "./errors.ts";
 import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
-import { type Authenticate, countingUnknown, unauthorized } from "./keys/authenticate.ts";
+import { type Authenticate, type CarriesRevoked, countingUnknown, unauthorized } from "./keys/authenticate.ts";
 import type { Flight, InFlight } from "./keys/inFlight.ts";
 import { undocumented } from "./openapi/documented.ts";
 import { type KeyPrincipal, requireScope } from "./principal.ts";
@@ -41,6 +41,8 @@ export type ServeOptions = {
   idempotency?: Idempotency;
   /** Counts requests without a live key. */
   strangers?: Strangers;
+  /** Who asks with such a key is not refused for having asked too often (default: nobody does). */
+  carriesRevoked?: CarriesRevoked;
   upgradeUrl?: string;
   /** A workspace's plan_status, for answers that a cap is reached. */
   planStatusOf?: (workspaceId: string) => Promise<string>;
@@ -57,7 +59,10 @@ const defaultBodyLimit = 1024 * 1024;
 /** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
   const limit = options.limits?.(route.limit);
-  const authenticate = countingUnknown(options.authenticate, (request) => options.strangers?.count("bad_key", request));
+  const authenticate = countingUnknown(options.authenticate, {
+    count: (request) => options.strangers?.count("bad_key", request),
+    carriesRevoked: options.carriesRevoked ?? (async () => false),
+  });
   const judging = { bodies: options.bodies, checkResponses: options.checkResponses ?? false };
 
   return async (request, response) => {

@@ -4,9 +4,14 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { Rejected } from "#streams/decider.ts";
-import { errorReply } from "../framework/errors.ts";
+import { errorReply, NotReadable } from "../framework/errors.ts";
 import { isLoopbackHost } from "../framework/insiders.ts";
-import { type Authenticate, countingUnknown, unauthorized } from "../framework/keys/authenticate.ts";
+import {
+  type Authenticate,
+  type CarriesRevoked,
+  countingUnknown,
+  unauthorized,
+} from "../framework/keys/authenticate.ts";
 import type { Flight, InFlight } from "../framework/keys/inFlight.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import { refusalOf } from "../framework/rateLimits/rateLimits.ts";
@@ -23,6 +28,7 @@ export type McpOptions = McpDependencies & {
   upToDate(): void | Promise<void>;
   limits: (limit: LimitClass) => RequestHandler | undefined;
   strangers: Pick<Strangers, "count">;
+  carriesRevoked: CarriesRevoked;
   publicUrl: string;
 };
 
@@ -49,15 +55,20 @@ export function mcpRouter(options: McpOptions): Router {
     { maxRequestBodySize, maxSubscriptions, bus },
   );
   const answer = toNodeHandler(handler, { maxRequestBodySize, onerror: options.onError });
-  const authenticate = countingUnknown(options.authenticate, (request) => options.strangers.count("bad_key", request));
+  const authenticate = countingUnknown(options.authenticate, {
+    ...options,
+    count: (request) => options.strangers.count("bad_key", request),
+  });
   const router = Router({ caseSensitive: true, strict: true });
   router.all("/mcp", async (request, response) => {
     try {
       requireOwnOrigin(request, options);
+      // Before the key, as in /v1: one that the read models do not know yet is no unknown key.
+      options.deps.requireReadable(["apiKeys"]);
       const key = await authenticate(request);
       await serve(request, response, key);
     } catch (error) {
-      if (!(error instanceof Rejected)) options.onError(error);
+      if (!(error instanceof Rejected || error instanceof NotReadable)) options.onError(error);
       if (response.headersSent) return void response.destroy();
       await send(response, errorReply(error, { requestId: String(request.id) }));
     }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { systemClock } from "#src/clock.ts";
 import { peoplesRoutes } from "#src/http/drafts/peoplesDecisions.ts";
 import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
 import { httpDependencies } from "#src/http/framework/dependencies.ts";
@@ -30,7 +31,7 @@ export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; c
   });
   const bodies = createBodyParser();
   const routes = [...allRoutes(deps), ...peoplesRoutes(deps)];
-  const ask = createInProcess({ routes, bodies, requireReadable: () => {}, checkResponses: true });
+  const ask = createInProcess({ routes, bodies, requireReadable: () => {}, checkResponses: true, clock: systemClock });
   const askAs: AskAs = async (principal, line, call = {}) => {
     const behalf = { principal, request: asked(), signal: new AbortController().signal, again: async () => undefined };
     const reply = await ask(line, call, behalf).catch((error) => errorReply(error, { requestId: "" }));

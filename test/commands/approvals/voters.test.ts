@@ -1,9 +1,10 @@
 import { expect } from "chai";
-import { lapsedVoters, voterNames, voterOf, votingOf } from "#src/commands/approvals/voters.ts";
+import { lapsedVoters, memberVoters, voterNames, voterOf, votingOf } from "#src/commands/approvals/voters.ts";
 import { addressHash } from "#src/commands/identities/addresses.ts";
+import { changeRole, removeMember } from "#src/commands/members/members.ts";
 import { isSamePerson } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
-import { cause, createSendWorld, identityId, workspaceId } from "#test/processes/sendWorld.ts";
+import { cause, createSendWorld, identityId, refusal, workspaceId } from "#test/processes/sendWorld.ts";
 
 const mailbox = (id: string) =>
   voterOf({ kind: "email_link", id }, { slot: "primary", type: "email", address: id }).voter;
@@ -78,11 +79,23 @@ describe("who counts once", () => {
     expect(await lapsed()).to.deep.equal(["session:user-cyd", "session:nobody"]);
     await node.users.handle("user-ann", { type: "DisableUser" }, cause);
     expect(await lapsed()).to.include("session:user-ann");
+    // Nor are they counted among those who could give an approval that is missing.
+    expect(await memberVoters(node, workspaceId)).to.deep.equal(["mailbox:user-bob@example.com"]);
+    const change = { workspaceId, memberId: "member-user-bob", role: "admin" as const };
+    // Nobody of these has a session.
+    Object.assign(node, { accounts: { sessions: { renew: async () => [] } } });
+    const byOperator = { ...cause, actor: { kind: "operator" as const, id: "operator" } };
+    await changeRole(node, { ...change, memberId: "member-user-ann", role: "owner" }, byOperator);
+    expect(await refusal(changeRole(node, change, byOperator))).to.equal("invalid_request");
+    expect(await refusal(removeMember(node, change, byOperator))).to.equal("invalid_request");
     await node.users.handle("user-ann", { type: "EnableUser" }, cause);
+    expect(await memberVoters(node, workspaceId)).to.have.length(2);
+    await changeRole(node, change, byOperator);
+    await changeRole(node, { ...change, role: "owner" }, byOperator);
     expect(await lapsed()).not.to.include("session:user-ann");
     await node.members.handle(
       workspaceId,
-      { type: "RemoveMember", memberId: "member-user-ann", by: { userId: "user-bob" } },
+      { type: "RemoveMember", memberId: "member-user-ann", by: "operator" },
       cause,
     );
     expect(await lapsed()).to.include("session:user-ann");

@@ -156,6 +156,22 @@ describe("rate limits", function () {
       expect((await get("/v1/threads", "192.0.2.2")).status).to.equal(401);
     });
 
+    it("tell the holder of a revoked key that it is of no use any more, however often they ask, also /mcp [7 401 unauthorized]", async () => {
+      const tenant = await service.workspace();
+      const key = await tenant.keyOf(["read:threads"]);
+      await service.caughtUp();
+      const { data } = (await tenant.ask("GET /v1/api-keys")).json;
+      const { id } = data.find(({ prefix }: { prefix: string }) => key.startsWith(prefix));
+      expect((await tenant.ask(`DELETE /v1/api-keys/${id}`)).status).to.equal(200);
+      const headers = { ...from("192.0.2.7"), Authorization: `Bearer ${key}` };
+      for (const line of [...Array(5).fill("GET /v1/threads"), "GET /v1/nowhere", "POST /mcp"]) {
+        const { status, json } = await tenant.ask(line, { headers, key: null });
+        expect([line, status, json.error]).to.deep.equal([line, 401, "unauthorized"]);
+      }
+      // They are counted, as all are that are of no use: one that never was a key is refused.
+      expect((await get("/v1/threads", "192.0.2.7", { Authorization: "Bearer svc_live_none" })).status).to.equal(429);
+    });
+
     it("count a /64 of IPv6 as one, and the next as another", async () => {
       expect(await thrice("/v1/threads", "2001:db8:0:1::1")).to.deep.equal([401, 401, 401]);
       expect((await get("/v1/threads", "2001:db8:0:1:ffff::9")).status).to.equal(429);

@@ -1,5 +1,10 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect } from "chai";
+import express from "express";
+import { NotReadable } from "#src/http/framework/errors.ts";
+import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
+import { listen } from "#src/http/framework/server.ts";
+import { type McpOptions, mcpRouter } from "#src/http/mcp/router.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("mcp: the door", () => {
@@ -31,6 +36,31 @@ describe("mcp: the door", () => {
     const narrow = await clientOf(narrowKey);
     expect((await narrow.listTools()).tools.map(({ name }) => name)).to.not.include("whoami");
     await narrow.close();
+  });
+
+  it("says that it cannot tell yet, to any key, while no key can be looked up", async () => {
+    let asked: readonly string[] = [];
+    const options = {
+      deps: {
+        ...service.deps,
+        requireReadable(of: readonly string[]) {
+          asked = of;
+          throw new NotReadable("the read model apiKeys is being rebuilt");
+        },
+      },
+      authenticate: async () => {
+        throw unauthorized();
+      },
+      publicUrl: "http://localhost",
+      onError: (error: unknown) => expect.fail(String(error)),
+    } as unknown as McpOptions;
+    const server = await listen(express().use(mcpRouter(options)), { host: "127.0.0.1", port: 0 });
+    const answer = await fetch(new URL("/mcp", server.url), { method: "POST", headers: { Authorization: "Bearer x" } });
+    expect([answer.status, (await answer.json()).error, answer.headers.get("retry-after"), asked]).to.deep.equal([
+      ...[503, "unavailable", "5"],
+      ["apiKeys"],
+    ]);
+    await server.close();
   });
 
   it("lets nobody in without a live key, and no page of elsewhere", async () => {

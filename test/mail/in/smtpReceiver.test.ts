@@ -77,6 +77,14 @@ describe("the SMTP receiver", function () {
     await sender.say("DATA");
     expect(await sender.say("Subject: x\r\n\r\n.")).to.match(/^250/);
     expect(reception.taken[0]?.remote).to.deep.equal({ ip: "203.0.113.7", helo: "mail.kunde.example" });
+    // 100.64.0.9, by version 2.
+    const binary = "\r\n\r\n\0\r\nQUIT\n!\x11\0\x0cd@\0\x09d@\0\x01\0\x50\0\x19";
+    const second = await startSender(receiver.port, binary);
+    for (const line of ["EHLO mail.kunde.example", "MAIL FROM:<c@kunde.example>", "RCPT TO:<agent@agents.example>"])
+      expect(await second.say(line)).to.match(/^250/);
+    await second.say("DATA");
+    expect(await second.say("Subject: y\r\n\r\n.")).to.match(/^250/);
+    expect(reception.taken[1]?.remote).to.deep.equal({ ip: "100.64.0.9", helo: "mail.kunde.example" });
     const direct = await startSender(receiver.port, "EHLO mail.kunde.example\r\n").catch((error) => error.message);
     expect(direct).to.equal("the receiver closed the connection");
   });

@@ -13,8 +13,10 @@ type Deps = Pick<HttpDependencies, "reads" | "changeTail" | "revocation" | "clos
  * What changes in a workspace, as server-sent events, by its name alone: `event: drafts`. What it is, a page asks for itself, under the rights of
  * who looks at it. `signal`: aborted when the session ends, or a right of it.
  */
-export const liveStream = (deps: Deps, of: { workspaceId: string; signal: AbortSignal }): Readable =>
-  endlessStream(deps.closing, (over) => frames(deps, of, over));
+export const liveStream = (
+  deps: Deps,
+  of: { workspaceId: string; signal: AbortSignal; replaced: AbortSignal },
+): Readable => endlessStream([deps.closing, of.replaced], (over) => frames(deps, of, over));
 
 async function* frames(
   { reads, changeTail, revocation, clock }: Deps,

@@ -10,7 +10,7 @@ const maxOfWorkspace = 50;
 
 /** What tells open pages that something changed. */
 export function livePages(deps: ConsoleDependencies): ConsoleRoute[] {
-  const streams = createOpenStreams();
+  const streams = createOpenStreams(deps);
   return [
     consolePage(
       "GET /console/events",
@@ -20,10 +20,9 @@ export function livePages(deps: ConsoleDependencies): ConsoleRoute[] {
           { name: "this session", id, most: maxOfSession },
           { name: "this workspace", id: workspaceId, most: maxOfWorkspace },
         ];
-        streams.requireRoom(holders);
         return download(
           reply({
-            stream: streams.opened(holders, liveStream(deps, { workspaceId, signal })),
+            stream: streams.open(holders, (replaced) => liveStream(deps, { workspaceId, signal, replaced })),
             headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
           }),
         );

@@ -1,7 +1,7 @@
 import type { Database } from "#src/postgres/database.ts";
 import type { Operation } from "../judge.ts";
 
-type Begun = Pick<Operation, "id" | "repeated">;
+type Begun = Pick<Operation, "id" | "repeated" | "begunAt">;
 
 /** A POST under an Idempotency-Key, as the table knows it. */
 export type Post = {
@@ -62,8 +62,8 @@ export function createAnswerRecords({
       const { workspaceId, key, requestHash, apiKeyId, owner, secret } = post;
       const values = [workspaceId, key, requestHash, apiKeyId, owner, runMs, hours, secret];
       for (;;) {
-        const { rows } = await database.query<Begun>(beginRun, values);
-        if (rows[0]) return { operation: rows[0] };
+        const { rows } = await database.query<Begun & { begunAt: Date | null }>(beginRun, values);
+        if (rows[0]) return { operation: { ...rows[0], begunAt: rows[0].begunAt ?? undefined } };
         const kept = await find(post);
         // It ran out and was removed in this very moment: then it is ours.
         if (kept) return { kept };
@@ -87,21 +87,22 @@ export function createAnswerRecords({
 /** An expired record begins again, under a new operation; one whose run was cut off goes on under its own. */
 const beginRun = `
   insert into work.idempotency_keys as kept
-    (workspace_id, key, request_hash, api_key_id, operation, owner, owned_until, expires_at)
+    (workspace_id, key, request_hash, api_key_id, operation, owner, owned_until, expires_at, begun_at)
   values ($1, $2, $3, $4, gen_random_uuid(), $5,
-    statement_timestamp() + $6 * interval '1 ms', statement_timestamp() + $7 * interval '1 hour')
+    statement_timestamp() + $6 * interval '1 ms', statement_timestamp() + $7 * interval '1 hour', statement_timestamp())
   on conflict (workspace_id, key) do update set
     request_hash = excluded.request_hash,
     api_key_id = excluded.api_key_id,
     operation = case when kept.expires_at <= statement_timestamp() then excluded.operation else kept.operation end,
     secret = case when kept.expires_at <= statement_timestamp() then null else kept.secret end,
     repeated = kept.expires_at > statement_timestamp(),
+    begun_at = case when kept.expires_at <= statement_timestamp() then excluded.begun_at else kept.begun_at end,
     owner = excluded.owner, owned_until = excluded.owned_until, expires_at = excluded.expires_at,
     status = null, headers = null, answer = null, sealed = false
   where kept.expires_at <= statement_timestamp()
     or (kept.status is null and kept.owned_until <= statement_timestamp()
       and kept.request_hash = excluded.request_hash and (kept.api_key_id = excluded.api_key_id or not $8::boolean))
-  returning operation as id, repeated`;
+  returning operation as id, repeated, begun_at as "begunAt"`;
 
 const findKept = `
   select request_hash as "requestHash", operation, status, headers, answer, sealed, api_key_id as "apiKeyId"

@@ -6,15 +6,32 @@ import type { KeyPrincipal } from "../principal.ts";
 /** Who sends this request; throws `unauthorized`, in the same words whatever was wrong. */
 export type Authenticate = (request: IncomingMessage) => Promise<KeyPrincipal>;
 
-/** The same, where each request without a live key is counted against its sender. Throws rate_limited too. */
+/** Whether a request carries a key that was revoked. */
+export type CarriesRevoked = (request: IncomingMessage) => Promise<boolean>;
+
+/**
+ * The same, where each request without a live key is counted against its sender. Throws rate_limited too, but never at a key that was revoked: who
+ * holds it would wait and try again, and not learn that it is of no use any more.
+ */
 export const countingUnknown =
-  (authenticate: Authenticate, count: (request: Request) => Promise<void> | undefined) =>
+  (
+    authenticate: Authenticate,
+    { count, carriesRevoked }: { count(request: Request): Promise<void> | undefined; carriesRevoked: CarriesRevoked },
+  ) =>
   async (request: Request): Promise<KeyPrincipal> => {
     try {
       return await authenticate(request);
     } catch (error) {
-      if (error instanceof Rejected) await count(request);
+      if (error instanceof Rejected) await countUnlessRevoked();
       throw error;
+    }
+
+    async function countUnlessRevoked(): Promise<void> {
+      try {
+        await count(request);
+      } catch (tooMany) {
+        if (!(await carriesRevoked(request))) throw tooMany;
+      }
     }
   };
 
@@ -35,6 +52,13 @@ export function createAuthenticate(deps: {
     return found;
   };
 }
+
+export const createCarriesRevoked =
+  (deps: { isRevoked: (hash: string) => Promise<boolean>; keyHash: (key: string) => string }): CarriesRevoked =>
+  async (request) => {
+    const key = bearerOf(request);
+    return key !== undefined && (await deps.isRevoked(deps.keyHash(key)));
+  };
 
 /** The key a request carries; undefined if it carries none, one that is malformed, or more than one. */
 export function bearerOf(request: IncomingMessage): string | undefined {

@@ -3,7 +3,7 @@ import type { Remote } from "../reception.ts";
 import { storableLine } from "../storable.ts";
 import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
 
-/** Who sends in a session, by whatever it was introduced: its own connection, a line of the PROXY protocol, or XCLIENT. */
+/** Who sends in a session, by whatever it was introduced: its own connection, a header of the PROXY protocol, or XCLIENT. */
 export type Clients = {
   remoteOf(session: SMTPServerSession): Remote;
   /** As the budget counts it; undefined for a relay of ours. */

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { MailRefusal } from "#src/metrics/metrics.ts";
 import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
-import { readProxyLine } from "./proxyLine.ts";
+import { readProxyHeader } from "./proxyHeader.ts";
 
 /** Who holds a connection. */
 export type Visitor = {
@@ -34,7 +34,7 @@ export type Door = {
   close(): void;
 };
 
-/** Milliseconds a proxy may take for the line it begins with. */
+/** Milliseconds a proxy may take for the header it begins with. */
 const proxyPatienceMs = 10_000;
 
 /** Decides about new connections before anything is read from them: turning one away costs a line. */
@@ -83,10 +83,10 @@ export function createDoor(options: DoorOptions): Door {
         return;
       }
       unnamed.add(socket);
-      readProxyLine(socket, proxyPatienceMs)
+      readProxyHeader(socket, proxyPatienceMs)
         .finally(() => unnamed.delete(socket))
         .then(
-          // Whoever is behind the proxy speaks here: only its own line is believed, not what may follow.
+          // Whoever is behind the proxy speaks here: only its own header is believed, not what may follow.
           (client) => enter(socket, client === undefined ? address : canonicalAddress(client), false),
           () => socket.destroy(),
         );
