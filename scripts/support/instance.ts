@@ -24,6 +24,8 @@ const startsWithinMs = 120_000;
 
 /** As `npm start` and the image start it. */
 export const serviceFlags = ["--max-semi-space-size=8"];
+/** As the image has it. */
+export const serviceEnvironment = { MALLOC_ARENA_MAX: "2" };
 
 /**
  * Starts an instance on free ports and waits for its `ready` line. `flags`: for Node itself. Throws with the end of its log if it does not
@@ -37,6 +39,7 @@ export async function startInstance(
   const child = spawn(process.execPath, [...serviceFlags, ...flags, ...(await nodeArguments("src/main.ts"))], {
     cwd: root,
     env: {
+      ...serviceEnvironment,
       ...process.env,
       npm_lifecycle_event: "",
       PORT: String(port),
