@@ -111,6 +111,7 @@ export async function startService(
       http = await startHttp({
         ...{ deps, database, store, instanceId, logger, host, port, publicUrl, allowedHosts, trustProxy },
         ...{ metricsToken, outboxToken, production },
+        connections: { inAll: config.httpConnections[0]!, perAddress: config.httpConnections[1]! },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,

@@ -27,6 +27,7 @@ import { createApp } from "./framework/app.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
+import { isLoopback } from "./framework/insiders.ts";
 import { createAuthenticate, createCarriesRevoked } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
@@ -67,6 +68,8 @@ export type HttpOptions = {
   allowedHosts: readonly string[];
   /** How many proxies in front, or which, are believed about who asks; none by default. */
   trustProxy?: number | string[];
+  /** How many connections there may be at once, and how many of them of one address; a proxy in front, and this machine, may have any number. */
+  connections?: { inAll: number; perAddress: number };
   /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
   metricsToken: string | undefined;
   checkResponses: boolean;
@@ -190,7 +193,15 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     }),
   });
   await revocation.start();
-  const server = await listen(app, options).catch(async (error) => {
+  // Express's own word on who is a proxy: the first of a number of them, or an address in their networks.
+  const isProxy = app.get("trust proxy fn") as (address: string, hop: number) => boolean;
+  const isExempt = (address: string): boolean => isProxy(address, 0) || isLoopback(address);
+  const { connections, host, port } = options;
+  const server = await listen(app, {
+    host,
+    port,
+    ...(connections && { connections: { ...connections, isExempt } }),
+  }).catch(async (error) => {
     await revocation.stop();
     throw error;
   });

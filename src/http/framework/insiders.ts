@@ -6,7 +6,8 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-const isLoopback = (address: string): boolean =>
+/** Whether an address is this very machine's. */
+export const isLoopback = (address: string): boolean =>
   isIP(address) !== 0 && loopback.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 
 /** What a proxy adds that hands a request on. */

@@ -40,17 +40,22 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
   refuse(socket, refusals[error.code ?? ""] ?? unreadable);
 }
 
+/** A client that is one too many, before anything of it is read. */
+export const refuseCrowded = (socket: Duplex, why: string): void =>
+  refuse(socket, [503, "Service Unavailable", `${why}: close some, or retry shortly`]);
+
 /** A body that stopped coming. */
 export const refuseSlow = (socket: Duplex): void => refuse(socket, late);
 
 function refuse(socket: Duplex, [status, reason, message]: Refusal): void {
   if (!socket.writable || isOwedMore(socket)) return void socket.destroy();
   const id = randomUUID();
-  const body = JSON.stringify({ error: "invalid_request", message, request_id: id });
+  const error = status === 503 ? "unavailable" : "invalid_request";
+  const body = JSON.stringify({ error, message, request_id: id });
   endSoon(
     socket,
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Request-Id: ${id}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${id}\r\n${status === 503 ? "Retry-After: 5\r\n" : ""}Cache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 

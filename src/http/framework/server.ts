@@ -1,7 +1,8 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { StartError } from "#src/startError.ts";
-import { endSoon, isEnded, owes, refuseUnreadable } from "./refusal.ts";
+import { type ConnectionLimits, createConnections } from "./connections.ts";
+import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
 
 export type HttpServer = {
   /** Where it listens, for example `http://127.0.0.1:8080`. */
@@ -19,12 +20,22 @@ export type ListenOptions = {
   headersTimeoutMs?: number;
   /** Milliseconds within which a whole request has to arrive (default 60,000): slow bodies are cut off. */
   requestTimeoutMs?: number;
+  /** How many connections there may be (default: any number). */
+  connections?: ConnectionLimits;
+};
+
+/** Connections beyond the limit of all whose clients are told so at one moment; more are closed without a word. */
+const toldAtOnce = 100;
+const anyNumber: ConnectionLimits = {
+  inAll: Number.POSITIVE_INFINITY,
+  perAddress: Number.POSITIVE_INFINITY,
+  isExempt: () => true,
 };
 
 /** Serves until closed. Throws StartError if it cannot listen. */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<HttpServer> {
-  const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000 } = options;
-  const connections = createConnections();
+  const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000, connections: limits = anyNumber } = options;
+  const connections = createConnections(limits);
   const server = createServer(
     {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -40,6 +51,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       handler(request, response);
     },
   );
+  if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;
   server.on("connection", connections.add);
   server.on("clientError", refuseUnreadable);
   await bound(server, options);
@@ -53,38 +65,6 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       const cut = setTimeout(() => server.closeAllConnections(), withinMs);
       await ended;
       clearTimeout(cut);
-    },
-  };
-}
-
-/**
- * Which connections have a request under way: when the service closes, the others are let go of at once. Node itself would wait for
- * one that was opened and never used, as browsers keep them.
- */
-function createConnections() {
-  const open = new Set<Socket>();
-  const busy = new Map<Socket, number>();
-  let closing = false;
-
-  function done(socket: Socket): void {
-    busy.set(socket, busy.get(socket)! - 1);
-    if (busy.get(socket) === 0) busy.delete(socket);
-    if (closing && !busy.has(socket)) endSoon(socket);
-  }
-
-  return {
-    add(socket: Socket): void {
-      open.add(socket);
-      socket.once("close", () => open.delete(socket));
-    },
-    serve(socket: Socket, response: ServerResponse): void {
-      if (closing) response.setHeader("Connection", "close");
-      busy.set(socket, (busy.get(socket) ?? 0) + 1);
-      response.once("close", () => done(socket));
-    },
-    close(): void {
-      closing = true;
-      for (const socket of open) if (!busy.has(socket)) socket.destroy();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
@@ -37,6 +38,37 @@ describe("http server", () => {
     const elsewhere = await listen(() => {}, { host: "192.0.2.1", port: 0 }).catch((error) => error);
     expect(elsewhere).to.be.instanceOf(StartError);
     expect(elsewhere.message).to.contain("HOST");
+  });
+
+  it("holds so many connections, so many of one address, tells one more that it is, and has room again when one is gone", async () => {
+    let exempt = false;
+    const limits = { inAll: 4, perAddress: 2, isExempt: () => exempt };
+    const server = await listen((_, response) => response.end("here"), {
+      ...{ host: "127.0.0.1", port: 0, connections: limits },
+    });
+    const opened: Socket[] = [];
+    const open = async (): Promise<string> => {
+      const socket = connect(server.port, "127.0.0.1");
+      opened.push(socket);
+      socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      const [answer] = await once(socket, "data");
+      return String(answer);
+    };
+    const isTold = (answer: string, sentence: string): void => {
+      expect(answer).to.match(/^HTTP\/1.1 503 .*\r\nRetry-After: 5\r\n.*\r\nConnection: close\r\n/s);
+      expect(JSON.parse(answer.split("\r\n\r\n")[1]!)).to.include({ error: "unavailable", message: sentence });
+    };
+    for (let n = 0; n < 2; n++) expect(await open()).to.contain("here");
+    isTold(await open(), "too many connections from your address: close some, or retry shortly");
+    // A proxy: everybody's connections are its own.
+    exempt = true;
+    for (let n = 0; n < 2; n++) expect(await open()).to.contain("here");
+    isTold(await open(), "too many connections: close some, or retry shortly");
+    exempt = false;
+    opened[0]!.destroy();
+    await asked(async () => (await open()).startsWith("HTTP/1.1 200"), true);
+    for (const socket of opened) socket.destroy();
+    await server.close();
   });
 
   const parking = (gate: Promise<void>, entered: () => void) => [
