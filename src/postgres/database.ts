@@ -2,8 +2,8 @@ import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { type Exchange, exchangeOn, NotRun } from "./exchange.ts";
-import { prepared } from "./prepared.ts";
+import { type Exchange, endable, exchangeOn, NotRun } from "./exchange.ts";
+import { isOutdated, prepared } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
 
@@ -12,17 +12,23 @@ export { NotRun };
 /** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
 export type Sql = Tx;
 
+export { NotRun } from "./exchange.ts";
+
 /** SQL under one role. Every query throws Unavailable if the server could not be reached or did not answer. */
 export type Role = Sql & {
   /**
    * All or nothing on one connection. Unavailable at the commit means that the outcome is not known. What is asked without waiting for an answer
-   * in between goes out in one message, the beginning with the first of it (`exchange.ts`). `settings`: PostgreSQL's, until the end of the transaction.
+   * in between goes out in one message, the beginning with the first of it (`exchange.ts`).
    */
-  transaction<T>(work: (tx: Sql) => Promise<T>, settings?: Settings): Promise<T>;
+  transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
 };
 
-/** Names and values of PostgreSQL's settings. */
-export type Settings = Readonly<Record<string, string>>;
+export type TransactionOptions = {
+  /** PostgreSQL's, by name, until the end of the transaction. */
+  settings?: Readonly<Record<string, string>>;
+  /** All its statements come again and again: they are parsed and planned once a connection, not only those about what is under way. */
+  recurring?: boolean;
+};
 
 /** The service's own role, which has what the migrations grant it, and beside it the role that owns the tables. */
 export type Database = Role & {
@@ -113,7 +119,7 @@ function surviveLostConnections(pool: pg.Pool, onConnectionLost: (error: Error) 
 
 const roleOf = (pool: pg.Pool): Role => ({
   query: (text, values) => ask(pool, text, values) as never,
-  transaction: (work, settings) => transact(pool, work, settings),
+  transaction: (work, options) => transact(pool, work, options),
 });
 
 /** Statements about what is under way come often, and their tables are never made anew: they are parsed and planned once a connection. */
@@ -130,39 +136,40 @@ async function ask(pool: pg.Pool, text: string, values?: readonly unknown[]): Pr
   }
 }
 
-async function transact<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>, settings?: Settings): Promise<T> {
+async function transact<T>(
+  pool: pg.Pool,
+  work: (tx: Sql) => Promise<T>,
+  { settings, recurring = false }: TransactionOptions = {},
+): Promise<T> {
   const client = await pool.connect().catch((error) => {
     throw asUnavailable(error);
   });
   const exchange = exchangeOn(client);
-  let ended = false;
-  const asking: Exchange = async (statement) => {
-    // The connection may be another's by then.
-    if (ended) throw new Error("a statement came after the end of its transaction");
-    return exchange(statement).catch((error) => {
+  const asking: Exchange = (statement) =>
+    exchange(statement).catch((error) => {
       throw asUnavailable(error);
     });
-  };
+  const { ask, end } = endable(asking);
+  const stated = recurring ? prepared : asStatement;
   let broken = true;
   try {
     begin(asking, settings);
-    const result = await work({ query: (text, values) => asking(asStatement(text, values)) as never });
+    const result = await work({ query: (text, values) => ask(stated(text, values)) as never }).finally(end);
     await commit(asking);
     broken = false;
     return result;
   } catch (thrown) {
     const error = thrown instanceof NotRun ? asUnavailable(thrown.cause) : thrown;
-    // A connection that fails or hangs takes no rollback; its end is one.
-    broken = error instanceof Unavailable || (await rollbackFails(asking));
+    // A connection that fails or hangs takes no rollback; its end is one. One that remembers what a table was before its rebuild goes too.
+    broken = error instanceof Unavailable || isOutdated(error) || (await rollbackFails(asking));
     throw error;
   } finally {
-    ended = true;
     client.release(broken);
   }
 }
 
 /** Goes out with what is asked next, and fails it if it fails. */
-function begin(asking: Exchange, settings: Settings = {}): void {
+function begin(asking: Exchange, settings: TransactionOptions["settings"] = {}): void {
   const given = Object.entries(settings).flat();
   const calls = given.flatMap((_, n) => (n % 2 === 0 ? [`set_config($${n + 1}, $${n + 2}, true)`] : []));
   asking({ text: "begin", values: [] }).catch(() => {});

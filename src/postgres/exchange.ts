@@ -59,6 +59,20 @@ export function exchangeOn(client: pg.PoolClient): Exchange {
     });
 }
 
+/** The same until it is ended: what comes later is refused, for the connection may be another's by then. */
+export function endable(exchange: Exchange): { ask: Exchange; end(): void } {
+  let ended = false;
+  return {
+    ask: async (statement) => {
+      if (ended) throw new Error("a statement came after the end of its transaction");
+      return exchange(statement);
+    },
+    end() {
+      ended = true;
+    },
+  };
+}
+
 type Wire = {
   stream: { cork(): void; uncork(): void };
   submittedNamedStatements: Record<string, string>;

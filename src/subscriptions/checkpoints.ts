@@ -36,15 +36,18 @@ export async function writeBatch(database: Database, places: readonly Place[], b
     if (!(error instanceof NotRun)) fault ??= error;
   };
   try {
-    await database.transaction(async (tx) => {
-      const [moved] = await Promise.allSettled([
-        moveCheckpoints(tx, behind, batch.position),
-        projectAll(tx, behind, { batch, hands, blame }),
-      ]);
-      if (moved.status === "rejected") throw moved.reason;
-      if (fault !== undefined) throw fault;
-      // What is written goes out with the commit.
-    }, transactionSettings);
+    await database.transaction(
+      async (tx) => {
+        const [moved] = await Promise.allSettled([
+          moveCheckpoints(tx, behind, batch.position),
+          projectAll(tx, behind, { batch, hands, blame }),
+        ]);
+        if (moved.status === "rejected") throw moved.reason;
+        if (fault !== undefined) throw fault;
+        // What is written goes out with the commit.
+      },
+      { settings, recurring: true },
+    );
   } catch (error) {
     await Promise.allSettled(hands.flatMap(({ writes }) => writes));
     // Whoever is not the one to write trips over what the other wrote: that is no projector's fault.
@@ -58,7 +61,7 @@ export async function writeBatch(database: Database, places: readonly Place[], b
  * the log. A writer that is stopped in mid-transaction is cut off, for it holds the checkpoint's lock. A table that somebody else has locked is
  * waited for no longer than what looks after itself takes: PostgreSQL's own housekeeping gives way after a second.
  */
-const transactionSettings = {
+const settings = {
   synchronous_commit: "off",
   idle_in_transaction_session_timeout: "4s",
   lock_timeout: "2s",

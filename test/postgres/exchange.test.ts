@@ -3,6 +3,7 @@ import pg from "pg";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { exchangeOn, NotRun } from "#src/postgres/exchange.ts";
 import { prepared } from "#src/postgres/prepared.ts";
+import { createReads } from "#src/postgres/reads.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
 /** pg's connection says so whenever PostgreSQL has answered a message. */
@@ -146,7 +147,7 @@ describe("several statements in one message", () => {
           void tx.query("insert into read.toys values ($1)", [4]);
           void tx.query("insert into read.toys values ($1)", [5]);
         },
-        { lock_timeout: "3s" },
+        { settings: { lock_timeout: "3s" } },
       );
       expect(answers.count).to.equal(2);
       expect(await stored()).to.deep.equal([4, 5]);
@@ -163,6 +164,25 @@ describe("several statements in one message", () => {
       );
       expect(failed).to.include({ code: "23505" });
       expect(await stored()).to.deep.equal([]);
+    });
+
+    it("of reads begin with what is asked first, and see one state of one workspace", async () => {
+      const workspaceId = "00000000-0000-4000-8000-000000000001";
+      const question = "select current_setting('countersign.workspace') as of, now()::text as at, $1::int as n";
+      const answers: { count: number }[] = [];
+      const reading = new pg.Pool({ connectionString: test.serviceUrl, max: 1 });
+      reading.on("connect", (each) => answers.push(countAnswers(each as pg.PoolClient)));
+      const reads = createReads(reading, reading as never);
+      const late = await reads.snapshot(workspaceId, async (within) => {
+        const tx = within.of(workspaceId);
+        const [one, other] = await Promise.all([tx.query(question, [1]), tx.query(question, [2])]);
+        expect([one.rows[0]!.of, one.rows[0]!.n, other.rows[0]!.n]).to.deep.equal([workspaceId, 1, 2]);
+        expect(other.rows[0]!.at).to.equal(one.rows[0]!.at);
+        return tx;
+      });
+      expect(answers.map(({ count }) => count)).to.deep.equal([2]);
+      expect(await failureOf(late.query("select 1"))).to.match(/after the end of its transaction/);
+      await reading.end();
     });
 
     it("are refused after its end: the connection may be another's", async () => {
