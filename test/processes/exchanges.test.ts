@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect } from "chai";
+import { approveDraft } from "#src/commands/drafts/drafts.ts";
+import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { loadFiled, waitUntilFiled } from "#src/commands/sends/barrier.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { oneLook } from "#src/commands/states/oneLook.ts";
 import { deliver } from "#src/processes/deliver.ts";
 import { concerns } from "#src/work/concerns.ts";
-import { expectSound, first, send } from "./sendChecks.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 /** How often the log is asked by this instance from here on: what is asked in one turn goes to it together. */
@@ -116,6 +119,66 @@ describe("one look", () => {
     expect((await sendingStanding(look, sender)).state).to.equal("allowed");
     expect((await sendingStanding(oneLook(node), sender)).state).to.equal("sending_paused");
     expect((await sendingStanding(node, sender)).state).to.equal("sending_paused");
+  });
+});
+
+describe("a draft that changed while it was asked for, together with its identity", () => {
+  /** The draft answers this instance later than all that is asked with it: `between` is done then, by another instance. */
+  async function draftAnswersLate({ node }: SendWorld, draftId: string, between: () => Promise<unknown>) {
+    await waitUntilFiled(node, identityId);
+    await node.drafts.load(draftId);
+    const readPage = node.store.readPage.bind(node.store);
+    node.store.readPage = async (stream, stretch) => {
+      if (stream.startsWith("draft-")) {
+        node.store.readPage = readPage;
+        await nextTurn();
+        await between();
+      }
+      return readPage(stream, stretch);
+    };
+  }
+
+  it("is never taken back to how the identity was", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    const other = world.createNode();
+    await draftAnswersLate(world, draftId, async () => {
+      await world.changeIdentity({ displayName: "Since" });
+      const { state: draft } = await other.drafts.load(draftId);
+      expect(await refreshContent(other, { draftId, draft }, cause)).to.equal(true);
+    });
+    await send(world, draftId);
+    const edits = world.log.all.filter(({ type }) => type === "DraftEdited");
+    expect(edits.map(({ data }) => (data.content as DraftContent).from.name)).to.deep.equal(["Since"]);
+    expect(await world.state.draft(draftId)).to.deep.include({ status: "sending", version: 2 });
+  });
+
+  it("needs the person whom its identity wanted before it changed", async () => {
+    const world = await createSendWorld();
+    const { node } = world;
+    const draftId = await world.submit();
+    const other = world.createNode();
+    await draftAnswersLate(world, draftId, async () => {
+      await requireHuman(world);
+      world.useNode(other);
+      await world.edit(draftId, "Another");
+    });
+    expect(await refusal(send(world, draftId, node))).to.equal("human_approval_required");
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+  });
+
+  it("is not approved by a key where its identity wanted a person before it changed", async () => {
+    const world = await createSendWorld();
+    const { node } = world;
+    const draftId = await world.submit();
+    await draftAnswersLate(world, draftId, async () => {
+      await requireHuman(world);
+      world.useNode(world.createNode());
+      await world.edit(draftId, "Another");
+    });
+    const approval = approveDraft(node, { workspaceId, draftId, ifVersion: null }, cause);
+    expect(await refusal(approval)).to.equal("human_approval_required");
   });
 });
 

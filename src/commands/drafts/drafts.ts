@@ -8,7 +8,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
-import { oneLook } from "../states/oneLook.ts";
+import { lookAtDraft } from "../states/oneLook.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
@@ -27,8 +27,12 @@ export type DraftChanges = {
 /** Throws Rejected not_found for a draft that is not this workspace's. */
 export async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
   const { state } = await deps.drafts.load(draftId);
-  if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
+  requireOwn(state, workspaceId);
   return state;
+}
+
+function requireOwn(draft: Draft, workspaceId: string): void {
+  if (!draft.exists || draft.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
 }
 
 export type DraftEdit = {
@@ -81,8 +85,8 @@ export async function approveDraft(
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const look = oneLook(deps);
-  const [draft] = await Promise.all([loadDraft(deps, workspaceId, draftId), askAhead(look, draftId)]);
+  const { draft, look } = await lookAtDraft(deps, draftId, askAhead);
+  requireOwn(draft, workspaceId);
   await requireKeysMayDecide(look, draft);
   const { state: identity } = await look.identities.load(draft.identityId);
   const command: ReviewCommand = {
@@ -96,12 +100,11 @@ export async function approveDraft(
   return changeDraft(deps, { draftId, command }, cause);
 }
 
-/** Asks for who decides about a draft, in one turn with the draft, where it is known here whose it is: that never changes. */
-async function askAhead(look: Dependencies, draftId: string): Promise<void> {
-  const draft = look.drafts.kept(draftId)?.state;
-  if (draft?.exists)
-    await Promise.all([look.identities.load(draft.identityId), look.workspaces.load(draft.workspaceId)]);
-}
+/** Asks for who decides about a draft: whose it is never changes. */
+const askAhead = (look: Dependencies, { identityId, workspaceId }: Draft) => [
+  look.identities.load(identityId),
+  look.workspaces.load(workspaceId),
+];
 
 export async function rejectDraft(
   deps: Dependencies,

@@ -3,6 +3,7 @@ import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { lookAtDraft } from "../states/oneLook.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
 import { reducedLetter } from "./letters.ts";
@@ -43,14 +44,19 @@ const maxChanges = 10;
 
 /**
  * A draft as it would leave now: an open one is brought up to date with its identity first. Its status, and whether anybody decided on
- * what that made of it, are the caller's to judge.
+ * what that made of it, are the caller's to judge, by the look that comes with it (lookAtDraft).
  */
-export async function upToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
+export async function upToDate<Asked>(
+  deps: Dependencies,
+  { draftId, ask }: { draftId: string; ask: (look: Dependencies, draft: Draft) => Asked },
+  cause: Cause,
+): Promise<{ draft: Draft; look: Dependencies; asked: Asked | undefined }> {
   for (let changes = 0; ; changes++) {
-    const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status !== "pending" && draft.status !== "approved") return draft;
+    const found = await lookAtDraft(deps, draftId, ask);
+    const { draft, look } = found;
+    if (draft.status !== "pending" && draft.status !== "approved") return found;
     try {
-      if (!(await refreshContent(deps, { draftId, draft }, cause))) return draft;
+      if (!(await refreshContent(look, { draftId, draft }, cause))) return found;
     } catch (error) {
       // Somebody else made a newer version in between: that one is looked at.
       if (!(error instanceof Rejected) || error.code !== "version_mismatch" || changes >= maxChanges) throw error;

@@ -12,7 +12,6 @@ import { changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
-import { oneLook } from "../states/oneLook.ts";
 import { onThread } from "../threads/threads.ts";
 import { inboxEnd, rulesWaitMs, waitUntilFiled } from "./barrier.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
@@ -71,9 +70,7 @@ async function queueOnce(
   cause: Cause,
 ): Promise<Queued> {
   const decides = decidesOnChange(word);
-  const look = oneLook(deps);
-  const end = askAhead(look, draftId);
-  const shown = await upToDate(look, draftId, cause);
+  const { draft: shown, look, asked } = await upToDate(deps, { draftId, ask: askAhead }, cause);
   requireStatus(shown, "sent", "pending", "approved");
   requireUndoOver(shown, deps.clock.now().toISOString());
   requireNamedVersion(shown, word);
@@ -87,7 +84,7 @@ async function queueOnce(
   // A key that sends approves by that, regardless of who approved before.
   if (kind !== "api_key") await requireStanding(deps, { draftId, draft }, cause);
   const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
-  const attempt = await claim(look, { draftId, draft, replaces: null, withinMs, end }, cause);
+  const attempt = await claim(look, { draftId, draft, replaces: null, withinMs, end: asked?.inboxEnd }, cause);
   try {
     crashPoint("send:claimed");
     await reserveQuota(look, { workspaceId: draft.workspaceId, ...attempt }, cause);
@@ -120,15 +117,13 @@ async function queueOnce(
 }
 
 /**
- * Asks for what a send rests on, its sender and the end of the inbox, in one turn with its draft: whose a draft is never changes. What comes to the inbox
- * after this is seen by the look after the claim. Undefined where the draft is not known here.
+ * Asks for what a send rests on, its sender and the end of the inbox: whose a draft is never changes. What comes to the inbox after this is seen by the
+ * look after the claim.
  */
-function askAhead(look: Dependencies, draftId: string): Promise<number> | undefined {
-  const draft = look.drafts.kept(draftId)?.state;
-  if (!draft?.exists) return undefined;
-  const end = inboxEnd(look, draft.identityId);
-  for (const asked of [senderNow(look, draft), end]) asked.catch(() => undefined);
-  return end;
+function askAhead(look: Dependencies, draft: Draft): { inboxEnd: Promise<number> } {
+  const asked = { inboxEnd: inboxEnd(look, draft.identityId) };
+  for (const each of [senderNow(look, draft), asked.inboxEnd]) each.catch(() => undefined);
+  return asked;
 }
 
 /** A key's send of what is approved is no further authorisation. Where several had to approve, it names them. */

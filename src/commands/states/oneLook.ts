@@ -1,3 +1,4 @@
+import type { Draft } from "#streams/draft/draft.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { StreamService } from "../handle.ts";
 
@@ -14,6 +15,24 @@ export const oneLook = (deps: Dependencies): Dependencies => ({
   slots: readOnce(deps.slots),
   deliveries: readOnce(deps.deliveries),
 });
+
+/**
+ * A draft, and a look for what is decided about it, which is never older than the draft. `ask` asks that look ahead, in one turn with the draft, where
+ * it is known here whose that is: `asked` is what it answers, of then.
+ */
+export async function lookAtDraft<Asked>(
+  deps: Dependencies,
+  draftId: string,
+  ask: (look: Dependencies, draft: Draft) => Asked,
+): Promise<{ draft: Draft; look: Dependencies; asked: Asked | undefined }> {
+  const look = oneLook(deps);
+  const kept = deps.drafts.kept(draftId);
+  const asked = kept?.state.exists ? ask(look, kept.state) : undefined;
+  const { state: draft, revision } = await deps.drafts.load(draftId);
+  // Of a draft that has changed since, what was asked may be from before that.
+  const isOlder = asked !== undefined && kept?.revision !== revision;
+  return { draft, look: isOlder ? oneLook(deps) : look, asked };
+}
 
 function readOnce<Id, State, Command>(service: StreamService<Id, State, Command>): StreamService<Id, State, Command> {
   const loads = new Map<string, ReturnType<typeof service.load>>();
