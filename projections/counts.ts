@@ -1,4 +1,4 @@
-import { json, type Tx } from "./projection.ts";
+import { json, type ProjectorTx } from "./projection.ts";
 
 /** A table of how many rows of another there are for each combination of these columns; one that has none has no row here. */
 export type Counts = { table: string; dimensions: readonly string[] };
@@ -6,11 +6,11 @@ export type Counts = { table: string; dimensions: readonly string[] };
 type Row = Record<string, unknown>;
 
 /** Moves the counts from what a batch found to what it left. Rows that are not to be counted are in neither. */
-export async function moveCounts(
-  tx: Tx,
+export function moveCounts(
+  tx: ProjectorTx,
   counts: Counts,
   { before, after }: { before: readonly Row[]; after: readonly Row[] },
-): Promise<void> {
+): void {
   const { table, dimensions } = counts;
   const changes = new Map<string, Row & { count: number }>();
   const change = (by: number) => (row: Row) => {
@@ -24,11 +24,11 @@ export async function moveCounts(
   const moved = [...changes.values()].filter(({ count }) => count !== 0);
   if (moved.length === 0) return;
   const columns = dimensions.join(", ");
-  await tx.query(
+  tx.write(
     `insert into ${table} (${columns}, count)
      select ${columns}, count from json_populate_recordset(null::${table}, $1::json)
      on conflict (${columns}) do update set count = ${table}.count + excluded.count`,
     [json(moved)],
   );
-  if (moved.some(({ count }) => count < 0)) await tx.query(`delete from ${table} where count = 0`);
+  if (moved.some(({ count }) => count < 0)) tx.write(`delete from ${table} where count = 0`);
 }

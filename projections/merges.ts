@@ -1,6 +1,6 @@
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { AbsorbedPart } from "#streams/thread/events.ts";
-import type { Tx } from "./projection.ts";
+import type { ProjectorTx } from "./projection.ts";
 
 export type MergedTable = {
   /** Rows with an `id` and the `thread_id` they belong to. */
@@ -17,17 +17,17 @@ export const beginsMerge = ({ type, data }: Recorded): boolean =>
  * Keeps rows on the threads that survive. A row may be written by an event that names a thread absorbed before it (a draft submitted
  * while its thread was being merged), so merges are remembered: `written` are the ids of the rows this batch wrote.
  */
-export async function followMerges(
-  tx: Tx,
+export function followMerges(
+  tx: ProjectorTx,
   { table, merges }: MergedTable,
   { events, written }: { events: readonly Recorded[]; written: readonly string[] },
-): Promise<void> {
+): void {
   const absorbed = events.filter(beginsMerge);
   for (const event of absorbed) {
-    await remember(tx, merges, { absorbedId: event.data.absorbedId as string, survivorId: idOf(event.stream) });
+    remember(tx, merges, { absorbedId: event.data.absorbedId as string, survivorId: idOf(event.stream) });
   }
   if (absorbed.length === 0 && written.length === 0) return;
-  await tx.query(
+  tx.write(
     `update ${table} set thread_id = m.survivor_id from ${merges} m
      where ${table}.thread_id = m.absorbed_id and (${table}.id = any($1::uuid[]) or m.absorbed_id = any($2::uuid[]))`,
     [written, absorbed.map((event) => event.data.absorbedId)],
@@ -35,18 +35,18 @@ export async function followMerges(
 }
 
 /** Every remembered merge names the last survivor, so that no reader has to walk. */
-async function remember(
-  tx: Tx,
+function remember(
+  tx: ProjectorTx,
   merges: string,
   { absorbedId, survivorId }: { absorbedId: string; survivorId: string },
-): Promise<void> {
-  await tx.query(
+): void {
+  tx.write(
     `insert into ${merges} (absorbed_id, survivor_id)
      select $1::uuid, coalesce((select survivor_id from ${merges} where absorbed_id = $2::uuid), $2::uuid)
      on conflict (absorbed_id) do nothing`,
     [absorbedId, survivorId],
   );
-  await tx.query(
+  tx.write(
     `update ${merges} set survivor_id = m.survivor_id from ${merges} m
      where m.absorbed_id = $1 and ${merges}.survivor_id = m.absorbed_id`,
     [absorbedId],

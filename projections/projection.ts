@@ -4,12 +4,21 @@ import type { readModels } from "./index.ts";
 /** The names of the read models. */
 export type ReadModel = keyof typeof readModels;
 
-/** The one thing a projector may use of the database: its transaction, whose search_path names the schema its tables are in. */
+/** SQL, within a transaction or on its own. */
 export type Tx = {
   query<Row extends Record<string, unknown> = Record<string, any>>(
     text: string,
     values?: readonly unknown[],
   ): Promise<{ rows: Row[]; rowCount: number | null }>;
+};
+
+/** The one thing a projector may use of the database: its transaction, whose search_path names the schema its tables are in. */
+export type ProjectorTx = Tx & {
+  /**
+   * Does this in its turn. Nobody waits for it: it goes out together with what is asked or written next, the last of a batch with its commit. The
+   * batch fails if it fails.
+   */
+  write(text: string, values?: readonly unknown[]): void;
 };
 
 /**
@@ -33,8 +42,8 @@ export type Projection<E extends Event = Event> = {
   hasLateIndexes?: true;
   /** The event types it looks at; others are not handed to it. */
   handles: readonly E["type"][];
-  /** Events in position order; set-based: a few statements a batch, whatever its size. */
-  project(tx: Tx, events: readonly Recorded<E>[]): Promise<void>;
+  /** Events in position order; set-based: a few statements a batch, whatever its size. First what it has to know, all at once, then what it writes. */
+  project(tx: ProjectorTx, events: readonly Recorded<E>[]): Promise<void>;
 };
 
 /** Events as one JSON parameter for json_to_recordset / jsonb_array_elements. */

@@ -1,5 +1,5 @@
 import { type Event, idOf, type Recorded } from "#streams/event.ts";
-import type { Tx } from "./projection.ts";
+import type { ProjectorTx, Tx } from "./projection.ts";
 
 /** NUL and lone surrogates, which PostgreSQL's text cannot hold, as JSON.stringify writes them: not after an odd run of backslashes. */
 const unstorable = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
@@ -11,18 +11,18 @@ export const jsonRows = (rows: unknown): string => JSON.stringify(rows).replace(
 export type Table = { table: string; columns: readonly string[]; key?: readonly string[] };
 
 /** Writes whole rows, one statement for all: a row whose key is there is replaced. Rows carry exactly the table's columns of `columns`. */
-export async function upsertRows(
-  tx: Tx,
+export function upsertRows(
+  tx: ProjectorTx,
   { table, columns, key = ["id"] }: Table,
   rows: readonly Record<string, unknown>[],
-): Promise<void> {
+): void {
   if (rows.length === 0) return;
   const rest = columns.filter((column) => !key.includes(column));
   const onConflict =
     rest.length === 0
       ? "do nothing"
       : `do update set ${rest.map((column) => `${column} = excluded.${column}`).join(", ")}`;
-  await tx.query(
+  tx.write(
     `insert into ${table} (${columns.join(", ")})
      select ${columns.join(", ")} from json_populate_recordset(null::${table}, $1::json)
      on conflict (${key.join(", ")}) ${onConflict}`,
@@ -54,14 +54,14 @@ export type RowPerStream<Row, E extends Event> = Table & {
 /** A projector that folds events into the rows of their streams: one read and one write a batch. */
 export const foldRows =
   <Row extends { id: string }, E extends Event>({ empty, evolve, ...table }: RowPerStream<Row, E>) =>
-  async (tx: Tx, events: readonly Recorded<E>[]): Promise<void> => {
+  async (tx: ProjectorTx, events: readonly Recorded<E>[]): Promise<void> => {
     const ids = events.map((event) => idOf(event.stream));
     const rows = await rowsById<Row>(tx, table, ids);
     for (const [index, event] of events.entries()) {
       const id = ids[index] as string;
       rows.set(id, evolve(rows.get(id) ?? ({ ...empty, id } as Row), event));
     }
-    await upsertRows(tx, table, [...rows.values()]);
+    upsertRows(tx, table, [...rows.values()]);
   };
 
 /** Facts under the names of their columns; a fact that has none is left out. */

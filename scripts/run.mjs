@@ -29,14 +29,13 @@ if (command !== "bundle" && !entry) {
   process.exit(1);
 }
 
-// Before the bundle is loaded: its maps are read as it is.
-process.setSourceMapsEnabled(true);
 const place = await bundle(Object.values(commands)).catch((error) => {
   if (command === "bundle") throw error;
   if (!["EACCES", "EROFS", "EPERM"].includes(error.code))
     console.error(`The sources could not be bundled, so the start takes longer: ${error.message}`);
 });
 if (entry && place) {
+  await import("./support/lean.mjs");
   setInterval(() => touched(place), inUseEveryMs).unref();
   await import(pathToFileURL(bundled(place, entry)).href);
 } else if (entry) {

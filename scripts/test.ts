@@ -8,6 +8,7 @@ import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
 import { childBundle } from "./support/childProcess.ts";
 import { makeRunDirectory } from "./support/runDirectory.ts";
+import { bundleTests, type TestCode } from "./support/testBundle.ts";
 import { failureReport, type TestFailure } from "./support/testFailure.ts";
 import { removeRun } from "./support/testLeftovers.ts";
 import { keepDurations, testFiles } from "./support/testOrder.ts";
@@ -48,10 +49,15 @@ await runUntilStopped({
     directory = run;
     // Where the tests are run as root, PostgreSQL is not.
     await chmod(run, 0o755);
-    const [bundle] = await Promise.all([childBundle(), ...Array.from({ length: lanes }, (_, n) => openServer(run, n))]);
+    const [threads] = await Promise.all([
+      childBundle(),
+      ...Array.from({ length: lanes }, (_, n) => openServer(run, n)),
+    ]);
+    const code = await bundleTests(queue, { directory: run, threads });
+    const args = argumentsOfRun();
     for (let n = 0; n < lanes; n++)
       running.push(
-        openLane({ next: () => queue.shift(), onResult: tell, args: argumentsOfRun(), env: envOf(run, n, bundle) }),
+        openLane({ next: () => queue.shift(), onResult: tell, code, args, env: envOf(run, n, { threads, code }) }),
       );
     void Promise.all(running.map((lane) => lane.runAll())).then(() => {
       keepDurations(durations);
@@ -76,12 +82,13 @@ function argumentsOfRun(): string[] {
   return process.stdout.isTTY ? [...given, "--color"] : given;
 }
 
-function envOf(run: string, lane: number, bundle: string): NodeJS.ProcessEnv {
+function envOf(run: string, lane: number, { threads, code }: { threads: string; code: TestCode }): NodeJS.ProcessEnv {
   return {
     ...process.env,
     TEST_RUN_DIRECTORY: run,
     TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL || servers[lane]!.adminUrl,
-    CHILD_BUNDLE: bundle,
+    CHILD_BUNDLE: threads,
+    TEST_CODE: code.folder ?? "",
     ...(values.full && { TEST_FULL: "1" }),
   };
 }

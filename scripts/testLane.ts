@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import type { TestCode } from "./support/testBundle.ts";
 import type { TestFailure } from "./support/testFailure.ts";
 import { type Asked, endOfFile, type Told } from "./support/testMessages.ts";
 
@@ -11,26 +11,26 @@ export type LaneOptions = {
   /** The next file to run; undefined when all are taken. */
   next: () => string | undefined;
   onResult: (result: FileResult) => void;
+  code: TestCode;
   /** Arguments of testRun.ts. */
   args: readonly string[];
   env: NodeJS.ProcessEnv;
 };
 
-const script = fileURLToPath(new URL("./testRun.ts", import.meta.url));
 const outputShown = 4_000;
 
 /** Runs files of tests one after the other in a process of their own, and in a new one where a file takes that along. */
-export function openLane({ next, onResult, args, env }: LaneOptions) {
+export function openLane({ next, onResult, code, args, env }: LaneOptions) {
   let child: ChildProcess | undefined;
   let stopped = false;
 
   const start = (): ChildProcess =>
-    fork(script, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"], execArgv: process.execArgv });
+    fork(code.script, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"], execArgv: code.execArgv });
 
   async function runAll(): Promise<void> {
     for (let file = next(); file !== undefined && !stopped; file = next()) {
       child ??= start();
-      const result = await run(child, file);
+      const result = await run(child, { file, from: code.of(file) });
       if (!stopped) onResult(result);
       if (child.exitCode !== null || child.signalCode !== null) child = undefined;
     }
@@ -50,7 +50,8 @@ export function openLane({ next, onResult, args, env }: LaneOptions) {
   };
 }
 
-async function run(child: ChildProcess, file: string): Promise<FileResult> {
+async function run(child: ChildProcess, asked: { file: string; from: string }): Promise<FileResult> {
+  const { file } = asked;
   const result: FileResult = { file, passed: 0, failures: [], ms: 0, output: "" };
   const began = performance.now();
   await new Promise<void>((resolve) => {
@@ -79,7 +80,7 @@ async function run(child: ChildProcess, file: string): Promise<FileResult> {
     child.stdout!.on("data", onOutput);
     child.stderr!.on("data", onOutput);
     child.on("message", onTold).once("close", onClose);
-    child.send({ file } satisfies Asked);
+    child.send(asked satisfies Asked);
   });
   result.ms = Math.round(performance.now() - began);
   result.output = result.output.replace(endOfFile, "");

@@ -1,9 +1,9 @@
 import "#test/support/fewKeyPairs.ts";
 import { spawn } from "node:child_process";
-import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
+import { atEnd } from "./support/testEnd.ts";
 import { testFailure } from "./support/testFailure.ts";
 import { type Asked, endOfFile, type Told } from "./support/testMessages.ts";
 
@@ -35,12 +35,12 @@ Mocha.Runnable.prototype.timeout = function (this: Mocha.Runnable, ms?: number |
 
 process.on("message", (asked: Asked) => {
   if ("end" in asked) void end();
-  else void run(asked.file);
+  else void run(asked);
 });
 // The one that started this is gone, and cannot tidy up any more.
 process.on("disconnect", () => void leaveTidying());
 
-async function run(file: string): Promise<void> {
+async function run({ file, from }: { file: string; from: string }): Promise<void> {
   const mocha = new Mocha({
     timeout: timeoutMs,
     forbidOnly: true,
@@ -48,7 +48,7 @@ async function run(file: string): Promise<void> {
     color: values.color ?? false,
     ...(values.grep && { grep: values.grep }),
   });
-  mocha.addFile(resolve(file));
+  mocha.addFile(from);
   try {
     await mocha.loadFilesAsync();
   } catch (error) {
@@ -72,9 +72,7 @@ function ended(file: string): void {
 }
 
 async function end(): Promise<void> {
-  const { dropTemplates } = await import("#test/support/postgres.ts");
-  // A database that a test has left keeps its roles: the server goes anyway.
-  await dropTemplates().catch(() => {});
+  for (const tidy of atEnd) await tidy();
   process.removeAllListeners("disconnect");
   process.disconnect();
   process.exit(0);
@@ -83,7 +81,7 @@ async function end(): Promise<void> {
 /** Not here: what a test left in this process would go on, and start again what is stopped. */
 async function leaveTidying(): Promise<void> {
   const script = fileURLToPath(new URL("./support/removeRun.ts", import.meta.url));
-  const tidying = spawn(process.execPath, [...process.execArgv, script], {
+  const tidying = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), script], {
     env: { PATH: process.env.PATH },
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],

@@ -7,6 +7,8 @@ export type Stream<Id, State, Command, E extends Event> = {
   name: (id: Id) => string;
   /** Its events change no state, and a command needs to know no more than where it ends: it is never read from its start. */
   tailOnly?: true;
+  /** Commands that mostly find no stream yet: they are decided as if there were none, and the append finds out. */
+  begunBy?: readonly string[];
 };
 
 /** Says nothing new: it makes the compiler find the types that belong together. */

@@ -21,9 +21,9 @@ export const apiKeys: Projection<ApiKeyEvent> = {
         created.push({ id, workspace_id: workspaceId, ...facts, created_at: event.metadata.at });
       }
     }
-    await upsertRows(tx, { table: "api_keys", columns }, created);
+    upsertRows(tx, { table: "api_keys", columns }, created);
     if (revoked.length === 0) return;
-    await tx.query(
+    tx.write(
       `update api_keys set revoked_at = revoked.at
        from json_to_recordset($1::json) as revoked (id uuid, at timestamptz) where api_keys.id = revoked.id`,
       [JSON.stringify(revoked)],

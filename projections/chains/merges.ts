@@ -1,5 +1,5 @@
 import type { FilingDecision } from "#streams/filing/events.ts";
-import type { Tx } from "../projection.ts";
+import type { ProjectorTx, Tx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 
 /** Threads that are one by now. Its id says nothing; `survivorId` is the thread that stands for them. */
@@ -18,7 +18,7 @@ type Group = {
  * a thread moves a few times at most, however many merges follow each other, and a look-up takes one step.
  */
 export async function addMerges(
-  tx: Tx,
+  tx: ProjectorTx,
   decisions: readonly Pick<FilingDecision, "threadId" | "absorbs">[],
 ): Promise<void> {
   const merges = decisions.filter(({ absorbs }) => absorbs.length > 0);
@@ -28,7 +28,7 @@ export async function addMerges(
   for (const { threadId, absorbs } of merges) {
     for (const absorbed of absorbs) join(groupOf(groups, threadId), groupOf(groups, absorbed), threadId);
   }
-  await store(tx, groups);
+  store(tx, groups);
 }
 
 async function groupsOf(tx: Tx, threads: readonly string[]): Promise<Map<string, Group>> {
@@ -67,24 +67,24 @@ function join(one: Group, other: Group, survivorId: string): void {
   smaller.into = larger;
 }
 
-async function store(tx: Tx, groups: ReadonlyMap<string, Group>): Promise<void> {
+function store(tx: ProjectorTx, groups: ReadonlyMap<string, Group>): void {
   const all = [...new Set(groups.values())];
   const moved = all.filter(({ stored, into }) => stored && into !== null);
   if (moved.length > 0) {
-    await tx.query(
+    tx.write(
       `update chain_merged set group_id = moved.into_id from json_to_recordset($1::json) as moved (id uuid, into_id uuid)
        where chain_merged.group_id = moved.id`,
       [jsonRows(moved.map((group) => ({ id: group.id, into_id: lastOf(group).id })))],
     );
-    await tx.query("delete from chain_groups where group_id = any($1::uuid[])", [moved.map(({ id }) => id)]);
+    tx.write("delete from chain_groups where group_id = any($1::uuid[])", [moved.map(({ id }) => id)]);
   }
   const present = all.filter(({ into }) => into === null);
-  await upsertRows(
+  upsertRows(
     tx,
     { table: "chain_groups", columns: ["group_id", "survivor_id", "members"], key: ["group_id"] },
     present.map(({ id, survivorId, members }) => ({ group_id: id, survivor_id: survivorId, members })),
   );
-  await upsertRows(
+  upsertRows(
     tx,
     { table: "chain_merged", columns: ["thread_id", "group_id"], key: ["thread_id"] },
     [...groups].map(([thread_id, group]) => ({ thread_id, group_id: lastOf(group).id })),

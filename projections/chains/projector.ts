@@ -1,7 +1,7 @@
 import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
-import type { Projection, Tx } from "../projection.ts";
+import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows } from "../rows.ts";
 import { addMerges } from "./merges.ts";
 
@@ -29,12 +29,12 @@ export const chains: Projection<FilingEvent | DeliveryEvent> = {
     const decisions = events
       .filter((event) => event.type === "FilingDecided")
       .map((event) => ({ ...event.data, identityId: idOf(event.stream) }));
-    await addThreads(tx, decisions);
-    await addIds(tx, decisions);
-    await addMessages(tx, decisions);
+    addThreads(tx, decisions);
+    addIds(tx, decisions);
+    addMessages(tx, decisions);
     await addMerges(tx, decisions);
-    await addLearned(tx, events);
-    await moveProgress(
+    addLearned(tx, events);
+    moveProgress(
       tx,
       events.filter((event) => event.type !== "DeliveryMessageIdLearned"),
     );
@@ -43,25 +43,25 @@ export const chains: Projection<FilingEvent | DeliveryEvent> = {
 
 type Decision = FilingDecision & { identityId: string };
 
-async function addThreads(tx: Tx, decisions: readonly Decision[]): Promise<void> {
+function addThreads(tx: ProjectorTx, decisions: readonly Decision[]): void {
   const rows = decisions
     .filter((decision) => decision.opensThread)
     .map(({ threadId, number }) => ({ thread_id: threadId, opened_number: number }));
   if (rows.length === 0) return;
-  await tx.query(
+  tx.write(
     "insert into chain_threads select * from json_populate_recordset(null::chain_threads, $1::json) on conflict do nothing",
     [jsonRows(rows)],
   );
 }
 
-async function addIds(tx: Tx, decisions: readonly Decision[]): Promise<void> {
+function addIds(tx: ProjectorTx, decisions: readonly Decision[]): void {
   const rows = decisions.flatMap(({ identityId, threadId, chainIds }) =>
     chainIds.map((id) => ({ identity_id: identityId, rfc_message_id: id, thread_id: threadId })),
   );
-  await insertIds(tx, rows);
+  insertIds(tx, rows);
 }
 
-async function addLearned(tx: Tx, events: readonly Recorded<FilingEvent | DeliveryEvent>[]): Promise<void> {
+function addLearned(tx: ProjectorTx, events: readonly Recorded<FilingEvent | DeliveryEvent>[]): void {
   const rows = events
     .filter((event) => event.type === "DeliveryMessageIdLearned")
     .map(({ data: { identityId, rfcMessageId, threadId } }) => ({
@@ -69,22 +69,22 @@ async function addLearned(tx: Tx, events: readonly Recorded<FilingEvent | Delive
       rfc_message_id: rfcMessageId,
       thread_id: threadId,
     }));
-  await insertIds(tx, rows);
+  insertIds(tx, rows);
 }
 
 type IdRow = { identity_id: string; rfc_message_id: string; thread_id: string };
 
-async function insertIds(tx: Tx, ids: readonly IdRow[]): Promise<void> {
+function insertIds(tx: ProjectorTx, ids: readonly IdRow[]): void {
   const rows = ids.filter(({ rfc_message_id }) => rfc_message_id.length <= longestIndexedId);
   if (rows.length === 0) return;
   // An id keeps the thread it was first seen on; merges lead on from there.
-  await tx.query(
+  tx.write(
     `insert into chain_ids select * from json_populate_recordset(null::chain_ids, $1::json) on conflict do nothing`,
     [jsonRows(rows)],
   );
 }
 
-async function addMessages(tx: Tx, decisions: readonly Decision[]): Promise<void> {
+function addMessages(tx: ProjectorTx, decisions: readonly Decision[]): void {
   const rows = decisions
     .filter(({ disposition, rfcMessageId }) => disposition !== "duplicate" && rfcMessageId.length <= longestIndexedId)
     .map(({ identityId, rfcMessageId, contentDigest, messageId }) => ({
@@ -94,17 +94,17 @@ async function addMessages(tx: Tx, decisions: readonly Decision[]): Promise<void
       message_id: messageId,
     }));
   if (rows.length === 0) return;
-  await tx.query(
+  tx.write(
     `insert into chain_messages select * from json_populate_recordset(null::chain_messages, $1::json)
      on conflict do nothing`,
     [jsonRows(rows)],
   );
 }
 
-async function moveProgress(tx: Tx, events: readonly Recorded[]): Promise<void> {
+function moveProgress(tx: ProjectorTx, events: readonly Recorded[]): void {
   const newest = new Map(events.map((event) => [idOf(event.stream), event.revision]));
   const rows = [...newest].map(([identity_id, revision]) => ({ identity_id, revision }));
-  await tx.query(
+  tx.write(
     `insert into chain_progress select * from json_populate_recordset(null::chain_progress, $1::json)
      on conflict (identity_id) do update set revision = excluded.revision`,
     [jsonRows(rows)],

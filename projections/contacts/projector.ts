@@ -3,7 +3,7 @@ import type { Recorded } from "#streams/event.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
 import { moveCounts } from "../counts.ts";
 import { contactId } from "../derivedId.ts";
-import type { Projection, Tx } from "../projection.ts";
+import type { Projection, ProjectorTx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 import { fold } from "../search/words.ts";
 import { contactCounts, tagCounts } from "./counts.ts";
@@ -100,27 +100,27 @@ export const contacts: Projection<Received | ContactEvent> = {
       const row = rows.get(id) ?? newRow(subject, since);
       rows.set(id, { ...apply(row, event), updated_at: at });
     }
-    await write(tx, before, rows);
+    write(tx, before, rows);
   },
 };
 
-async function write(tx: Tx, before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): Promise<void> {
+function write(tx: ProjectorTx, before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): void {
   const gone = [...before.keys()].filter((id) => !after.has(id));
   if (gone.length > 0) {
-    await tx.query("delete from contacts where id = any($1::uuid[])", [gone]);
-    await tx.query("delete from contact_words where id = any($1::uuid[])", [gone]);
+    tx.write("delete from contacts where id = any($1::uuid[])", [gone]);
+    tx.write("delete from contact_words where id = any($1::uuid[])", [gone]);
   }
   const [known, all] = [[...before.values()], [...after.values()]];
-  await upsertRows(tx, contactTable, all);
-  await moveCounts(tx, contactCounts, { before: known, after: all });
+  upsertRows(tx, contactTable, all);
+  moveCounts(tx, contactCounts, { before: known, after: all });
   const renamed = all.filter(({ id, name }) => !before.has(id) || before.get(id)?.name !== name);
   const words = renamed.map((row) => ({ ...row, words: fold(`${row.name ?? ""} ${row.email}`) }));
-  await upsertRows(tx, { table: "contact_words", columns: ["id", "workspace_id", "words"] }, words);
+  upsertRows(tx, { table: "contact_words", columns: ["id", "workspace_id", "words"] }, words);
   const retagged = all.filter(({ id, tags }) => JSON.stringify(before.get(id)?.tags ?? []) !== JSON.stringify(tags));
   const untagged = [...gone, ...retagged.map(({ id }) => id)];
-  if (untagged.length > 0) await tx.query("delete from contact_tags where contact_id = any($1::uuid[])", [untagged]);
-  await upsertRows(tx, { table: "contact_tags", key: tagColumns, columns: tagColumns }, retagged.flatMap(tagsOf));
-  await moveCounts(tx, tagCounts, { before: known.flatMap(tagsOf), after: all.flatMap(tagsOf) });
+  if (untagged.length > 0) tx.write("delete from contact_tags where contact_id = any($1::uuid[])", [untagged]);
+  upsertRows(tx, { table: "contact_tags", key: tagColumns, columns: tagColumns }, retagged.flatMap(tagsOf));
+  moveCounts(tx, tagCounts, { before: known.flatMap(tagsOf), after: all.flatMap(tagsOf) });
 }
 
 const tagsOf = ({ id, workspace_id, tags }: Row) => tags.map((tag) => ({ workspace_id, tag, contact_id: id }));

@@ -5,7 +5,7 @@ import { type Counts, moveCounts } from "../counts.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
-import { projectRequests } from "./requests.ts";
+import { requestsOf, writeRequests } from "./requests.ts";
 import { applyToDraft, type DraftRow, draftColumns } from "./row.ts";
 
 const draftEvents = [
@@ -99,7 +99,7 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
   async project(tx, events) {
     const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");
     const ids = ofDrafts.map((event) => idOf(event.stream));
-    const rows = await rowsById<DraftRow>(tx, draftTable, ids);
+    const [rows, requests] = await Promise.all([rowsById<DraftRow>(tx, draftTable, ids), requestsOf(tx, ids)]);
     const before = [...rows.values()];
     const versions: Record<string, unknown>[] = [];
     const tokens = new Map<string, Record<string, unknown>>();
@@ -119,12 +119,14 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
       tokens.set(listSha256, { token_sha256: listSha256, ...of });
       lists.push({ list_sha256: listSha256, ...of });
     }
-    await upsertRows(tx, draftTable, [...rows.values()]);
-    await moveCounts(tx, draftCounts, { before, after: [...rows.values()] });
-    await upsertRows(tx, { table: "draft_versions", columns: versionColumns }, versions);
-    await upsertRows(tx, tokenTable, [...tokens.values()]);
-    await upsertRows(tx, listTable, lists);
-    await projectRequests(tx, ofDrafts, rows);
-    await followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: ids });
+    upsertRows(tx, draftTable, [...rows.values()]);
+    moveCounts(tx, draftCounts, { before, after: [...rows.values()] });
+    upsertRows(tx, { table: "draft_versions", columns: versionColumns }, versions);
+    upsertRows(tx, tokenTable, [...tokens.values()]);
+    upsertRows(tx, listTable, lists);
+    writeRequests(tx, requests, { events: ofDrafts, drafts: rows });
+    // The thread of one that was there before is the one that survived.
+    const begun = ofDrafts.filter(({ type }) => type === "DraftSubmitted").map(({ stream }) => idOf(stream));
+    followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: begun });
   },
 };

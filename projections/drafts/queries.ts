@@ -30,6 +30,9 @@ const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")},
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });
 
+export const draftIdById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<{ id: string }>(reads, workspaceId, { id, select: "id", from: "drafts" });
+
 export type DraftFilter = Window & { thread_id?: string; identity_id?: string; status?: string };
 
 /** Newest first. */

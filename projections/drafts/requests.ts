@@ -1,6 +1,6 @@
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { Tx } from "../projection.ts";
+import type { ProjectorTx, Tx } from "../projection.ts";
 import { type Table, upsertRows } from "../rows.ts";
 import type { DraftRow } from "./row.ts";
 
@@ -46,24 +46,32 @@ const table: Table = {
 
 const keyOf = ({ draft_id, address }: Pick<RequestRow, "draft_id" | "address">) => `${draft_id} ${address}`;
 
-/** What is asked of whom by mail, after these events of drafts; `drafts` are their rows as the events leave them. */
-export async function projectRequests(
-  tx: Tx,
-  events: readonly Recorded<DraftEvent>[],
-  drafts: ReadonlyMap<string, DraftRow>,
-): Promise<void> {
-  if (drafts.size === 0) return;
+type Requests = ReadonlyMap<string, RequestRow>;
+
+/** What was asked of whom about these drafts before the batch. */
+export async function requestsOf(tx: Tx, draftIds: readonly string[]): Promise<Requests> {
+  if (draftIds.length === 0) return new Map();
   const { rows } = await tx.query<RequestRow>(
     `select ${table.columns.join(", ")} from approval_requests where draft_id = any($1::uuid[])`,
-    [[...drafts.keys()]],
+    [[...new Set(draftIds)]],
   );
-  const requests = new Map(rows.map((row) => [keyOf(row), row]));
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+/** What is asked of whom by mail, after these events of drafts; `drafts` are their rows as the events leave them. */
+export function writeRequests(
+  tx: ProjectorTx,
+  before: Requests,
+  { events, drafts }: { events: readonly Recorded<DraftEvent>[]; drafts: ReadonlyMap<string, DraftRow> },
+): void {
+  const requests = new Map(before);
   for (const event of events) applyToRequests(requests, event, drafts);
-  const after = [...requests.values()].map((row) => {
+  const changed = [...requests].flatMap(([key, row]) => {
     const draft = drafts.get(row.draft_id);
-    return { ...row, open: draft?.status === "pending" && draft.version === row.version };
+    const open = draft?.status === "pending" && draft.version === row.version;
+    return row === before.get(key) && row.open === open ? [] : [{ ...row, open }];
   });
-  await upsertRows(tx, table, after);
+  upsertRows(tx, table, changed);
 }
 
 function applyToRequests(

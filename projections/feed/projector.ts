@@ -72,7 +72,10 @@ export const feed: Projection = {
   tables: ["feed_events", "feed_subjects"],
   handles: [...beginnings, ...publishedTypes],
   async project(tx, events) {
-    const subjects = await rowsById<Subject>(tx, subjectTable, events.map(subjectOf));
+    const [subjects, sequences] = await Promise.all([
+      rowsById<Subject>(tx, subjectTable, events.map(subjectOf)),
+      lastSequences(tx, [...new Set(events.flatMap(({ metadata }) => metadata.workspaceId ?? []))]),
+    ]);
     const fresh: Subject[] = [];
     const made: (PublicEvent & { position: number; part: number })[] = [];
     for (const event of events) {
@@ -84,14 +87,12 @@ export const feed: Projection = {
       const news = publicEvents(event, (id) => subjects.get(id));
       made.push(...news.map((each, part) => ({ ...each, position: event.position, part })));
     }
-    await upsertRows(tx, subjectTable, fresh);
-    if (made.length === 0) return;
-    const sequences = await lastSequences(tx, [...new Set(made.map((each) => each.workspace_id))]);
+    upsertRows(tx, subjectTable, fresh);
     const rows = made.map((each) => {
       const sequence = (sequences.get(each.workspace_id) ?? 0) + 1;
       sequences.set(each.workspace_id, sequence);
       return { ...each, sequence };
     });
-    await upsertRows(tx, eventTable, rows);
+    upsertRows(tx, eventTable, rows);
   },
 };

@@ -110,10 +110,10 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
         filed.set(data.deliveryId, { delivery_id: data.deliveryId, position: event.position });
       }
     }
-    await upsertRows(tx, { table: "inbound", columns }, received);
-    if (decided.size > 0) await tx.query(decidedSql, [jsonRows([...decided.values()])]);
-    if (quarantined.size > 0) await tx.query(quarantinedSql, [jsonRows([...quarantined.values()])]);
-    if (expired.size > 0) await tx.query(expiredSql, [jsonRows([...expired.values()])]);
-    if (filed.size > 0) await tx.query(filedSql, [jsonRows([...filed.values()])]);
+    upsertRows(tx, { table: "inbound", columns }, received);
+    if (decided.size > 0) tx.write(decidedSql, [jsonRows([...decided.values()])]);
+    if (quarantined.size > 0) tx.write(quarantinedSql, [jsonRows([...quarantined.values()])]);
+    if (expired.size > 0) tx.write(expiredSql, [jsonRows([...expired.values()])]);
+    if (filed.size > 0) tx.write(filedSql, [jsonRows([...filed.values()])]);
   },
 };

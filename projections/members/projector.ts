@@ -44,9 +44,9 @@ export const memberRows: Projection<MemberEvent | NamingEvent> = {
   async project(tx, events) {
     const batch = await concerned(tx, events);
     for (const event of events) apply(batch, event);
-    if (batch.removed.size > 0) await tx.query("delete from members where id = any($1::uuid[])", [[...batch.removed]]);
-    await upsertRows(tx, users, [...batch.users.values()]);
-    await upsertRows(tx, members, [...batch.members.values()]);
+    if (batch.removed.size > 0) tx.write("delete from members where id = any($1::uuid[])", [[...batch.removed]]);
+    upsertRows(tx, users, [...batch.users.values()]);
+    upsertRows(tx, members, [...batch.members.values()]);
   },
 };
 
@@ -54,13 +54,16 @@ export const memberRows: Projection<MemberEvent | NamingEvent> = {
 async function concerned(tx: Tx, events: readonly Handled[]): Promise<Batch> {
   const userIds = events.flatMap((event) => userOf(event) ?? []);
   const memberIds = events.flatMap((event) => ("memberId" in event.data ? event.data.memberId : []));
-  const found = await tx.query<MemberRow>(
-    `select ${members.columns.join(", ")} from members where id = any($1::uuid[]) or user_id = any($2::uuid[])`,
-    [memberIds, userIds],
-  );
+  const [found, known] = await Promise.all([
+    tx.query<MemberRow>(
+      `select ${members.columns.join(", ")} from members where id = any($1::uuid[]) or user_id = any($2::uuid[])`,
+      [memberIds, userIds],
+    ),
+    rowsById<UserRow>(tx, users, userIds),
+  ]);
   return {
     members: new Map(found.rows.map((row) => [row.id, row])),
-    users: await rowsById<UserRow>(tx, users, userIds),
+    users: known,
     removed: new Set(),
   };
 }

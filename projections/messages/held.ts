@@ -4,7 +4,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { isWord } from "#streams/inbox/words.ts";
 import type { HeldMessage, ThreadEvent } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
-import type { Tx } from "../projection.ts";
+import type { ProjectorTx } from "../projection.ts";
 import { upsertRows } from "../rows.ts";
 
 /** Whose events the messages of a thread are made of. */
@@ -13,7 +13,7 @@ export type MessagesEvent = ThreadEvent | DraftEvent | DeliveryEvent;
 const columns = ["id", "workspace_id", "thread_id", "filing_number", "from_email", "from_name", "received_at"] as const;
 
 /** Keeps the markers of held words: that there is something newer, until it is released. A machine's mail does not count as the customer's word. */
-export async function followHeld(tx: Tx, events: readonly Recorded<MessagesEvent>[]): Promise<void> {
+export function followHeld(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
   const held = new Map<string, Record<string, unknown>>();
   const released: string[] = [];
   for (const event of events) {
@@ -24,13 +24,9 @@ export async function followHeld(tx: Tx, events: readonly Recorded<MessagesEvent
       if (isWord(event.data.classification)) held.set(event.data.messageId, row(event, event.data));
     }
   }
-  if (released.length > 0) await tx.query("delete from held_messages where id = any($1::uuid[])", [released]);
-  await upsertRows(tx, { table: "held_messages", columns }, [...held.values()]);
-  await followMerges(
-    tx,
-    { table: "held_messages", merges: "message_thread_merges" },
-    { events, written: [...held.keys()] },
-  );
+  if (released.length > 0) tx.write("delete from held_messages where id = any($1::uuid[])", [released]);
+  upsertRows(tx, { table: "held_messages", columns }, [...held.values()]);
+  followMerges(tx, { table: "held_messages", merges: "message_thread_merges" }, { events, written: [...held.keys()] });
 }
 
 const row = (event: Recorded, { messageId, number, from, receivedAt }: HeldMessage): Record<string, unknown> => ({

@@ -3,7 +3,7 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
-import type { Projection, Tx } from "../projection.ts";
+import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 import { attachmentsOf } from "./attachments.ts";
 import { followHeld, type MessagesEvent } from "./held.ts";
@@ -132,16 +132,16 @@ export const messages: Projection<MessagesEvent> = {
       if (event.type === "MessageReceived") return [inboundRow(event, event.data)];
       return event.type === "DraftQueued" ? [outboundRow(event, event.data)] : [];
     });
-    await upsertRows(tx, { table: "messages", columns }, rows);
-    await noteAuthentications(tx, events);
-    await followHeld(tx, events);
-    await followDeliveries(tx, events);
+    upsertRows(tx, { table: "messages", columns }, rows);
+    noteAuthentications(tx, events);
+    followHeld(tx, events);
+    followDeliveries(tx, events);
     const written = rows.map((row) => row.id as string);
-    await followMerges(tx, { table: "messages", merges: "message_thread_merges" }, { events, written });
+    followMerges(tx, { table: "messages", merges: "message_thread_merges" }, { events, written });
   },
 };
 
-async function noteAuthentications(tx: Tx, events: readonly Recorded<MessagesEvent>[]): Promise<void> {
+function noteAuthentications(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
   const known = events
     .filter((event) => event.type === "MessageAuthenticated")
     .map(({ data: { messageId: id, authentication }, stream, revision }) => {
@@ -149,7 +149,7 @@ async function noteAuthentications(tx: Tx, events: readonly Recorded<MessagesEve
       return [id, { id, authentication, ...proof }] as const;
     });
   if (known.length === 0) return;
-  await tx.query(
+  tx.write(
     `update messages set authentication = a.authentication, proof_thread_id = a.proof_thread_id, proof_revision = a.proof_revision
      from json_to_recordset($1::json) as a (id uuid, authentication json, proof_thread_id uuid, proof_revision int)
      where messages.id = a.id`,
@@ -174,7 +174,7 @@ const reported = ["DeliveryDelivered", "DeliveryDropped", "DeliveryBounced", "De
 
 type Outcome = { draft_id: string; status: string | null; rank: number; sent_at?: unknown; rfc_id?: unknown };
 
-async function followDeliveries(tx: Tx, events: readonly Recorded[]): Promise<void> {
+function followDeliveries(tx: ProjectorTx, events: readonly Recorded[]): void {
   const outcomes = new Map<string, Outcome>();
   for (const event of events) {
     const outcome = statusOf[event.type];
@@ -194,7 +194,7 @@ async function followDeliveries(tx: Tx, events: readonly Recorded[]): Promise<vo
   }
   if (outcomes.size === 0) return;
   const all = [...outcomes.values()];
-  await tx.query(
+  tx.write(
     `update messages set
        delivery_status = case when o.rank >= messages.delivery_rank then o.status else messages.delivery_status end,
        delivery_rank = greatest(o.rank, messages.delivery_rank),
@@ -205,5 +205,5 @@ async function followDeliveries(tx: Tx, events: readonly Recorded[]): Promise<vo
     [jsonRows(all)],
   );
   const never = all.filter((outcome) => outcome.status === null).map((outcome) => outcome.draft_id);
-  if (never.length > 0) await tx.query("delete from messages where draft_id = any($1::uuid[])", [never]);
+  if (never.length > 0) tx.write("delete from messages where draft_id = any($1::uuid[])", [never]);
 }

@@ -106,7 +106,7 @@ export const ruleEvaluations: Projection = {
       const row = rows.get(key);
       if (row) rows.set(key, withOutcome(row, changed));
     }
-    await upsertRows(tx, { table: "rule_runs", columns: runColumns }, [...runs.values()]);
-    await upsertRows(tx, { table: "rule_evaluations", key: ["run_id", "rule_id"], columns }, [...rows.values()]);
+    upsertRows(tx, { table: "rule_runs", columns: runColumns }, [...runs.values()]);
+    upsertRows(tx, { table: "rule_evaluations", key: ["run_id", "rule_id"], columns }, [...rows.values()]);
   },
 };

@@ -3,7 +3,7 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
-import type { Projection, Tx } from "../projection.ts";
+import type { Projection, ProjectorTx } from "../projection.ts";
 import { json } from "../projection.ts";
 import { shortestPart } from "./parseQuery.ts";
 import { vectorOf } from "./words.ts";
@@ -46,14 +46,10 @@ export const search: Projection<DraftEvent | ThreadEvent> = {
       vocabulary.set(row.workspace_id, known);
       for (const word of words) known.add(word);
     }
-    await writeRows(tx, [...rows.values()]);
-    await learn(tx, vocabulary);
-    await forgetUnsent(tx, events);
-    await followMerges(
-      tx,
-      { table: "message_words", merges: "search_thread_merges" },
-      { events, written: [...rows.keys()] },
-    );
+    writeRows(tx, [...rows.values()]);
+    learn(tx, vocabulary);
+    forgetUnsent(tx, events);
+    followMerges(tx, { table: "message_words", merges: "search_thread_merges" }, { events, written: [...rows.keys()] });
   },
 };
 
@@ -71,9 +67,9 @@ function rowOf(event: Recorded<Found>): { row: Row; words: string[] } {
   return { row: { ...row, workspace_id, words: vector }, words };
 }
 
-async function writeRows(tx: Tx, rows: readonly Row[]): Promise<void> {
+function writeRows(tx: ProjectorTx, rows: readonly Row[]): void {
   if (rows.length === 0) return;
-  await tx.query(
+  tx.write(
     `insert into message_words (id, workspace_id, thread_id, draft_id, words)
      select id, workspace_id, thread_id, draft_id, words::tsvector
      from json_to_recordset($1::json) as r (id uuid, workspace_id uuid, thread_id uuid, draft_id uuid, words text)
@@ -83,9 +79,9 @@ async function writeRows(tx: Tx, rows: readonly Row[]): Promise<void> {
 }
 
 /** Only words long enough that parts of them can be asked for. Nearly all are known: those are looked up, not written again. */
-async function learn(tx: Tx, vocabulary: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
+function learn(tx: ProjectorTx, vocabulary: ReadonlyMap<string, ReadonlySet<string>>): void {
   for (const [workspaceId, words] of vocabulary) {
-    await tx.query(
+    tx.write(
       `insert into search_words (workspace_id, word)
        select $1, new.word from unnest($2::text[]) as new (word)
        where not exists (select from search_words known where known.workspace_id = $1 and known.word = new.word collate "C")`,
@@ -95,8 +91,8 @@ async function learn(tx: Tx, vocabulary: ReadonlyMap<string, ReadonlySet<string>
 }
 
 /** A draft that ends stale never left: its message never was. */
-async function forgetUnsent(tx: Tx, events: readonly Recorded[]): Promise<void> {
+function forgetUnsent(tx: ProjectorTx, events: readonly Recorded[]): void {
   const unsent = events.filter(({ type }) => type === "DraftMarkedStale").map(({ stream }) => idOf(stream));
   if (unsent.length === 0) return;
-  await tx.query("delete from message_words where draft_id = any($1::uuid[])", [unsent]);
+  tx.write("delete from message_words where draft_id = any($1::uuid[])", [unsent]);
 }

@@ -2,7 +2,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
 import { type Counts, moveCounts } from "../counts.ts";
 import { beginsMerge } from "../merges.ts";
-import type { Projection, Tx } from "../projection.ts";
+import type { Projection, ProjectorTx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 
 type Row = {
@@ -184,19 +184,16 @@ export const threads: Projection<ThreadEvent> = {
       const row = apply(rows.get(id) ?? newRow(id, at), event, rows);
       rows.set(id, { ...row, updated_at: at });
     }
-    await upsertRows(tx, threadTable, [...rows.values()]);
-    await moveCounts(tx, threadCounts, { before: before.filter(isListed), after: [...rows.values()].filter(isListed) });
-    await followMerges(tx, events);
+    upsertRows(tx, threadTable, [...rows.values()]);
+    moveCounts(tx, threadCounts, { before: before.filter(isListed), after: [...rows.values()].filter(isListed) });
+    followMerges(tx, events);
   },
 };
 
 /** A thread merged into one that is merged on points at the last survivor, so that no reader has to walk. */
-async function followMerges(tx: Tx, events: readonly Recorded<ThreadEvent>[]) {
+function followMerges(tx: ProjectorTx, events: readonly Recorded<ThreadEvent>[]): void {
   for (const event of events) {
     if (event.type !== "ThreadFrozen") continue;
-    await tx.query("update threads set merged_into = $1 where merged_into = $2", [
-      event.data.survivorId,
-      idOf(event.stream),
-    ]);
+    tx.write("update threads set merged_into = $1 where merged_into = $2", [event.data.survivorId, idOf(event.stream)]);
   }
 }

@@ -179,7 +179,7 @@ const othersExternal = (inlined) => ({
   },
 });
 
-/** A thread's entry registers tsx to read TypeScript: there is none left to read.
+/** A thread's entry registers tsx to read TypeScript: there is none left to read, but its stack traces are to name it.
  * @type {import("esbuild").Plugin}
  */
 const threadsWithoutTsx = {
@@ -187,7 +187,8 @@ const threadsWithoutTsx = {
   setup(build) {
     build.onResolve({ filter: /^tsx\/esm\/api$/ }, () => ({ path: "tsx", namespace: "bundled" }));
     build.onLoad({ filter: /.*/, namespace: "bundled" }, () => ({
-      contents: "export const register = () => process.setSourceMapsEnabled(true);",
+      contents: 'export { nameSources as register } from "./sourceMaps.mjs";',
+      resolveDir: dirname(here),
     }));
   },
 };

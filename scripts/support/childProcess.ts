@@ -50,7 +50,7 @@ export async function nodeArguments(file: string): Promise<[flag: string, path: 
   if (!runnable.includes(file))
     throw new Error(`${file} is not bundled: add it to the list in ${fileURLToPath(import.meta.url)}`);
   try {
-    return ["--enable-source-maps", bundled(await childBundle(), file)];
+    return [`--import=${new URL("./lean.mjs", import.meta.url).href}`, bundled(await childBundle(), file)];
   } catch (error) {
     if (!["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     return [`--import=${import.meta.resolve("tsx")}`, join(projectRoot, file)];

@@ -22,6 +22,11 @@ export type Instance = {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const startsWithinMs = 120_000;
 
+/** As `npm start` and the image start it. */
+export const serviceFlags = ["--max-semi-space-size=8"];
+/** As the image has it. */
+export const serviceEnvironment = { MALLOC_ARENA_MAX: "2" };
+
 /**
  * Starts an instance on free ports and waits for its `ready` line. `flags`: for Node itself. Throws with the end of its log if it does not
  * come up.
@@ -31,9 +36,10 @@ export async function startInstance(
   flags: readonly string[] = [],
 ): Promise<Instance> {
   const [port, smtpPort] = await Promise.all([freePort(), freePort()]);
-  const child = spawn(process.execPath, [...flags, ...(await nodeArguments("src/main.ts"))], {
+  const child = spawn(process.execPath, [...serviceFlags, ...flags, ...(await nodeArguments("src/main.ts"))], {
     cwd: root,
     env: {
+      ...serviceEnvironment,
       ...process.env,
       npm_lifecycle_event: "",
       PORT: String(port),

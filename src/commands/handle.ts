@@ -5,7 +5,7 @@ import type { Actor, Event, Recorded } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";
 import { holdsMark } from "./ownEffect.ts";
-import type { Folded, Loaded } from "./states/folded.ts";
+import { type Folded, type Loaded, nothingYet } from "./states/folded.ts";
 import { createStates, type States } from "./states/states.ts";
 
 /** On whose behalf a command runs, and what set it in motion. */
@@ -46,6 +46,8 @@ export type StreamService<Id, State, Command> = {
   handle(id: Id, command: Command | ((state: State) => Command), cause: Cause): Promise<Handled<State>>;
   /** The stream's state as it is now (linearisable). */
   load(id: Id): Promise<Loaded<State>>;
+  /** The state that is kept here, as old as it may be: what was so once. Undefined where none is. */
+  kept(id: Id): Loaded<State> | undefined;
 };
 
 type ServiceOf<S> =
@@ -132,7 +134,8 @@ export function createStreamServices(deps: {
     const asTheFirstTime = async () => ({ ...loadedOf(await load()), changed: true });
 
     let fresh = cause.repeated === true;
-    let folded = (fresh ? undefined : states.peek<State>(stream)) ?? (await load());
+    const begun = (): Folded<State> | undefined => (begins(kind, command) ? nothingYet(kind.decider) : undefined);
+    let folded = (fresh ? undefined : (states.peek<State>(stream) ?? begun())) ?? (await load());
     if (await isOwnEffect(folded)) return asTheFirstTime();
     for (let conflicts = 0; ; ) {
       let events: E[] = [];
@@ -174,6 +177,10 @@ export function createStreamServices(deps: {
       return inTurn(stream, () => decideAndAppend({ kind, stream, command, cause }));
     },
     load: async (id) => loadedOf(await states.load(kind, kind.name(id))),
+    kept: (id) => {
+      const folded = states.peek<State>(kind.name(id));
+      return folded && loadedOf(folded);
+    },
   });
 
   return {
@@ -213,3 +220,7 @@ const loadedOf = <State>({ state, revision, position }: Folded<State>): Loaded<S
   revision,
   position,
 });
+
+/** Whether a stream of this kind is mostly not there before the command. */
+const begins = <Command>({ begunBy = [] }: Pick<Stream<never, never, Command, Event>, "begunBy">, command: unknown) =>
+  begunBy.includes((command as { type?: string }).type ?? "");

@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
 import { draftsOfThread } from "#projections/drafts/queries.ts";
-import { identityById } from "#projections/identities/queries.ts";
+import { historyDepth } from "#projections/identities/queries.ts";
 import { listMessages, newestMessages } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
@@ -36,13 +36,17 @@ const defaultHistoryDepth = 10;
 
 /** A thread with its newest messages and its drafts, all of one moment. */
 async function threadWithContent(reads: Reads, workspaceId: string, id: string) {
-  const thread = await findThread({ reads }, workspaceId, id);
+  const [thread, depth = defaultHistoryDepth] = await Promise.all([
+    findThread({ reads }, workspaceId, id),
+    historyDepth(reads, workspaceId, id),
+  ]);
   if (!thread) return undefined;
-  const { survivor } = thread;
-  const identity = await identityById(reads, workspaceId, survivor.identity_id);
-  const depth = identity?.thread_history_depth ?? defaultHistoryDepth;
-  const { messages, total } = await newestMessages(reads, workspaceId, { threadId: survivor.id, count: depth });
-  return { thread, messages, total, drafts: await draftsOfThread(reads, workspaceId, survivor.id) };
+  const threadId = thread.survivor.id;
+  const [{ messages, total }, drafts] = await Promise.all([
+    newestMessages(reads, workspaceId, { threadId, count: depth }),
+    draftsOfThread(reads, workspaceId, threadId),
+  ]);
+  return { thread, messages, total, drafts };
 }
 
 export const threadRoutes = (deps: HttpDependencies): Route[] => {

@@ -2,20 +2,32 @@ import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { prepared } from "./prepared.ts";
+import { type Exchange, endable, exchangeOn, NotRun } from "./exchange.ts";
+import { isOutdated, prepared } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
+
+export { NotRun };
 
 /** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
 export type Sql = Tx;
 
+export { NotRun } from "./exchange.ts";
+
 /** SQL under one role. Every query throws Unavailable if the server could not be reached or did not answer. */
 export type Role = Sql & {
   /**
-   * All or nothing on one connection. Unavailable at the commit means that the outcome is not known. `settings`: statements without parameters
-   * that go out in one message with the beginning.
+   * All or nothing on one connection. Unavailable at the commit means that the outcome is not known. What is asked without waiting for an answer
+   * in between goes out in one message, the beginning with the first of it (`exchange.ts`).
    */
-  transaction<T>(work: (tx: Sql) => Promise<T>, settings?: string): Promise<T>;
+  transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
+};
+
+export type TransactionOptions = {
+  /** PostgreSQL's, by name, until the end of the transaction. */
+  settings?: Readonly<Record<string, string>>;
+  /** All its statements come again and again: they are parsed and planned once a connection, not only those about what is under way. */
+  recurring?: boolean;
 };
 
 /** The service's own role, which has what the migrations grant it, and beside it the role that owns the tables. */
@@ -106,55 +118,72 @@ function surviveLostConnections(pool: pg.Pool, onConnectionLost: (error: Error) 
 }
 
 const roleOf = (pool: pg.Pool): Role => ({
-  query: (text, values) => ask(pool, text, values),
-  transaction: (work, settings) => transact(pool, work, settings),
+  query: (text, values) => ask(pool, text, values) as never,
+  transaction: (work, options) => transact(pool, work, options),
 });
 
 /** Statements about what is under way come often, and their tables are never made anew: they are parsed and planned once a connection. */
 const isOfWork = (text: string): boolean => text.includes(" work.");
 
-async function ask<Row extends Record<string, unknown>>(
-  on: pg.Pool | pg.PoolClient,
-  text: string,
-  values?: readonly unknown[],
-): Promise<{ rows: Row[]; rowCount: number | null }> {
+const asStatement = (text: string, values?: readonly unknown[]): pg.QueryConfig =>
+  isOfWork(text) ? prepared(text, values) : { text, values: values as unknown[] };
+
+async function ask(pool: pg.Pool, text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
   try {
-    return await on.query<Row>(isOfWork(text) ? prepared(text, values) : { text, values: values as unknown[] });
+    return await pool.query(asStatement(text, values));
   } catch (error) {
     throw asUnavailable(error);
   }
 }
 
-async function transact<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>, settings = ""): Promise<T> {
+async function transact<T>(
+  pool: pg.Pool,
+  work: (tx: Sql) => Promise<T>,
+  { settings, recurring = false }: TransactionOptions = {},
+): Promise<T> {
   const client = await pool.connect().catch((error) => {
     throw asUnavailable(error);
   });
+  const exchange = exchangeOn(client);
+  const asking: Exchange = (statement) =>
+    exchange(statement).catch((error) => {
+      throw asUnavailable(error);
+    });
+  const { ask, end } = endable(asking);
+  const stated = recurring ? prepared : asStatement;
   let broken = true;
   try {
-    await ask(client, `begin; ${settings}`);
-    const result = await work({ query: (text, values) => ask(client, text, values) });
-    await commit(client);
+    begin(asking, settings);
+    const result = await work({ query: (text, values) => ask(stated(text, values)) as never }).finally(end);
+    await commit(asking);
     broken = false;
     return result;
-  } catch (error) {
-    // A connection that fails or hangs takes no rollback; its end is one.
-    broken = error instanceof Unavailable || (await rollbackFails(client));
+  } catch (thrown) {
+    const error = thrown instanceof NotRun ? asUnavailable(thrown.cause) : thrown;
+    // A connection that fails or hangs takes no rollback; its end is one. One that remembers what a table was before its rebuild goes too.
+    broken = error instanceof Unavailable || isOutdated(error) || (await rollbackFails(asking));
     throw error;
   } finally {
     client.release(broken);
   }
 }
 
-const rollbackFails = (client: pg.PoolClient): Promise<boolean> =>
-  client.query("rollback").then(
+/** Goes out with what is asked next, and fails it if it fails. */
+function begin(asking: Exchange, settings: TransactionOptions["settings"] = {}): void {
+  const given = Object.entries(settings).flat();
+  const calls = given.flatMap((_, n) => (n % 2 === 0 ? [`set_config($${n + 1}, $${n + 2}, true)`] : []));
+  asking({ text: "begin", values: [] }).catch(() => {});
+  if (given.length > 0) asking(prepared(`select ${calls.join(", ")}`, given)).catch(() => {});
+}
+
+const rollbackFails = (asking: Exchange): Promise<boolean> =>
+  asking({ text: "rollback" }).then(
     () => false,
     () => true,
   );
 
 /** PostgreSQL answers the commit of a failed transaction with a rollback and no error: work that swallowed an error must not pass for done. */
-async function commit(client: pg.PoolClient): Promise<void> {
-  const { command } = await client.query("commit").catch((error) => {
-    throw asUnavailable(error);
-  });
+async function commit(asking: Exchange): Promise<void> {
+  const { command } = await asking({ text: "commit", values: [] });
   if (command !== "COMMIT") throw new Error("the transaction was rolled back: one of its statements had failed");
 }

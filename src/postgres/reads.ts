@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { type Exchange, endable, exchangeOn, NotRun } from "./exchange.ts";
 import { askInWorkspace } from "./inWorkspace.ts";
 import { isOfAnotherSession, isOutdated, prepared } from "./prepared.ts";
 import { asUnavailable } from "./unavailable.ts";
@@ -34,21 +35,23 @@ function named(workspaceId: string): string {
   return workspaceId;
 }
 
-/** One message for all three. The workspace is set inside, and gone with the transaction. */
-const begin = (client: pg.PoolClient, workspace: string): Promise<unknown> =>
-  client
-    .query(`begin isolation level repeatable read read only; set local countersign.workspace = '${workspace}'`)
-    .catch((error) => {
-      throw asUnavailable(error);
-    });
+/** Goes out with the first questions. The workspace is set inside, and gone with the transaction. */
+function begin(exchange: Exchange, workspace: string): void {
+  for (const text of [
+    "begin isolation level repeatable read read only",
+    `set local countersign.workspace = '${workspace}'`,
+  ]) {
+    exchange({ text, values: [] }).catch(() => {});
+  }
+}
 
 type Statement = { text: string; values: readonly unknown[] | undefined };
 
 const asked = ({ text, values }: Statement, ownSession: boolean): pg.QueryConfig =>
   ownSession ? prepared(text, values) : { text, values: values as unknown[] };
 
-const rollbackFails = (client: pg.PoolClient): Promise<boolean> =>
-  client.query("rollback").then(
+const rollbackFails = (exchange: Exchange): Promise<boolean> =>
+  exchange({ text: "rollback" }).then(
     () => false,
     () => true,
   );
@@ -86,21 +89,23 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
 
   async function snapshot<T>(workspace: string, questions: (tx: Tx) => Promise<T>, own: boolean): Promise<T> {
     const client = await connect();
+    const exchange = exchangeOn(client);
+    const { ask, end } = endable(exchange);
     const asking: Tx = {
-      query: (text, values) =>
-        client.query(asked({ text, values }, own)).catch((error) => {
-          throw asUnavailable(error);
+      query: (text, values = []) =>
+        ask(asked({ text, values }, own)).catch((error) => {
+          throw asUnavailable(error instanceof NotRun ? error.cause : error);
         }) as never,
     };
     let broken = true;
     try {
-      await begin(client, workspace);
-      const answer = await questions(asking);
-      await client.query("commit");
+      begin(exchange, workspace);
+      const answer = await questions(asking).finally(end);
+      await exchange({ text: "commit", values: [] });
       broken = false;
       return answer;
     } catch (error) {
-      broken = error instanceof Unavailable || isOutdated(error) || (await rollbackFails(client));
+      broken = error instanceof Unavailable || isOutdated(error) || (await rollbackFails(exchange));
       throw error;
     } finally {
       client.release(broken);

@@ -1,13 +1,17 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { inboxEnd } from "#src/commands/sends/barrier.ts";
 import { endStale } from "#src/commands/sends/newerWords.ts";
+import { senderNow } from "#src/commands/sends/sendingAllowed.ts";
+import { noteSent } from "#src/commands/sends/sentMail.ts";
+import { oneLook } from "#src/commands/states/oneLook.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
-import { endAccepted, endFailed, finishSent, finishUnsent } from "./deliveryEnds.ts";
+import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
-import { type Begun, type Failure, handOvers } from "./handOver.ts";
+import { type Begun, type Failure, handOvers, type Seen } from "./handOver.ts";
 import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process.ts";
 import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
@@ -30,15 +34,29 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   async function advance(draftId: string, acting: Advancing): Promise<SetAside | undefined> {
     for (;;) {
+      const seen = askAhead(draftId);
       const { state: draft } = await deps.drafts.load(draftId);
+      // Cut off between the two, its maker is asked again.
+      if (draft.status === "sent") await noteSent(deps, draftId, acting.cause);
       if (draft.status !== "sending") return undefined;
-      const { state: delivery } = await deps.deliveries.load(draft.attemptId);
-      const next = await step({ draftId, draft }, delivery, acting);
+      const { state: delivery } = await seen.look.deliveries.load(draft.attemptId);
+      const next = await step({ draftId, draft, ...seen }, delivery, acting);
       if (next !== "again") return next;
     }
   }
 
-  async function step(sending: Sending, delivery: Delivery, acting: Advancing): Promise<Step> {
+  /** Asks for what a hand-over begins with in one turn with the draft, as far as it is known here whose that is: it never changes. */
+  function askAhead(draftId: string): Seen {
+    const look = oneLook(deps);
+    const draft = deps.drafts.kept(draftId)?.state;
+    if (!draft?.exists || draft.attemptId === null) return { look };
+    const seen = { look, inboxEnd: inboxEnd(look, draft.identityId) };
+    const asked = [look.deliveries.load(draft.attemptId), senderNow(look, draft), seen.inboxEnd];
+    for (const each of asked) each.catch(() => undefined);
+    return seen;
+  }
+
+  async function step(sending: Sending & Seen, delivery: Delivery, acting: Advancing): Promise<Step> {
     const { draftId, draft } = sending;
     const { attemptId } = draft;
     switch (delivery.phase) {
@@ -70,6 +88,13 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   /** Nothing was handed over: the attempt is closed on its own stream before anything else is done about it. */
   async function begun(sending: Sending, begun: Begun, acting: Advancing): Promise<Step> {
     if (begun === "went on") return "again";
+    if ("ended" in begun) {
+      const { ended: delivery } = begun;
+      const { draftId, draft } = sending;
+      if (delivery.phase !== "accepted") return "again";
+      await endAccepted(deps, { draftId, attemptId: draft.attemptId, delivery }, acting.cause);
+      return undefined;
+    }
     if ("setAside" in begun) return begun;
     if ("noRoom" in begun && (await room.wait(sending, begun.noRoom, acting))) return undefined;
     const { draftId, draft } = sending;
@@ -159,6 +184,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.status === "sent") return noteSent(deps, draftId, cause);
     if (draft.status !== "sending") return;
     const { attemptId } = draft;
     await attempts.ended(attemptId);
@@ -179,12 +205,13 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     longestRunSeconds: settings.handOverSeconds + 60,
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
+    concerns: ({ type, data }) => type !== "DraftSent" || data.tellsThread !== true,
     on: {
       SendClaimed: onClaimed,
       DraftQueued: onQueued,
       DraftRequeued: onQueued,
       DeliverySettled: onSettled,
-      DraftSent: (event, { cause }) => finishSent(deps, event, cause),
+      DraftSent: (event, { cause }) => noteSent(deps, idOf(event.stream), cause),
       DraftMarkedStale: (event, { cause }) => finishUnsent(deps, { event, because: "stale" }, cause),
       DraftFailed: (event, { cause }) => finishUnsent(deps, { event, because: event.data.code }, cause),
     },

@@ -1,14 +1,17 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { giveBack } from "#src/commands/sends/queueSend.ts";
-import { noteSent } from "#src/commands/sends/sentMail.ts";
+import { tellThreadSent } from "#src/commands/sends/sentMail.ts";
 import { claimedAttempt, onThread } from "#src/commands/threads/threads.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { AcceptedDelivery } from "#streams/delivery/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 
-/** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed. */
+/**
+ * The provider took it: the draft is sent, and its thread is told. One that had failed meanwhile, because nobody knew, stays failed. Whoever is cut
+ * off in between is asked again.
+ */
 export async function endAccepted(
   deps: Dependencies,
   { draftId, attemptId, delivery }: { draftId: string; attemptId: string; delivery: AcceptedDelivery },
@@ -16,9 +19,10 @@ export async function endAccepted(
 ): Promise<void> {
   const { rfcMessageId } = delivery.started;
   const sentAt = deps.clock.now().toISOString();
-  const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt } as const;
+  const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt, tellsThread: true } as const;
   const { state } = await deps.drafts.handle(draftId, sent, cause);
   crashPoint("deliver:sent");
+  if (state.status === "sent") await tellThreadSent(deps, { draftId, draft: state, attemptId, rfcMessageId }, cause);
   if (state.status === "failed") await lateEvidence(deps, { draftId, attemptId, outcome: "accepted" }, cause);
 }
 
@@ -39,10 +43,6 @@ const lateEvidence = (
   { draftId, attemptId, outcome }: { draftId: string; attemptId: string; outcome: "accepted" | "refused" },
   cause: Cause,
 ) => deps.drafts.handle(draftId, { type: "RecordLateEvidence", attemptId, outcome }, cause);
-
-/** The thread is told of a mail that left. Driven by the end itself, so that a crash right after it loses nothing. */
-export const finishSent = (deps: Dependencies, event: Recorded, cause: Cause): Promise<void> =>
-  noteSent(deps, idOf(event.stream), cause);
 
 /**
  * Whatever an unsent draft still holds is given back: its quota, unless nobody knows whether it was sent, and its claim. A claim that was to

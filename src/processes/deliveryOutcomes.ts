@@ -36,17 +36,16 @@ export function outcomeEvent(outcome: Outcome, withheld: boolean) {
   }
 }
 
-/** Records how a hand-over ended. An answer must not get lost because the log is away for a while: it is all the evidence there is. */
+/** Records how a hand-over ended, and answers what the delivery is then. An answer must not get lost because the log is away for a while: it is all the evidence there is. */
 export async function recordOutcome(
   deps: Dependencies,
   { attemptId, outcome }: { attemptId: string; outcome: OutcomeEvent },
   cause: Cause,
-): Promise<void> {
+) {
   const command = { type: "RecordOutcome", outcome } as const;
   for (;;) {
     try {
-      await deps.deliveries.handle(attemptId, command, cause);
-      return;
+      return (await deps.deliveries.handle(attemptId, command, cause)).state;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       await new Promise((resolve) => setTimeout(resolve, 500));

@@ -2,6 +2,7 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
+import { oneLook } from "#src/commands/states/oneLook.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
 
@@ -13,13 +14,18 @@ const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 /**
  * A pending draft that nobody decided about in time goes to the identity's secondary channel, once a version. The time runs from that version
  * on, and is looked up again whenever a timer is due or the identity changes; whether it is still undecided, the draft's own stream says.
- * Where more than one has to approve, it goes there at once.
+ * Where more than one has to approve, it goes there at once. A timer of a draft that was decided finds nothing to do: to cancel what mostly is not there would
+ * cost more.
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
+    const look = oneLook(deps);
+    const kept = deps.drafts.kept(draftId)?.state;
+    // Asked in one turn with the draft, where it is known here whose that is.
+    if (kept?.exists) look.identities.load(kept.identityId).catch(() => undefined);
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return;
-    const { state: identity } = await deps.identities.load(draft.identityId);
+    const { state: identity } = await look.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
     // Where several have to approve, both channels are asked from the start: nobody of the first may be enough.
@@ -37,7 +43,6 @@ export function escalateUnanswered(deps: Dependencies): Process {
   }
 
   const onAsking = (event: Recorded, context: ProcessContext) => waitOrEscalate(idOf(event.stream), context);
-  const onDecided = (event: Recorded, { timers }: ProcessContext) => timers.cancel(idOf(event.stream), timer);
 
   return {
     name: "escalateUnanswered",
@@ -50,11 +55,6 @@ export function escalateUnanswered(deps: Dependencies): Process {
       "approvalsRequired" in data.changes,
     on: {
       ...Object.fromEntries(asking.map((type) => [type, onAsking])),
-      DraftApproved: onDecided,
-      DraftRejected: onDecided,
-      DraftQueued: onDecided,
-      DraftMarkedStale: onDecided,
-      DraftFailed: onDecided,
       IdentityUpdated: async (event, context) => {
         if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
         const workspaceId = event.metadata.workspaceId as string;

@@ -20,10 +20,18 @@ import { type Sending, writePermission } from "./writePermission.ts";
 export type Failure = { code: string; message: string };
 
 /**
- * What came of taking an attempt up. `went on`: its delivery's stream tells. Otherwise nothing was handed over under it: something stands in
- * the way, there was no room at the provider (NoRoom), it could not be reached, the customer has written again, or the draft cannot be sent.
+ * What came of taking an attempt up. `went on`: its delivery's stream tells. `ended`: it was handed over here, and this is recorded of it. Otherwise
+ * nothing was handed over under it: something stands in the way, there was no room at the provider (NoRoom), it could not be reached, the customer
+ * has written again, or the draft cannot be sent.
  */
-export type Begun = "went on" | SetAside | NoRoomMade | NoConnectionMade | { staleBy: string } | { fails: Failure };
+export type Begun =
+  | "went on"
+  | { ended: Delivery }
+  | SetAside
+  | NoRoomMade
+  | NoConnectionMade
+  | { staleBy: string }
+  | { fails: Failure };
 
 export type NoConnectionMade = { noConnection: NoConnection; message: string };
 
@@ -32,12 +40,15 @@ export type NoRoomMade = { noRoom: { away: boolean; otherwise: NoConnectionMade 
 
 type Told = Pick<ProcessContext, "cause" | "signal">;
 
+/** What was asked for together with the draft. */
+export type Seen = { look: Dependencies; inboxEnd?: Promise<number> | undefined };
+
 export type HandOvers = {
   /**
    * Takes an attempt up that was not started. Waits for one that is under way in this process already. Throws the signal's reason where that
-   * was aborted before the start: this instance stops then, or another one works on the draft.
+   * was aborted before the start: this instance stops then, or another one works on the draft. `look`: at the sender, just now; `inboxEnd`: of then.
    */
-  begin(sending: Sending, told: Told): Promise<Begun>;
+  begin(sending: Sending & Seen, told: Told): Promise<Begun>;
   /** Takes an attempt over that was started: one that is under way here is waited for; of any other, nobody knows how it ended. */
   takeOver(attemptId: string, delivery: Delivery & { phase: "started" }, cause: Cause): Promise<void>;
   /** Resolves when nothing is under way here for this attempt. */
@@ -55,13 +66,13 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   /** Starts whose outcome stayed unknown: nothing was handed over after them. By attempt, the fence of the start. */
   const unused = new Map<string, string>();
 
-  async function beginOnce(sending: Sending, told: Told): Promise<Begun> {
+  async function beginOnce({ look, inboxEnd, ...sending }: Sending & Seen, told: Told): Promise<Begun> {
     const { draft } = sending;
     const { cause, signal } = told;
-    const hindrance = hindranceOf(await sendingStanding(deps, draft));
+    const hindrance = hindranceOf(await sendingStanding(look, draft));
     if (hindrance) return hindrance;
     // Looked at again below: what cannot be judged yet takes nobody's connection meanwhile.
-    await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs });
+    await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs, end: inboxEnd });
     const connection = await connect();
     if (!("handOver" in connection)) {
       // Why there is none says nothing about the provider then.
@@ -72,9 +83,10 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     try {
       signal.throwIfAborted();
       // Only now: whoever waits for a connection keeps no mail in memory.
-      const mail = await freezeMail(deps, draft, draft.attemptId);
+      const mail = await freezeMail(look, draft, draft.attemptId);
       const started = await start(sending, mail, told);
-      if ("lookedAt" in started) return await give(connection, { sending, mail, ...started }, cause);
+      if (started !== "went on" && "lookedAt" in started)
+        return await give(connection, { sending, mail, ...started }, cause);
       connection.discard();
       return started;
     } catch (error) {
@@ -100,16 +112,22 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     sending: Sending,
     mail: FrozenMail,
     { cause, signal }: Told,
-  ): Promise<{ lookedAt: number } | Exclude<Begun, "went on">> {
+  ): Promise<{ lookedAt: number } | Exclude<Begun, { ended: Delivery }>> {
     const { draftId, draft } = sending;
     for (;;) {
       const lookedAt = deps.clock.monotonic();
-      const look = await lookAnew(deps, sending, cause);
+      const besides = async () => ({
+        because: await withdrawalOf(deps, draftId, draft),
+        standing: await sendingStanding(deps, draft),
+      });
+      const look = await lookAnew(deps, { ...sending, besides }, cause);
       if (look.is === "stale") return { staleBy: look.newMessageId };
-      if (look.is === "not claimed") throw new Error(`the claim of attempt ${draft.attemptId} is gone`);
-      const because = await withdrawalOf(deps, draftId, draft);
+      if (look.is === "not claimed") {
+        if (await isOver(sending)) return "went on";
+        throw new Error(`the claim of attempt ${draft.attemptId} is gone`);
+      }
+      const { because, standing } = look;
       if (because !== null) return { fails: { code: "approval_withdrawn", message: because } };
-      const standing = await sendingStanding(deps, draft);
       const hindrance = hindranceOf(standing);
       if (hindrance) return hindrance;
       signal.throwIfAborted();
@@ -120,6 +138,12 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
         if (!(error instanceof StreamMoved) || error.stream === deliveryStream(draft.attemptId)) throw error;
       }
     }
+  }
+
+  /** Somebody else has brought the draft on since it was looked at: that is where its claim went. */
+  async function isOver({ draftId, draft }: Sending): Promise<boolean> {
+    const { state: now } = await deps.drafts.load(draftId);
+    return now.status !== "sending" || now.attemptId !== draft.attemptId;
   }
 
   async function appendStart({ draftId, draft }: Sending, mail: FrozenMail, cause: Cause): Promise<void> {
@@ -157,9 +181,9 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const outcome = await within(handOverSeconds * 1000, handing);
     if (outcome) {
       crashPoint("deliver:handed-over");
-      await record(attemptId, outcomeEvent(outcome, permission.isWithheld()), cause);
+      const ended = await record(attemptId, outcomeEvent(outcome, permission.isWithheld()), cause);
       crashPoint("deliver:recorded");
-      return "went on";
+      return { ended };
     }
     permission.giveUp();
     void handing

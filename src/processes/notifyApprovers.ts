@@ -6,6 +6,7 @@ import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
+import { oneLook } from "#src/commands/states/oneLook.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -38,11 +39,17 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     { draftId, slot, tries, escalated, happenedAt }: Asking,
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
+    const look = oneLook(deps);
+    const kept = deps.drafts.kept(draftId)?.state;
+    // Asked in one turn with the draft, where it is known here whose that is.
+    if (kept?.exists) look.identities.load(kept.identityId).catch(() => undefined);
     const { state: draft, position } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
     // A version that came after the escalation has its own time to be decided about.
     if (escalated !== null && escalated !== draft.version) return undefined;
+    // Whoever is named later is asked then.
+    if (channelOf((await look.identities.load(draft.identityId)).state, slot) === null) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await reached(position, shown))) return { waitFor: position, of: shown };
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.

@@ -141,8 +141,8 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       if (event.type === "DraftSubmitted") return (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
       return event.type === "DeliveryDelivered" ? (event.data.draftId as string) : idOf(event.stream);
     },
-    // The end of a submission's rules is recorded, whether there are any or not.
-    concerns: ({ type }, { rules }) => rules || type === "DraftSubmitted",
+    // An auto-approved draft waits for the end of its rules, whether there are any or not.
+    concerns: ({ type, data }, { rules }) => rules || (type === "DraftSubmitted" && data.autoApproved === true),
     on: {
       MessageAuthenticated: onReceived,
       DraftSubmitted: submissions.onSubmitted,

@@ -145,6 +145,7 @@ export function sendApproved(deps: Dependencies): Process {
       // What it abandons itself it goes on from itself.
       if (type === "SendAbandoned") return metadata.actor.id !== "sendApproved";
       if (type === "IdentityUpdated") return data.changes.status === "active";
+      if (type === "DraftApproved") return data.sendRequested;
       return type !== "DraftSubmitted" || data.autoApproved === true;
     },
     on: {

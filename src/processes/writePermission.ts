@@ -37,9 +37,15 @@ export function writePermission(
   const age = () => deps.clock.monotonic() - lookedAt;
   const standsStill = async (): Promise<boolean> => {
     const { draft } = sending;
-    if ((await sendingStanding(deps, draft)).state !== "allowed") return false;
-    if ((await lookAnew(deps, sending, cause)).is !== "good") return false;
-    return (await deps.deliveries.load(draft.attemptId)).state.phase === "started";
+    const besides = async () => {
+      const [standing, delivery] = await Promise.all([
+        sendingStanding(deps, draft),
+        deps.deliveries.load(draft.attemptId),
+      ]);
+      return { stands: standing.state === "allowed" && delivery.state.phase === "started" };
+    };
+    const look = await lookAnew(deps, { ...sending, besides }, cause);
+    return look.is === "good" && look.stands;
   };
   const isGood = async (): Promise<boolean> => {
     if (age() > lookGoodForMs) {

@@ -1,7 +1,8 @@
-import type { Projection } from "#projections/projection.ts";
+import type { Projection, ProjectorTx } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
-import type { Database, Sql } from "#src/postgres/database.ts";
-import { seeEveryWorkspace } from "#src/postgres/reads.ts";
+import { type Database, NotRun, type Sql } from "#src/postgres/database.ts";
+import { everyWorkspace } from "#src/postgres/reads.ts";
+import type { Recorded } from "#streams/event.ts";
 import { asError, isPassing } from "./retrying.ts";
 
 /** A projection and how far its tables have got, as its writer believes. */
@@ -29,10 +30,29 @@ export class ProjectorFailed extends Error {
 export async function writeBatch(database: Database, places: readonly Place[], batch: Batch): Promise<void> {
   const behind = places.filter((place) => place.position < batch.position);
   if (behind.length === 0) return;
-  await database.transaction(async (tx) => {
-    await moveCheckpoints(tx, behind, batch.position);
-    await projectAll(tx, behind, batch);
-  }, transactionSettings);
+  const hands: Hand[] = [];
+  let fault: unknown;
+  const blame: Blame = (error) => {
+    if (!(error instanceof NotRun)) fault ??= error;
+  };
+  try {
+    await database.transaction(
+      async (tx) => {
+        const [moved] = await Promise.allSettled([
+          moveCheckpoints(tx, behind, batch.position),
+          projectAll(tx, behind, { batch, hands, blame }),
+        ]);
+        if (moved.status === "rejected") throw moved.reason;
+        if (fault !== undefined) throw fault;
+        // What is written goes out with the commit.
+      },
+      { settings, recurring: true },
+    );
+  } catch (error) {
+    await Promise.allSettled(hands.flatMap(({ writes }) => writes));
+    // Whoever is not the one to write trips over what the other wrote: that is no projector's fault.
+    throw error instanceof CheckpointMoved ? error : (fault ?? error);
+  }
   for (const place of behind) place.position = batch.position;
 }
 
@@ -41,58 +61,72 @@ export async function writeBatch(database: Database, places: readonly Place[], b
  * the log. A writer that is stopped in mid-transaction is cut off, for it holds the checkpoint's lock. A table that somebody else has locked is
  * waited for no longer than what looks after itself takes: PostgreSQL's own housekeeping gives way after a second.
  */
-const transactionSettings = `
-  set local synchronous_commit = off;
-  set local idle_in_transaction_session_timeout = '4s';
-  set local lock_timeout = '2s';
-  set local search_path = read;
-  ${seeEveryWorkspace}`;
+const settings = {
+  synchronous_commit: "off",
+  idle_in_transaction_session_timeout: "4s",
+  lock_timeout: "2s",
+  search_path: "read",
+  "countersign.workspace": everyWorkspace,
+};
 
 /**
- * All projectors on one connection: while the database works on a statement of one, the others make theirs. Their tables are their own,
- * so that it does not matter whose statement comes first. The first that fails ends it for all.
+ * All projectors on one connection: what they ask first goes out in one message, and what they then write in another. Their tables are their
+ * own, so that it does not matter whose statement comes first. `blame` is told of every failure as it comes: the first is the one that counts.
  */
-async function projectAll(tx: Sql, places: readonly Place[], batch: Batch): Promise<void> {
-  let failed: unknown;
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn: Sql = {
-    query(text, values) {
-      const answer = turn.then(() => {
-        if (failed !== undefined) throw failed;
-        return tx.query(text, values) as never;
-      });
-      turn = answer.catch(() => {});
-      return answer;
-    },
-  };
-  const working: Promise<void>[] = [];
+async function projectAll(
+  tx: Sql,
+  places: readonly Place[],
+  { batch, hands, blame }: { batch: Batch; hands: Hand[]; blame: Blame },
+): Promise<void> {
   for (const place of places) {
-    const work = projectOn(inTurn, place, batch).catch((error) => {
-      failed ??= error;
-    });
-    working.push(work);
-    // So that its first statement is on its way before the next one computes.
-    if (places.length > 1) await new Promise((resolve) => setImmediate(resolve));
+    const hand = handOver(tx, place, { batch, blame });
+    hands.push(hand);
+    // Where there is much to compute, PostgreSQL works on what one projector asks while the next computes.
+    if (batch.events.length >= large) await new Promise((resolve) => setImmediate(resolve));
   }
-  await Promise.all(working);
-  if (failed !== undefined) throw failed;
+  await Promise.allSettled(hands.map(({ projected }) => projected));
 }
 
-/** Whether a batch has events for this projection that are new to it. */
-export const concernedBy = ({ projection, position }: Place, batch: Batch): boolean =>
-  batch.events.some((event) => event.position > position && projection.handles.includes(event.type));
+/** Events of a batch from which on that is worth it. */
+const large = 100;
 
-/** Hands a projector those events of a batch that are its own and new to it. */
-export async function projectOn(tx: Sql, { projection, position }: Place, batch: Batch): Promise<void> {
-  const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
-  if (events.length === 0) return;
-  try {
-    await projection.project(tx, events);
-  } catch (error) {
-    if (isPassing(error) && !isHeldUp(error)) throw error;
+/** Whether a batch has events for this projection that are new to it. */
+export const concernedBy = (place: Place, batch: Batch): boolean => batch.events.some(isNewTo(place));
+
+const isNewTo =
+  ({ projection, position }: Place) =>
+  (event: Recorded): boolean =>
+    event.position > position && projection.handles.includes(event.type);
+
+/** Hands a projector those events of a batch that are its own and new to it, and waits for what it writes. */
+export async function projectOn(tx: Sql, place: Place, batch: Batch): Promise<void> {
+  const { projected, writes } = handOver(tx, place, { batch });
+  await projected;
+  await Promise.all(writes);
+}
+
+type Blame = (error: unknown) => void;
+
+/** A projector at work: when it has said all that it writes, and each of these writes. Failures are ProjectorFailed where they are its own. */
+type Hand = { projected: Promise<void>; writes: Promise<unknown>[] };
+
+function handOver(tx: Sql, place: Place, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): Hand {
+  const { projection } = place;
+  const events = batch.events.filter(isNewTo(place));
+  const writes: Promise<unknown>[] = [];
+  const failed = (error: unknown): never => {
+    if (error instanceof NotRun || (isPassing(error) && !isHeldUp(error))) throw error;
     const range = `${events.length} events from ${events[0]!.position} to ${events.at(-1)!.position}`;
     throw new ProjectorFailed(projection.name, range, error);
-  }
+  };
+  const noted = <T>(work: Promise<T>): Promise<T> => {
+    const known = work.catch(failed);
+    known.catch(blame);
+    return known;
+  };
+  const write: ProjectorTx["write"] = (text, values = []) => void writes.push(noted(tx.query(text, values)));
+  const project = async (): Promise<void> => projection.project({ query: tx.query, write }, events);
+  return { projected: events.length === 0 ? Promise.resolve() : noted(project()), writes };
 }
 
 /** SQLSTATEs of a statement that waited too long for a lock, or ran too long. */

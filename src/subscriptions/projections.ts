@@ -22,7 +22,7 @@ export type ProjectionRunnerOptions = {
   /** Events a batch (default 1,000). */
   batchSize?: number;
   tablesSql?: TablesSql;
-  /** Told where each read model stands, by its name, after each commit of this instance. */
+  /** Told where each read model stands that this instance writes, by its name, after each commit of it; and none once it writes no more. */
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
   /** Nobody else can be at work on this database: the work of an instance that was killed is taken up at once. */
   alone?: boolean;
@@ -55,8 +55,10 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   let preparing: Promise<void> | undefined;
   let rebuilding: Promise<void> | undefined;
 
-  const onMoved = (): void =>
-    options.onProjected?.(new Map(members.map(({ projection, position }) => [projection.name, position])));
+  const onMoved = (): void => {
+    const written = readers === undefined ? [] : members.filter(({ state }) => writing.includes(state));
+    options.onProjected?.(new Map(written.map(({ projection, position }) => [projection.name, position])));
+  };
 
   async function prepareAll(): Promise<void> {
     const changed: Member[] = [];
@@ -142,6 +144,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     await aborted(signal);
     await readers?.ended();
     readers = undefined;
+    onMoved();
     for (const member of members) if (member.state !== "preparing") member.state = "standingBy";
   }
 
@@ -191,6 +194,9 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       })),
   };
 }
+
+/** States of a read model that this instance writes. */
+const writing: readonly State[] = ["catchingUp", "following", "failing"];
 
 /** Instances that differ in what they project do not wait for each other; the checkpoints keep them apart. */
 const leaseName = (projections: readonly Projection[]): string => {

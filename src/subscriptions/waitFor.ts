@@ -9,7 +9,10 @@ export type WaitFor = {
    * (default 5,000), or on abort.
    */
   projected(position: number, options?: WaitOptions): Promise<boolean>;
-  /** Told by a projection runner of the same process after each commit where each read model stands: that saves asking the database. */
+  /**
+   * Told by a projection runner of the same process after each commit where each read model stands that it writes, and when it writes none any more:
+   * that saves asking the database.
+   */
   reached(positions: ReadonlyMap<string, number>): void;
   close(): void;
 };
@@ -21,8 +24,11 @@ export type WaitOptions = { of?: readonly string[]; timeoutMs?: number; signal?:
  * is cheaper than a notification with every commit, which all writers of the database would queue for.
  */
 const lookEveryMs = 5;
-/** Before the first of them, where the runner beside us is likely to tell sooner. */
-const patienceMs = 25;
+/**
+ * Between two of them where the runner beside us writes all that is waited for, and so tells sooner: for the moment in which it does not know yet that
+ * another instance has taken over from it.
+ */
+const usualPatienceMs = 250;
 
 type Waiter = { position: number; of: readonly string[]; done(reached: boolean): void };
 
@@ -35,9 +41,11 @@ const isReached = (
 export function createWaitFor({
   database,
   projections,
+  patienceMs = usualPatienceMs,
 }: {
   database: Sql;
   projections: readonly Projection[];
+  patienceMs?: number;
 }): WaitFor {
   const names = projections.map(({ name }) => name);
   const together = projections.filter(({ apart }) => !apart).map(({ name }) => name);
@@ -45,25 +53,31 @@ export function createWaitFor({
   const closing = new AbortController();
   /** What the runner beside us said last. It can go back: a database that crashed may have lost its last moments. */
   let said: ReadonlyMap<string, number> = new Map();
-  /** Whether the last who waited was woken by the runner beside us: then it writes the read models, and a look would mostly come too early. */
-  let isTold = false;
   let looking = false;
+  /** Ended where somebody waits for what the runner beside us does not tell, or nobody waits. */
+  let nap = new AbortController();
 
-  /** True if somebody has waited for it. */
-  function wake(positions: ReadonlyMap<string, number>): boolean {
-    const woken = [...waiting].filter((waiter) => isReached(waiter, positions));
-    for (const waiter of woken) waiter.done(true);
-    return woken.length > 0;
+  function wake(positions: ReadonlyMap<string, number>): void {
+    for (const waiter of [...waiting]) if (isReached(waiter, positions)) waiter.done(true);
   }
+
+  const isTold = ({ of }: Waiter): boolean => of.every((name) => said.has(name));
+  const endNap = (): void => {
+    if (![...waiting].every(isTold) || waiting.size === 0) nap.abort();
+  };
 
   async function look(): Promise<void> {
     if (looking) return;
     looking = true;
-    if (isTold) await pause(patienceMs, closing.signal);
     while (waiting.size > 0 && !closing.signal.aborted) {
+      if ([...waiting].every(isTold)) {
+        nap = new AbortController();
+        await pause(patienceMs, nap.signal);
+        if (nap.signal.aborted) continue;
+      }
       const stored = await loadCheckpoints(database, names).catch(() => new Map<string, Checkpoint>());
-      if (wake(new Map([...stored].map(([name, { position }]) => [name, position])))) isTold = false;
-      if (waiting.size > 0) await pause(lookEveryMs, closing.signal);
+      wake(new Map([...stored].map(([name, { position }]) => [name, position])));
+      if (![...waiting].every(isTold)) await pause(lookEveryMs, closing.signal);
     }
     looking = false;
   }
@@ -71,7 +85,8 @@ export function createWaitFor({
   return {
     reached(positions) {
       said = positions;
-      if (wake(positions)) isTold = true;
+      wake(positions);
+      endNap();
     },
     projected(position, { of = together, timeoutMs = 5_000, signal } = {}) {
       if (isReached({ position, of }, said)) return Promise.resolve(true);
@@ -84,6 +99,7 @@ export function createWaitFor({
           of,
           done(reached: boolean): void {
             waiting.delete(waiter);
+            endNap();
             clearTimeout(timer);
             signal?.removeEventListener("abort", giveUp);
             resolve(reached);
@@ -91,6 +107,7 @@ export function createWaitFor({
         };
         signal?.addEventListener("abort", giveUp);
         waiting.add(waiter);
+        endNap();
         void look();
       });
     },

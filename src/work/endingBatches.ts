@@ -3,6 +3,8 @@ import { crashPoint } from "#src/crashPoints.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { asError, type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { type Ending, recordEndings } from "./endings.ts";
+import type { Taken } from "./lanes.ts";
+import { createPace } from "./pace.ts";
 
 export type Endings = {
   /** Resolves when it is stored: true, or false if the lane is somebody else's by now, or nothing could be stored before the end. */
@@ -20,6 +22,8 @@ export function createEndings({
   log,
   backoff,
   onReady,
+  goesOn,
+  onTaken,
 }: {
   database: Database;
   clock: Clock;
@@ -27,8 +31,13 @@ export function createEndings({
   backoff: Backoff;
   /** A lane whose claim has ended may have more to do. */
   onReady: () => void;
+  /** Who may go on at once with a lane that has more to do, if anybody may. */
+  goesOn: () => string | undefined;
+  /** Told of those, and when they were asked for (milliseconds, monotonic). */
+  onTaken: (taken: Taken, askedAt: number) => void;
 }): Endings {
   const waiting: { ending: Ending; done(stored: boolean): void }[] = [];
+  const pace = createPace(clock);
   const closing = new AbortController();
   let writing: Promise<void> | undefined;
 
@@ -36,16 +45,19 @@ export function createEndings({
     // Those of lanes that end in this moment go together.
     await new Promise((resolve) => setImmediate(resolve));
     for (let failures = 0; waiting.length > 0; ) {
+      if (!closing.signal.aborted) await pace();
       const batch = waiting.slice(0, mostAtOnce);
+      const askedAt = clock.monotonic();
       try {
-        const { held, readyAgain } = await recordEndings(
+        const { held, readyAgain, taken } = await recordEndings(
           database,
           batch.map(({ ending }) => ending),
-          clock.now(),
+          { now: clock.now(), holder: goesOn() },
         );
         crashPoint("work:ended");
         failures = 0;
         waiting.splice(0, batch.length);
+        for (const each of taken) onTaken(each, askedAt);
         for (const { ending, done } of batch) done(held.has(ending.lane.claim));
         if (readyAgain) onReady();
       } catch (error) {

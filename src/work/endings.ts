@@ -1,11 +1,13 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Obstacle, Timer } from "#src/processes/process.ts";
 import { lockHeld, workspaceOfTimer } from "./endingLocks.ts";
-import type { Claimed, LaneId } from "./lanes.ts";
+import { timerAgain } from "./items.ts";
+import type { Claimed, LaneId, Taken } from "./lanes.ts";
+import { lettingGo } from "./lettingGo.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
+import { plainOf, recordPlain } from "./plainEndings.ts";
 import { tryEveryMs } from "./setAside.ts";
 import { beginsWork } from "./transactions.ts";
-import { givingTurns } from "./turns.ts";
 
 /** What a handler has done with timers. */
 export type TimerChange = { set: Timer } | { cancel: LaneId["key"]; name: string };
@@ -14,7 +16,7 @@ export type TimerChange = { set: Timer } | { cancel: LaneId["key"]; name: string
 export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
 
 /** How often an item was tried, failed for reasons of its own, and did not end in its time. */
-type Failed = { id: number; tries: number; failures: number; timeouts?: number };
+export type Failed = { id: number; tries: number; failures: number; timeouts?: number };
 
 /** What has come of a claimed lane: items done, failed or given up, timers changed, and at the end of its turn how it goes on. */
 export type Ending = {
@@ -26,99 +28,25 @@ export type Ending = {
   next?: Next;
 };
 
-/** `held`: claims that were still held. `readyAgain`: whether one of the lanes may be ready, to be claimed once more. */
-export type Stored = { held: Set<string>; readyAgain: boolean };
+/** `held`: claims that were still held. `readyAgain`: whether one of the lanes may be ready, to be claimed once more. `taken`: claimed once more at once. */
+export type Stored = { held: Set<string>; readyAgain: boolean; taken: Taken[] };
 
 /**
  * Records endings. Those of lanes that somebody else has claimed since change nothing. What a crash of the server takes back is done again, its
- * timers with it, so nobody waits for the disk.
+ * timers with it, so nobody waits for the disk. `holder`: who may go on at once with lanes that have more to do.
  */
-export async function recordEndings(database: Role, endings: readonly Ending[], now: Date): Promise<Stored> {
-  const inSteps = new Set(endings.filter((ending) => !isPlain(ending)).map(({ lane }) => lane.claim));
-  const plain = endings.filter(({ lane }) => !inSteps.has(lane.claim));
-  const none: Stored = { held: new Set(), readyAgain: false };
-  const { held, readyAgain } = plain.length > 0 ? await recordPlain(database, plain, now) : none;
+export async function recordEndings(
+  database: Role,
+  endings: readonly Ending[],
+  { now, holder }: { now: Date; holder?: string | undefined },
+): Promise<Stored> {
+  const plain = plainOf(endings);
+  const none: Stored = { held: new Set(), readyAgain: false, taken: [] };
+  const { held, ...more } = plain.length > 0 ? await recordPlain(database, plain, { now, holder }) : none;
   const left = endings.filter(({ lane }) => !held.has(lane.claim));
-  if (left.length === 0) return { held, readyAgain };
+  if (left.length === 0) return { held, ...more };
   const inTransaction = await database.transaction((tx) => recordInSteps(tx, left, now));
-  return { held: new Set([...held, ...inTransaction]), readyAgain: true };
-}
-
-const isPlain = ({ lane, failed, givenUp, timers = [], next }: Ending): boolean =>
-  !failed &&
-  !givenUp &&
-  timers.every((change) => "cancel" in change && change.cancel === lane.key) &&
-  (next === undefined || next.how === "go on");
-
-/**
- * How claims end: a lane with nothing to do is gone, one with items that are due is ready, any other waits, for its next item or to be tried
- * again. Over a common table expression `ended (process, key, workspace, due_at, retry_at)` of locked lanes; $2 is now.
- */
-const lettingGo = `
-  gone as (
-    delete from work.lanes lane using ended
-    where lane.process = ended.process and lane.key = ended.key and ended.due_at is null
-  ),
-  waiting as (
-    update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
-      retry_at = ended.retry_at, due_at = greatest(ended.due_at, ended.retry_at)
-    from ended where lane.process = ended.process and lane.key = ended.key
-      and (ended.due_at > $2 or (ended.due_at is not null and ended.retry_at is not null))
-  ),
-  woken as (
-    select process, key, workspace from ended where due_at <= $2 and retry_at is null
-  ),
-  ${givingTurns},
-  ready as (
-    update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
-    from turns where lane.process = turns.process and lane.key = turns.key
-  )`;
-
-/**
- * Almost all there are: items that are done, timers of the lane's own that are cancelled, and lanes that go on. One statement. A lane that was woken since its claim is left to the steps
- * below, which look at it again under its lock. Answers what it has recorded.
- */
-async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Promise<Stored> {
-  const byClaim = new Map<string, { lane: Claimed; done: number[]; cancelled: string[]; release: boolean }>();
-  for (const { lane, done, timers = [], next } of endings) {
-    const known = byClaim.get(lane.claim) ?? { lane, done: [], cancelled: [], release: false };
-    if (done !== undefined) known.done.push(done);
-    known.cancelled.push(...timers.flatMap((change) => ("cancel" in change ? change.name : [])));
-    known.release ||= next !== undefined;
-    byClaim.set(lane.claim, known);
-  }
-  const given = [...byClaim.values()].map(({ lane, ...said }) => ({ ...lane, ...said }));
-  const { rows } = await sql.query<{ claim: string; ready: boolean }>(
-    `with said as (
-       select * from json_to_recordset($1::json)
-         as said (process text, key text, claim uuid, generation bigint, done bigint[], cancelled text[], release boolean)
-     ),
-     mine as (
-       select lane.process, lane.key, lane.workspace, lane.claim, said.done, said.cancelled, said.release,
-         set_config('synchronous_commit', 'off', true)
-       from work.lanes lane join said on lane.process = said.process and lane.key = said.key and lane.claim = said.claim
-       where lane.state = 'claimed' and (not said.release or lane.generation = said.generation)
-       order by lane.process, lane.key for no key update of lane
-     ),
-     done as (delete from work.items item using mine where item.id = any(mine.done) returning item.parked),
-     unparked as (delete from work.parked using done where id = done.parked),
-     cancelled as (
-       delete from work.items item using mine
-       where item.process = mine.process and item.key = mine.key and item.timer = any(mine.cancelled) and item.parked is null
-     ),
-     ended as (
-       select process, key, workspace, (
-         select min(due_at) from work.items item
-         where item.process = mine.process and item.key = mine.key and item.id <> all(mine.done)
-           and (item.timer is null or item.parked is not null or item.timer <> all(mine.cancelled))
-       ) as due_at, null::timestamptz as retry_at
-       from mine where release
-     ),
-     ${lettingGo}
-     select claim, exists (select from woken) as ready from mine`,
-    [JSON.stringify(given), now],
-  );
-  return { held: new Set(rows.map(({ claim }) => claim)), readyAgain: rows.some(({ ready }) => ready) };
+  return { held: new Set([...held, ...inTransaction]), taken: more.taken, readyAgain: true };
 }
 
 /** All or nothing, in a transaction. Streams are locked first, then lanes in the order of their keys, so that nobody waits for one another. */
@@ -196,15 +124,14 @@ async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
 }
 
 /**
- * A timer set again is another item: what is said about the one before does not touch it. Of its own lane nobody needs to be told: it is
+ * Of its own lane nobody needs to be told: it is
  * looked at when the claim ends. Told all the same, one that sets itself aside would be ready again at once, for ever.
  */
 async function setTimer(tx: Sql, { process, workspace, claim }: Claimed, timer: Timer): Promise<void> {
   const { key, name, dueAt, payload } = timer;
   await tx.query(
     `insert into work.items as item (process, key, timer, due_at, payload) values ($1, $2, $3, $4, $5)
-     on conflict (process, key, timer) where timer is not null and parked is null do update
-       set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0, timeouts = 0`,
+     on conflict ${timerAgain}`,
     [process, key, name, dueAt, JSON.stringify(payload)],
   );
   await tx.query(
@@ -276,7 +203,7 @@ async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<
        from json_to_recordset($1::json) as given (process text, key text, claim uuid, "retryAt" timestamptz)
        join work.lanes lane using (process, key, claim)
      ),
-     ${lettingGo}
+     ${lettingGo("null")}
      select 1`,
     [ended, now],
   );

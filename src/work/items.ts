@@ -1,10 +1,11 @@
 import type { Timer } from "#src/processes/process.ts";
+import type { Recorded } from "#streams/event.ts";
 
 /** How often an item was tried, failed, and did not end in its time. `parked`: the id under which it was given up on before. */
 type Tried = { id: number; tries: number; failures: number; timeouts: number; parked: number | null };
 
-/** An event to be handled, by its place in the log. */
-export type EventItem = Tried & { position: number; stream: string; revision: number };
+/** An event to be handled, by its place in the log; and the event itself, where it was read just now. */
+export type EventItem = Tried & { position: number; stream: string; revision: number; event?: Recorded };
 /** A timer that is due. */
 export type TimerItem = Tried & { timer: Omit<Timer, "key"> };
 
@@ -23,7 +24,20 @@ export type ItemRow = Tried & {
   dueAt: string;
 };
 
-export function itemOf({ position, stream, revision, timer, payload, dueAt, ...tried }: ItemRow): Item {
+/** The columns of a row of `work.items` under which it is read. */
+export const itemColumns =
+  'id, position, stream, revision, timer, payload, due_at as "dueAt", tries, failures, timeouts, parked';
+
+/** At most this many items are worked on under one turn; then other lanes come first. */
+export const itemsOfTurn = 20;
+
+/** A timer set again, in an insertion into `work.items as item`, is another item: what is said about the one before does not touch it. */
+export const timerAgain = `(process, key, timer) where timer is not null and parked is null do update
+  set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0, timeouts = 0`;
+
+export const itemsOf = (rows: readonly ItemRow[] | null): Item[] => (rows ?? []).map(itemOf);
+
+function itemOf({ position, stream, revision, timer, payload, dueAt, ...tried }: ItemRow): Item {
   if (timer !== null) return { ...tried, timer: { name: timer, dueAt: new Date(dueAt), payload: payload ?? {} } };
   return { ...tried, position: position!, stream: stream!, revision: revision! };
 }

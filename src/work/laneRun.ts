@@ -130,6 +130,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
     if (!isEventItem(item)) return { key: lane.key, ...item.timer };
+    if (item.event) return item.event;
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
     return event;

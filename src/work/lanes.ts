@@ -1,10 +1,14 @@
 import type { Sql } from "#src/postgres/database.ts";
-import { type Item, type ItemRow, itemOf } from "./items.ts";
+import { type Item, type ItemRow, itemColumns, itemsOf, itemsOfTurn } from "./items.ts";
+import type { Room } from "./room.ts";
 import { givingTurns } from "./turns.ts";
 
 /** Milliseconds a claim lasts unless it is extended, and how often that is done. */
 export const claimMs = 10_000;
 export const extendEveryMs = 3_000;
+
+/** Until when a claim lasts that begins now, in SQL. */
+export const newlyClaimedUntil = `clock_timestamp() + ${claimMs} * interval '1 ms'`;
 
 /** All that one process has to do under one key. */
 export type LaneId = { process: string; key: string };
@@ -12,11 +16,8 @@ export type LaneId = { process: string; key: string };
 /** A lane that this instance works on. `claim` is new every time: what is said under an older one is refused. */
 export type Claimed = LaneId & { workspace: string; claim: string; generation: number };
 
-/** At most this many items are worked on under one turn; then other lanes come first. */
-const itemsOfTurn = 20;
-
-/** Room for lanes of one process: `share` of them at most for one workspace, with those that it has at work already. What is no workspace's may have all. */
-export type Room = { process: string; lanes: number; share: number; atWork: Readonly<Record<string, number>> };
+/** A lane just claimed, with the items that it may begin with. */
+export type Taken = { lane: Claimed; items: Item[] };
 
 /** So many times the room is looked at, for workspaces behind one that may have no more. */
 const lookedAt = 4;
@@ -25,7 +26,7 @@ const lookedAt = 4;
 export async function claimLanes(
   sql: Sql,
   { rooms, holder, now }: { rooms: readonly Room[]; holder: string; now: Date },
-): Promise<{ lane: Claimed; items: Item[] }[]> {
+): Promise<Taken[]> {
   const { rows } = await sql.query<Claimed & { items: ItemRow[] | null }>(
     `with room as (
        select * from json_to_recordset($1::json) as room (process text, lanes integer, share integer, "atWork" json, full_workspaces text[])
@@ -56,15 +57,14 @@ export async function claimLanes(
      )
      select process, key, workspace, claim, generation, (
        select json_agg(due) from (
-         select id, position, stream, revision, timer, payload, due_at as "dueAt", tries, failures, timeouts, parked
-         from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $4
+         select ${itemColumns} from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $4
          order by position, due_at, id limit ${itemsOfTurn}
        ) due
      ) as items
      from taken order by turn`,
     [JSON.stringify(rooms.map(withFull)), holder, claimMs, now],
   );
-  return rows.map(({ items, ...lane }) => ({ lane, items: (items ?? []).map(itemOf) }));
+  return rows.map(({ items, ...lane }) => ({ lane, items: itemsOf(items) }));
 }
 
 /** Workspaces that have all the room they may have are not looked at. */

@@ -1,11 +1,14 @@
+import { isUnreadable } from "#src/eventStore/eventStore.ts";
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Lease } from "#src/subscriptions/leases.ts";
 import type { Recorded } from "#streams/event.ts";
+import { type EventItem, type Item, type ItemRow, isEventItem, itemColumns, itemsOf, itemsOfTurn } from "./items.ts";
 import { workspaceOf } from "./keys.ts";
+import { type Claimed, type LaneId, newlyClaimedUntil, type Taken } from "./lanes.ts";
 import { type ListenerChanges, storeListeners } from "./listeners.ts";
 import { wakeSetAside } from "./setAside.ts";
 import { beginsWork } from "./transactions.ts";
-import { storingTurnsAfterLanes, turnsOfWoken } from "./turns.ts";
+import { storingTurnsAndClaims, turnsOfWoken } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. */
 export type Planned = { process: string; key: string; event: Recorded };
@@ -25,42 +28,60 @@ export type Plan = {
   now: Date;
 };
 
+/** Who plans, by its lease. `room`: processes of which it has room for all that this plan makes ready. */
+export type Planner = { lease: Pick<Lease, "name" | "epoch">; holder: string; room?: readonly string[] };
+
+/** Lanes that were claimed with the plan, and whether others are ready, to be claimed by whoever has room. */
+export type Written = { taken: Taken[]; ready: boolean };
+
 /** Another instance plans, or the server has lost what was planned last. */
 export class PlanMoved extends Error {
   override readonly name = "PlanMoved";
 }
 
 /**
- * Writes items, wakes their lanes and moves the processes on, all or nothing, and only as the one planner. Throws PlanMoved. What a crash of
- * the server takes back is planned again, all of it, so nobody waits for the disk.
+ * Writes items, wakes their lanes and moves the processes on, all or nothing, and only as the one planner. Throws PlanMoved. What a crash of the server takes back is planned again, all of it, so nobody waits for the disk.
  */
-export async function writePlan(
-  database: Role,
-  plan: Plan,
-  { lease, holder }: { lease: Pick<Lease, "name" | "epoch">; holder: string },
-): Promise<void> {
+export async function writePlan(database: Role, plan: Plan, planner: Planner): Promise<Written> {
   const { moved, listeners } = plan;
   const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
-  if (moved.size === 0 && !listenersChanged) return addWork(database, plan, { lease, holder });
+  if (moved.size === 0 && !listenersChanged) return addWork(database, plan, planner);
   const streams = [...moved.keys()];
-  await database.transaction(async (tx) => {
+  return database.transaction(async (tx) => {
     await tx.query(beginsWork);
     if (moved.size > 0) await moveTags(tx, plan);
     await lockLanes(tx, plan, streams);
-    await addWork(tx, plan, { lease, holder });
+    const { taken, ready } = await addWork(tx, plan, planner);
     if (listenersChanged) await storeListeners(tx, listeners);
     if (moved.size > 0) await wakeSetAside(tx, streams);
+    return { taken, ready: ready || moved.size > 0 };
   });
 }
 
-/** One statement: a plan is written with almost every event. The front is locked before rows of processes, as in processRows.ts. */
+/** Each lane once, with the workspace of its newest event. */
+export function lanesOf(planned: readonly Planned[]): (LaneId & { workspace: string })[] {
+  const each = new Map(planned.map(({ process, key, event }) => [JSON.stringify([process, key]), event]));
+  return [...each].map(([id, event]) => {
+    const [process, key] = JSON.parse(id) as [string, string];
+    return { process, key, workspace: workspaceOf(event) };
+  });
+}
+
+type Row = { complete: boolean; ready: boolean; items: ItemRow[] | null } & (Claimed | { claim: null });
+
+/**
+ * One statement: a plan is written with almost every event. The front is locked before rows of processes, as in processRows.ts.
+ *
+ * A lane is claimed here if none of its process is ready, which would come before it, and if it is new or waits as this statement saw it when
+ * it began (`seen`): whatever else changes a lane that waits, changes its generation, and then its items may be others.
+ */
 async function addWork(
   sql: Sql,
   { planned, from, front, position, now }: Plan,
-  { lease, holder }: { lease: Pick<Lease, "name" | "epoch">; holder: string },
-): Promise<void> {
-  const lanes = [...new Map(planned.map((each) => [JSON.stringify([each.process, each.key]), each])).values()];
-  const { rows } = await sql.query<{ complete: boolean }>(
+  { lease, holder, room = [] }: Planner,
+): Promise<Written> {
+  const lanes = lanesOf(planned);
+  const { rows } = await sql.query<Row>(
     `with held as (
        select set_config('synchronous_commit', 'off', true) from work.leases
        where name = $5 and epoch = $6 and holder = $7 for share
@@ -87,28 +108,57 @@ async function addWork(
        from unnest($11::text[], $12::text[], $13::bigint[], $14::text[], $15::bigint[])
          as item (process, key, position, stream, revision), whole
        where whole.complete on conflict do nothing
+       returning *
      ),
      woken as (
        select process, key, workspace from unnest($1::text[], $2::text[], $3::text[]) as lane (process, key, workspace), whole
        where whole.complete
      ),
      ${turnsOfWoken},
+     with_room as (
+       select process from unnest($17::text[]) as with_room (process)
+       where not exists (select from work.lanes other where other.process = with_room.process and other.state = 'ready')
+     ),
+     given as materialized (
+       select woken.process, woken.key, woken.workspace, turns.turn, coalesce(seen.generation, 1) as generation,
+         case when seen.state is null and with_room.process is not null then 'claimed' else 'ready' end as state,
+         case when with_room.process is not null and coalesce(seen.state, 'waiting') = 'waiting' then gen_random_uuid() end as claim
+       from woken join turns using (process, key) left join with_room using (process)
+         left join work.lanes seen on seen.process = woken.process and seen.key = woken.key
+     ),
      lanes as (
-       insert into work.lanes as lane (process, key, workspace, state, turn)
-       select process, key, workspace, 'ready', turn from woken join turns using (process, key) order by process, key
+       insert into work.lanes as lane (process, key, workspace, state, turn, generation, claim, holder, claimed_until)
+       select process, key, workspace, state, turn, generation, claim, case when state = 'claimed' then $7 end,
+         case when state = 'claimed' then ${newlyClaimedUntil} end
+       from given order by process, key
        on conflict (process, key) do update set generation = lane.generation + 1,
          workspace = case when lane.workspace = '' then excluded.workspace else lane.workspace end,
-         state = case when ${isWoken} then 'ready' else lane.state end,
+         state = case when ${isTaken} then 'claimed' when ${isWoken} then 'ready' else lane.state end,
+         claim = case when ${isTaken} then excluded.claim else lane.claim end,
+         holder = case when ${isTaken} then $7 else lane.holder end,
+         claimed_until = case when ${isTaken} then ${newlyClaimedUntil} else lane.claimed_until end,
+         retry_at = case when ${isTaken} then null else lane.retry_at end,
          turn = case when ${isWoken} then excluded.turn else lane.turn end,
          obstacles = case when ${isWoken} then null else lane.obstacles end
-       returning 1
+       returning process, key, workspace, state, turn, claim, generation
      ),
-     ${storingTurnsAfterLanes}
-     select complete from whole`,
+     taken as (
+       select lanes.* from lanes join given using (process, key, claim) where lanes.state = 'claimed'
+     ),
+     ${storingTurnsAndClaims("(process, key) in (select process, key from taken)")}
+     select complete, exists (select from lanes where state = 'ready') as ready, taken.process, taken.key, taken.workspace, taken.claim, taken.generation, (
+       select json_agg(due) from (
+         select ${itemColumns} from (
+           select * from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $4
+           union all select * from added item where item.process = taken.process and item.key = taken.key
+         ) item order by position, due_at, id limit ${itemsOfTurn}
+       ) due
+     ) as items
+     from whole left join taken on true order by taken.turn`,
     [
       lanes.map(({ process }) => process),
       lanes.map(({ key }) => key),
-      lanes.map(({ event }) => workspaceOf(event)),
+      lanes.map(({ workspace }) => workspace),
       now,
       lease.name,
       lease.epoch,
@@ -122,12 +172,25 @@ async function addWork(
       planned.map(({ event }) => event.stream),
       planned.map(({ event }) => event.revision),
       front ?? null,
+      room,
     ],
   );
   if (!rows[0]!.complete) throw new PlanMoved("another instance plans now, or the stored plan has gone back");
+  const events = new Map(planned.map(({ event }) => [event.position, event]));
+  const taken = rows.flatMap(({ complete, ready, items, ...lane }) =>
+    lane.claim === null ? [] : { lane, items: itemsOf(items).map((item) => withEvent(item, events)) },
+  );
+  return { taken, ready: rows[0]!.ready };
+}
+
+/** What was just read need not be read again. One that cannot be read fails where it is handled. */
+function withEvent(item: Item, events: ReadonlyMap<number, Recorded>): Item {
+  const event = isEventItem(item) ? events.get(item.position) : undefined;
+  return event && !isUnreadable(event) ? { ...(item as EventItem), event } : item;
 }
 
 const isWoken = "lane.state = 'waiting' and (lane.retry_at is null or lane.retry_at <= $4)";
+const isTaken = `${isWoken} and excluded.claim is not null and lane.generation = excluded.generation`;
 
 /**
  * Whoever sets a lane aside locks the stream's row too, before anything else: so it either sees this end or is seen by what follows. All of one

@@ -9,8 +9,10 @@ import { categoryOf, type Recorded } from "#streams/event.ts";
 import { mayConcern } from "./concerns.ts";
 import { keyFor } from "./keys.ts";
 import { anyListeners, type KnownListeners, listenersReader, loadListeners } from "./listeners.ts";
-import { PlanMoved, type Planned, writePlan } from "./plan.ts";
+import { createPace } from "./pace.ts";
+import { lanesOf, PlanMoved, type Planned, writePlan } from "./plan.ts";
 import { planned, putInStep, storedPlanned } from "./processRows.ts";
+import type { Worker } from "./worker.ts";
 
 export type PlannerOptions = {
   store: EventStore;
@@ -20,8 +22,8 @@ export type PlannerOptions = {
   holder: string;
   processes: readonly Process[];
   backoff: Backoff;
-  /** Something new may be ready. */
-  onPlanned: () => void;
+  /** The same instance's worker, which takes what it has room for at once. */
+  worker: Pick<Worker, "takeWith">;
 };
 
 /** Streams of these categories are what a lane can be set aside under. */
@@ -59,11 +61,12 @@ function tellOf(error: unknown, log: Log): void {
 type Planning = PlannerOptions & { onProgress: () => void };
 
 async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
-  const { database, store, clock, log, backoff, holder, onPlanned, onProgress } = options;
+  const { database, store, clock, log, backoff, holder, worker, onProgress } = options;
   const processes = [...options.processes, listenersReader];
   const stood = await planned(database, processes, await store.head());
   let front = await putInStep(database, processes);
   const listeners = await loadListeners(database);
+  const pace = createPace(clock);
   let writing: Promise<unknown> = Promise.resolve();
 
   const together = new Set(processes.filter(({ name }) => stood.get(name)! === front));
@@ -87,15 +90,21 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
         from: new Map([...from].filter(([name]) => !inStep.has(name))),
         ...(group === together && { front }),
       };
-      await patiently(() => writePlan(database, plan, { lease: held, holder }), { log, backoff, signal });
-      if (signal.aborted) return;
-      crashPoint("work:planned");
+      const isWritten = await patiently(
+        () =>
+          worker.takeWith(lanesOf(work), async (room) => {
+            const written = await writePlan(database, plan, { lease: held, holder, room });
+            crashPoint("work:planned");
+            return written;
+          }),
+        { log, backoff, signal },
+      );
+      if (!isWritten || signal.aborted) return;
       for (const name of from.keys()) stood.set(name, position);
       if (group === together) {
         for (const name of from.keys()) inStep.add(name);
         front = position;
       }
-      onPlanned();
       onProgress();
     });
     writing = done.catch(() => undefined);
@@ -111,6 +120,8 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
     for await (const batch of subscribe(processes, front)) {
       await write(together, batch);
       reached = batch.position;
+      // What comes meanwhile is in the next batch.
+      await pace();
     }
     if (!signal.aborted) throw new Error("the event store was closed under its reader");
   }
@@ -128,20 +139,22 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   await Promise.all([planTogether(), ...behind.map(catchUp), watch({ database, processes, stood, signal, log })]);
 }
 
-/** Tries again what passes by itself: the reading goes on where it is. Ends early with the signal. */
+/** Tries again what passes by itself: the reading goes on where it is. False if the signal came first. */
 async function patiently(
   work: () => Promise<void>,
   { log, backoff, signal }: { log: Log; backoff: Backoff; signal: AbortSignal },
-): Promise<void> {
+): Promise<boolean> {
   for (let failures = 1; !signal.aborted; failures++) {
     try {
-      return await work();
+      await work();
+      return true;
     } catch (error) {
       if (!isPassing(error)) throw error;
       tellOf(error, log);
       await pause(backoff(failures), signal);
     }
   }
+  return false;
 }
 
 /** A server that crashed may have lost what was planned last, without any statement failing. Ends by throwing PlanMoved, or with the signal. */

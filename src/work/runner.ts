@@ -51,7 +51,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
   });
   let keeper: LeaseKeeper | undefined;
 
-  const planner = { store, database, clock, log, holder: instanceId, processes, backoff };
+  const planner = { store, database, clock, log, holder: instanceId, processes, backoff, worker };
 
   async function isIdle(): Promise<boolean> {
     const head = await store.head();
@@ -78,7 +78,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     worker.start();
     keeper = keepLeases({
       ...{ database, clock, log, holder: instanceId, names: [plannerLease], lastsMs: plannerLeaseMs },
-      work: (held) => plan({ ...planner, onPlanned: worker.wake }, held),
+      work: (held) => plan(planner, held),
     });
   }
   let beginning: Promise<void> | undefined;

@@ -31,5 +31,15 @@ const stored = (condition: string): string => `
  */
 export const storingTurnsAfterLanes = stored("where (select count(*) from lanes) >= 0");
 
+/** The same, and the last turns that are claimed: of those `lanes (process, turn)` of which this is true. All rows in one order. */
+export const storingTurnsAndClaims = (isClaimed: string): string => `
+  stored as (
+    insert into work.turns as turns (process, workspace, turn)
+    select process, workspace, base + count from bases where (select count(*) from lanes) >= 0
+    union all select process, '*', max(turn) from lanes where ${isClaimed} group by process
+    order by process, workspace
+    on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
+  )`;
+
 /** Both, where the lanes in `woken` are locked already. */
 export const givingTurns = `${turnsOfWoken},${stored("")}`;

@@ -3,26 +3,17 @@ import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process, WaitFor } from "#src/processes/process.ts";
+import type { Process } from "#src/processes/process.ts";
 import { asError, type Backoff, type Log } from "#src/subscriptions/retrying.ts";
 import { createEndings } from "./endingBatches.ts";
 import type { Projected } from "./handlerContext.ts";
 import type { Item } from "./items.ts";
-import { createLaneRun, type LaneRun, longestWaitMs } from "./laneRun.ts";
-import {
-  bringBackLanes,
-  type Claimed,
-  claimLanes,
-  claimMs,
-  endWaits,
-  extendClaims,
-  extendEveryMs,
-  giveBackLanes,
-  type LaneId,
-  type Room,
-} from "./lanes.ts";
-import { bringBackParked } from "./parked.ts";
-import { trySetAside } from "./setAside.ts";
+import { createLaneRun, type LaneRun } from "./laneRun.ts";
+import { type Claimed, claimLanes, claimMs, extendClaims, extendEveryMs, giveBackLanes, type LaneId } from "./lanes.ts";
+import { createLookout, repeat } from "./lookout.ts";
+import { createPace } from "./pace.ts";
+import type { Written } from "./plan.ts";
+import { fits, isCrowded, type Placed, type Room, roomWith } from "./room.ts";
 import { createTakeovers } from "./takeovers.ts";
 
 export type WorkerOptions = {
@@ -43,15 +34,14 @@ export type Worker = {
   start(): void;
   /** Takes no more lanes, tells handlers to end and waits for them, `graceMs` at most; what was not begun is given back. */
   stop(graceMs: number): Promise<void>;
-  /** Something may be ready: looks at once instead of at the next poll. */
-  wake(): void;
+  /**
+   * Begins with what a plan has claimed, which makes these lanes ready. The plan is told of the processes that have room for all of theirs;
+   * until it is written, that room is kept.
+   */
+  takeWith(lanes: readonly Placed[], write: (room: readonly string[]) => Promise<Written>): Promise<void>;
 };
 
-const pollEveryMs = 250;
-const parkedEveryMs = 1_000;
-const trySetAsideEveryMs = 1_000;
-/** Of the room of a process, one workspace gets at most this part. */
-const shareOf = (places: number): number => Math.ceil(places * 0.75);
+const shuttingDown = new Error("shutting down");
 
 type Running = { run: LaneRun; lane: Claimed; controller: AbortController; extendedAt: number };
 
@@ -59,30 +49,44 @@ type Running = { run: LaneRun; lane: Claimed; controller: AbortController; exten
 export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, log, holder, processes, concurrency, backoff } = options;
   const byName = new Map(processes.map((process) => [process.name, process]));
-  const endings = createEndings({ database, clock, log, backoff, onReady: () => stopping.signal.aborted || wake() });
+  const endings = createEndings({
+    ...{ database, clock, log, backoff },
+    onReady: () => wake(),
+    goesOn: () => (stopping.signal.aborted ? undefined : holder),
+    onTaken: ({ lane, items }, askedAt) => begin(lane, items, askedAt),
+  });
   const running = new Map<string, Running>();
+  /** Those of which nothing is known yet but that they are claimed. */
+  const claimed = new Set<Running>();
+  /** Rooms that plans under way may fill. */
+  const promised = new Set<readonly Placed[]>();
+  const plans = new Set<Promise<unknown>>();
+  const pace = createPace(clock);
   const takeovers = createTakeovers(clock);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   let claiming: Promise<void> | undefined;
   let again = false;
-  const timers = new Set<NodeJS.Timeout>();
+  /** While a look for ready lanes is under way. */
+  let asking = false;
+  const lookout = createLookout({
+    ...{ database, clock, log, takeovers, extend, wake, signal: stopping.signal, projected: options.projected },
+    names: processes.map(({ name }) => name),
+  });
 
-  const roomOf = ({ name, concurrency: own = concurrency }: Process): Room => {
-    const lanes = [...running.values()].filter(({ lane }) => lane.process === name);
-    const atWork: Record<string, number> = {};
-    for (const { workspace } of lanes.map(({ lane }) => lane)) atWork[workspace] = (atWork[workspace] ?? 0) + 1;
-    return { process: name, lanes: own - lanes.length, share: shareOf(own), atWork };
-  };
-
-  /** Whether lanes may be waiting because there was no room for them: otherwise all that were ready are at work. */
-  function isCrowded(process: string): boolean {
-    const { concurrency: own = concurrency } = byName.get(process)!;
-    const atWork = [...running.values()].filter(({ lane }) => lane.process === process).length;
-    return atWork >= shareOf(own);
+  /** Places of one process, as they are now and as they are promised. */
+  function roomOf(process: Process): Room {
+    const placed = [...[...running.values()].map(({ lane }) => lane), ...[...promised].flat()];
+    return roomWith(
+      process,
+      concurrency,
+      placed.filter((lane) => lane.process === process.name),
+    );
   }
 
+  /** Something may be ready: looks at once instead of at the next poll. */
   function wake(): void {
+    if (stopping.signal.aborted) return;
     again = true;
     claiming ??= claim().finally(() => {
       claiming = undefined;
@@ -94,18 +98,64 @@ export function createWorker(options: WorkerOptions): Worker {
     // What wakes it in this moment is looked for with one statement.
     await new Promise((resolve) => setImmediate(resolve));
     while (again && !stopping.signal.aborted) {
+      await pace();
       again = false;
       const rooms = processes.map(roomOf).filter(({ lanes }) => lanes > 0);
       if (rooms.length === 0) return;
       const claimedAt = clock.monotonic();
+      asking = true;
       try {
-        const claimed = await claimLanes(database, { rooms, holder, now: clock.now() });
-        if (claimed.length > 0) crashPoint("work:claimed");
-        for (const { lane, items } of claimed) begin(lane, items, claimedAt);
+        const taken = await claimLanes(database, { rooms, holder, now: clock.now() });
+        if (taken.length > 0) crashPoint("work:claimed");
+        for (const { lane, items } of taken) begin(lane, items, claimedAt);
       } catch (error) {
         log.warn({ reason: asError(error).message }, "cannot look for work, retrying");
         return;
+      } finally {
+        asking = false;
       }
+    }
+  }
+
+  /** What a look for ready lanes finds may fill all the room there is: meanwhile none is promised. */
+  function offered(lanes: readonly Placed[]): Placed[] {
+    if (asking || stopping.signal.aborted) return [];
+    const hasRoom = new Map(
+      [...new Set(lanes.map(({ process }) => process))].flatMap((name) => {
+        const process = byName.get(name);
+        return process
+          ? [
+              [
+                name,
+                fits(
+                  roomOf(process),
+                  lanes.filter((lane) => lane.process === name),
+                ),
+              ],
+            ]
+          : [];
+      }),
+    );
+    return lanes.filter(({ process }) => hasRoom.get(process));
+  }
+
+  async function takeWith(
+    lanes: readonly Placed[],
+    write: (room: readonly string[]) => Promise<Written>,
+  ): Promise<void> {
+    const room = offered(lanes);
+    const names = [...new Set(room.map(({ process }) => process))];
+    promised.add(room);
+    const askedAt = clock.monotonic();
+    try {
+      const { taken, ready } = await write(names);
+      for (const { lane, items } of taken) begin(lane, items, askedAt);
+      if (ready) wake();
+    } finally {
+      // What was not taken may be what others were left out for.
+      const wasCrowded = names.some((name) => isCrowded(roomOf(byName.get(name)!)));
+      promised.delete(room);
+      if (wasCrowded) wake();
     }
   }
 
@@ -124,59 +174,18 @@ export function createWorker(options: WorkerOptions): Worker {
       endings,
       signal: controller.signal,
       isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
-      onTimer: wakeAt,
-      onWaiting: (answer) => void bringBackWhenReached(lane, answer),
+      onTimer: lookout.wakeAt,
+      onWaiting: (answer) => void lookout.whenReached(lane, answer),
       after: before?.run.ended,
     });
     running.set(id, entry);
+    claimed.add(entry);
+    if (stopping.signal.aborted) controller.abort(shuttingDown);
     void entry.run.ended.then(() => {
-      const wasCrowded = isCrowded(lane.process);
+      const wasCrowded = isCrowded(roomOf(byName.get(lane.process)!));
       if (running.get(id) === entry) running.delete(id);
-      if (wasCrowded && !stopping.signal.aborted) wake();
-    });
-  }
-
-  /** One that is due before the next poll need not wait for it. */
-  function wakeAt(dueAt: Date): void {
-    const inMs = dueAt.getTime() - clock.now().getTime();
-    if (inMs >= pollEveryMs || stopping.signal.aborted) return;
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      void bringBackDue();
-    }, Math.max(0, inMs) + 1);
-    timers.add(timer);
-  }
-
-  /** Lanes that are due, and items to be tried again, a page at a time. */
-  async function bringBack(page: () => Promise<boolean>): Promise<void> {
-    try {
-      while (await page()) wake();
-    } catch (error) {
-      log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
-    }
-    wake();
-  }
-  const bringBackDue = () =>
-    bringBack(async () => {
-      const more = await bringBackLanes(database, { now: clock.now(), takesOver: takeovers.allowed() });
-      if (takeovers.answered()) await extend();
-      return more;
-    });
-  const bringBackRetried = () => bringBack(() => bringBackParked(database));
-  const bringBackTried = () => bringBack(() => trySetAside(database, clock.now()));
-
-  /** Lanes whose read models are there, brought back together. */
-  const reached: LaneId[] = [];
-
-  async function bringBackWhenReached(lane: LaneId, { waitFor, of }: WaitFor): Promise<void> {
-    if (!(await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal: stopping.signal })))
-      return;
-    reached.push(lane);
-    if (reached.length > 1) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    await bringBack(async () => {
-      await endWaits(database, reached.splice(0));
-      return false;
+      if (entry.run.isReleased() || !stopping.signal.aborted) claimed.delete(entry);
+      if (wasCrowded) wake();
     });
   }
 
@@ -204,42 +213,33 @@ export function createWorker(options: WorkerOptions): Worker {
     log.warn({ process: lane.process, key: lane.key }, "claim lost");
   }
 
-  const every = (ms: number, work: () => Promise<void>): void => {
-    const round = async (): Promise<void> => {
-      await work();
-      if (stopping.signal.aborted) return;
-      const timer = setTimeout(() => {
-        timers.delete(timer);
-        void round();
-      }, ms);
-      timers.add(timer);
-    };
-    void round();
-  };
+  /** One that was claimed with an ending begins after that, and ends too. */
+  async function allEnded(): Promise<void> {
+    while (running.size > 0) await Promise.all([...running.values()].map(({ run }) => run.ended));
+  }
 
   return {
     start() {
-      every(pollEveryMs, bringBackDue);
-      every(parkedEveryMs, bringBackRetried);
-      every(trySetAsideEveryMs, bringBackTried);
-      every(extendEveryMs, extend);
+      lookout.start();
+      repeat(extendEveryMs, extend, stopping.signal);
     },
     async stop(graceMs) {
       stopping.abort();
-      for (const timer of timers) clearTimeout(timer);
-      await claiming;
-      const entries = [...running.values()];
-      for (const { controller } of entries) controller.abort(new Error("shutting down"));
-      const ended = Promise.all(entries.map(({ run }) => run.ended));
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+      await Promise.allSettled([claiming, ...plans]);
+      for (const { controller } of claimed) controller.abort(shuttingDown);
+      await Promise.race([allEnded(), new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
       await endings.close();
-      const left = entries.filter(({ run }) => !run.isReleased()).map(({ lane }) => lane);
+      const left = [...claimed].map(({ lane }) => lane);
       if (left.length > 0)
         await giveBackLanes(database, left).catch((error) =>
           log.warn({ reason: asError(error).message }, "cannot give lanes back; their claims run out on their own"),
         );
     },
-    wake,
+    takeWith(lanes, write) {
+      const plan = takeWith(lanes, write).finally(() => plans.delete(plan));
+      plans.add(plan);
+      return plan;
+    },
   };
 }
 

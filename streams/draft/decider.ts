@@ -72,4 +72,4 @@ export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = {
   decide,
 };
 
-export const drafts = stream({ decider: draftDecider, name: draftStream });
+export const drafts = stream({ decider: draftDecider, name: draftStream, begunBy: ["SubmitDraft"] });

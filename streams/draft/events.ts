@@ -155,7 +155,11 @@ export type DraftEvent =
   /** From here on a late queueing under this attempt conflicts. */
   | Event<"SendAbandoned", { attemptId: string; because: string }>
   | Event<"DraftMarkedStale", { newMessageId: string }>
-  | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string }>
+  /**
+   * `tellsThread`: whoever recorded this tells the thread by the same step, and is asked again until that is done. Absent in events of before: their
+   * thread is told by whoever hears of them.
+   */
+  | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string; tellsThread?: true }>
   | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
   /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed. */
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>

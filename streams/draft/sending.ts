@@ -22,7 +22,7 @@ export type SendingCommand =
   | { type: "HoldSend"; code: string; message: string }
   /** `attemptId`: the hand-over under way as the judge saw it, null for none. Another one may have got past the newer message. */
   | { type: "MarkStale"; newMessageId: string; attemptId: string | null }
-  | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string }
+  | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string; tellsThread?: true }
   | { type: "FailDraft"; attemptId: string | null; code: string; message: string }
   /** It could not be queued when it was asked for, and must not leave later. */
   | { type: "WithdrawDraft"; code: string; message: string }
@@ -58,8 +58,8 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
       return [{ type: "DraftMarkedStale", data: { newMessageId: command.newMessageId } }];
     case "RecordSent": {
       if (draft.status !== "sending" || draft.attemptId !== command.attemptId) return [];
-      const { attemptId, rfcMessageId, sentAt } = command;
-      return [{ type: "DraftSent", data: { attemptId, rfcMessageId, sentAt } }];
+      const { type: _, ...sent } = command;
+      return [{ type: "DraftSent", data: sent }];
     }
     case "FailDraft":
       if (draft.status !== "sending" && draft.status !== "approved" && draft.status !== "pending") return [];

@@ -140,7 +140,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
 
 async function expectReadModelsEqualAReplay({ composition }: World): Promise<void> {
   const { store, database } = composition;
-  const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(30_000) };
+  const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(300_000) };
   for (const projection of projections) {
     const { differences } = await verify(replay, projection);
     expect(differences, projection.name).to.deep.equal([]);
@@ -205,7 +205,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
     it("has read models that equal a replay, rebuilt ones too", async () => {
       if (inFull) await expectReadModelsEqualAReplay(world);
       const { store, database } = world.composition;
-      const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(30_000) };
+      const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(300_000) };
       // In a sample every other one is rebuilt, so that one comparison shows the followed and the rebuilt.
       for (const projection of projections.filter((_, n) => inFull || n % 2 === 0)) await rebuild(replay, projection);
       await expectReadModelsEqualAReplay(world);
@@ -318,6 +318,12 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
     let world: World;
     before(() => {
       world = theWorld();
+    });
+
+    it("follows the log by one subscription, which feeds the planner and every read model", async () => {
+      await until("one subscription", async () => server.calls.subscriptions.size === 1);
+      await world.client.identity();
+      expect(server.calls.subscriptions.size).to.equal(1);
     });
 
     it("loses nothing and sends nothing twice while the server drops, refuses, forgets to answer and restarts", async () => {

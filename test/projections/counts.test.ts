@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { type Counts, moveCounts } from "#projections/counts.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { projectorOn } from "#test/support/projecting.ts";
 import { seeded } from "../../scripts/support/zipfMail.ts";
 
 describe("counts beside a list", () => {
@@ -38,7 +39,9 @@ describe("counts beside a list", () => {
         const after = [...new Set(touched)].flatMap((id) =>
           rows.has(id) ? [rows.get(id) as Record<string, unknown>] : [],
         );
-        await moveCounts(tx, counts, { before, after });
+        const projector = projectorOn(tx);
+        moveCounts(projector.tx, counts, { before, after });
+        await projector.written();
         const expected = new Map<string, number>();
         for (const { kind, done } of rows.values())
           expected.set(`${kind} ${done}`, (expected.get(`${kind} ${done}`) ?? 0) + 1);

@@ -3,9 +3,11 @@ import { expect } from "chai";
 import pg from "pg";
 import type { MessagesEvent } from "#projections/messages/held.ts";
 import { messages } from "#projections/messages/projector.ts";
+import type { Projection } from "#projections/projection.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { project } from "#test/support/projecting.ts";
 
 const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [draftId, threadId, attemptId, messageId] = [uuid(1), uuid(2), uuid(3), uuid(4)];
@@ -57,7 +59,8 @@ describe("the delivery status of a message [d5 delivery_status]", () => {
         at: "2026-11-01T00:00:00.000Z",
       },
     })) as Recorded<MessagesEvent>[];
-    for (const batch of together ? [all] : all.map((event) => [event])) await messages.project(client, batch);
+    for (const batch of together ? [all] : all.map((event) => [event]))
+      await project(messages as Projection, client, batch);
     const { rows } = await client.query("select delivery_status, sent_at from messages");
     return { status: rows[0].delivery_status, sent: rows[0].sent_at !== null };
   }

@@ -11,6 +11,7 @@ import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { inboundMessage } from "#test/support/examples/index.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { project } from "#test/support/projecting.ts";
 
 const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [a, b, c] = [uuid(1), uuid(2), uuid(3)];
@@ -86,7 +87,8 @@ describe("rows written for a thread that was absorbed", () => {
       );
       await tx.query(tables);
       for (const batch of batches) {
-        await projection.project(
+        await project(
+          projection,
           tx,
           batch.filter(({ type }) => projection.handles.includes(type)),
         );

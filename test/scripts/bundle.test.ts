@@ -8,6 +8,7 @@ import { expect } from "chai";
 import { bundle, bundled } from "../../scripts/support/bundle.mjs";
 
 const run = promisify(execFile);
+const lean = `--import=${import.meta.resolve("../../scripts/support/lean.mjs")}`;
 
 /** A small project, of every kind of file that the service is made of. */
 const project: Record<string, string> = {
@@ -19,8 +20,15 @@ import { inThread } from "#src/threads/ask.ts";
 const sql: string = readFileSync(new URL("./tables.sql", import.meta.url), "utf8");
 console.log(word, sql.trim(), await inThread());
 if (process.argv[2] === "fail") fail();
+if (process.argv[2] === "fail oddly") console.log(Object.getOwnPropertyDescriptor(odd(), "stack")!.value);
+if (process.argv[2] === "fail in a thread") await inThread("fail");
 function fail(): never {
   throw new Error("as asked");
+}
+function odd(): object {
+  const told = Object.create(null);
+  Error.captureStackTrace(told);
+  return told;
 }
 `,
   "src/tables.sql": "select 1",
@@ -29,13 +37,14 @@ function fail(): never {
   "src/threads/ask.ts": `
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-export const inThread = async (): Promise<string> =>
-  (await once(new Worker(new URL("./askWorker.mjs", import.meta.url)), "message"))[0];
+export const inThread = async (wish?: string): Promise<string> =>
+  (await once(new Worker(new URL("./askWorker.mjs", import.meta.url), { workerData: wish, execArgv: [] }), "message"))[0];
 `,
   "src/threads/askWorker.mjs": `import { register } from "tsx/esm/api";\nregister();\nawait import("./askThread.ts");`,
   "src/threads/askThread.ts": `
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { word } from "#src/words/word.ts";
+if (workerData === "fail") throw new Error("in the thread");
 const answer: string = \`thread knows \${word}\`;
 parentPort?.postMessage(answer);
 `,
@@ -55,7 +64,7 @@ describe("the bundle that processes start from", () => {
 
   const write = (file: string, text: string): Promise<void> => writeFile(join(root, file), text);
   const made = (): Promise<string> => bundle(["src/main.ts"], { root, folders: ["src", "streams"] });
-  const program = (place: string): string[] => ["--enable-source-maps", bundled(place, "src/main.ts")];
+  const program = (place: string): string[] => [lean, bundled(place, "src/main.ts")];
   const said = async (place: string): Promise<string> => (await run(process.execPath, program(place))).stdout.trim();
   const kept = async (): Promise<string[]> => (await readdir(join(root, "node_modules/.cache/countersign"))).sort();
 
@@ -138,7 +147,22 @@ describe("the bundle that processes start from", () => {
   it("names the source, its line and column where something fails", async () => {
     const error = await run(process.execPath, [...program(await made()), "fail"]).catch((thrown) => thrown);
     expect(error.stderr).to.include("Error: as asked");
-    expect(error.stderr).to.include(`${join(root, "src/main.ts")}:9:9`);
+    expect(error.stderr).to.include(`${join(root, "src/main.ts")}:11:9`);
+  });
+
+  it("names the source where a thread fails", async () => {
+    const error = await run(process.execPath, [...program(await made()), "fail in a thread"]).catch((thrown) => thrown);
+    expect(error.stderr).to.include("Error: in the thread");
+    expect(error.stderr).to.include(`${join(root, "src/threads/askThread.ts")}:4:34`);
+  });
+
+  it("names it also for what is no error, and where its map is gone it names what ran", async () => {
+    const place = await made();
+    const { stdout } = await run(process.execPath, [...program(place), "fail oddly"]);
+    expect(stdout).to.include(`${join(root, "src/main.ts")}:15:9`);
+    await rm(`${bundled(place, "src/main.ts")}.map`);
+    const error = await run(process.execPath, [...program(place), "fail"]).catch((thrown) => thrown);
+    expect(error.stderr).to.match(/Error: as asked\n\s+at fail \(file:.*main\.mjs:\d+:\d+\)/);
   });
 
   it("goes where nobody used it for a day, when the next one is made", async () => {

@@ -15,7 +15,7 @@ const samplesOf = (stream: string): Event[] =>
   JSON.parse(readFileSync(new URL(`${stream}/samples.json`, folder), "utf8")).map((sample: Stored) => upcast(sample));
 
 const deciderOf = async (stream: string): Promise<AnyDecider> =>
-  (await import(`#streams/${stream}/decider.ts`))[`${stream}Decider`];
+  (await import(`../../streams/${stream}/decider.ts`))[`${stream}Decider`];
 
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

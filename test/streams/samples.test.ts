@@ -29,7 +29,7 @@ describe("stored events", () => {
     it(`of ${stream}: every type has a sample, and can be folded`, async () => {
       const samples = samplesOf(stream);
       expect(new Set(samples.map(({ type }) => type))).to.deep.equal(new Set(typesOf(stream)));
-      const { [`${stream}Decider`]: decider } = await import(`#streams/${stream}/decider.ts`);
+      const { [`${stream}Decider`]: decider } = await import(`../../streams/${stream}/decider.ts`);
       expect(decider.category).to.equal(stream);
       for (const sample of samples) {
         const event = upcast(sample);

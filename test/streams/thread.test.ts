@@ -207,6 +207,15 @@ describe("a thread", () => {
         .thenTypes("DraftNoted", "ThreadStatusChanged");
     });
 
+    it("holds none of them as open: its state is as large after 5,000 as after 300", () => {
+      const opened = (from: number, to: number): ThreadEvent[] =>
+        closings(from, to).flatMap((closing, index) => [noted("pending", 0, `draft ${from + index}`), closing]);
+      const stateAfter = (count: number) => fold(threadDecider, [...base, ...opened(1_000, 1_000 + count)]);
+      const { drafts, pendingDrafts } = stateAfter(5_000);
+      expect({ drafts, pendingDrafts }).to.deep.equal({ drafts: {}, pendingDrafts: 0 });
+      expect(JSON.stringify(stateAfter(5_000)).length).to.equal(JSON.stringify(stateAfter(300)).length);
+    });
+
     it("takes for old news what is told of one that it has forgotten, and hears of new ones", () => {
       thread(...full)
         .when(note("draft 0", "pending", true))

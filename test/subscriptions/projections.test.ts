@@ -4,6 +4,7 @@ import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { CheckpointMoved, ProjectorFailed, writeBatch } from "#src/subscriptions/checkpoints.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/subscriptions/projections.ts";
 import { ensureTables } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
@@ -192,6 +193,58 @@ describe("the projection runner", () => {
     ]);
     await expectExact(accounts);
     waitFor.close();
+  });
+
+  it("blames the one whose write fails, not those whose writes went out with it, and undoes the batch", async () => {
+    const toys = [accounts, counts];
+    for (const projection of toys) {
+      const ddl = await toyTables(projection);
+      await ensureTables(database, { projection, ddl, serviceRole: new URL(test.serviceUrl).username });
+    }
+    const refused: Projection = {
+      ...counts,
+      async project(tx, events) {
+        await counts.project(tx, events);
+        tx.write("insert into type_counts (type, count) values ('too many', 1 / $1::int)", [0]);
+      },
+    };
+    const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
+    const batch = { events: await store.read("account-1"), position, caughtUp: true };
+    for (const together of [
+      [accounts, refused],
+      [refused, accounts],
+    ]) {
+      const places = together.map((projection) => ({ projection, position: 0 }));
+      const error = await writeBatch(database, places, batch).catch((thrown) => thrown);
+      expect(error).to.be.instanceOf(ProjectorFailed).and.to.include({ projection: "counts" });
+      expect(error.message).to.match(/division by zero/);
+      expect(places.map((place) => place.position)).to.deep.equal([0, 0]);
+    }
+    for (const table of ["account_totals", "type_counts"])
+      expect(await rows(`select * from ${table}`)).to.deep.equal([]);
+    expect(await rows("select distinct position from work.checkpoints")).to.deep.equal([{ position: 0 }]);
+  });
+
+  it("writes a batch of all of them in two messages: what is to be known, and what is written", async () => {
+    const toys = [accounts, counts];
+    for (const projection of toys) {
+      const ddl = await toyTables(projection);
+      await ensureTables(database, { projection, ddl, serviceRole: new URL(test.serviceUrl).username });
+    }
+    const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
+    const batch = { events: await store.read("account-1"), position, caughtUp: true };
+    const client = await database.pool.connect();
+    let answers = 0;
+    (client as unknown as { connection: NodeJS.EventEmitter }).connection.on("readyForQuery", () => {
+      answers += 1;
+    });
+    client.release();
+    const places = toys.map((projection) => ({ projection, position: 0 }));
+    await writeBatch(database, places, batch);
+    expect(answers).to.equal(2);
+    const moved = await writeBatch(database, [{ projection: accounts, position: 0 }], batch).catch((error) => error);
+    expect(moved).to.be.instanceOf(CheckpointMoved);
+    await expectExact(accounts);
   });
 
   it("writes those that are served together in one transaction", async () => {

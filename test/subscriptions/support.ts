@@ -15,14 +15,14 @@ export const accounts: Projection = {
     const entries = json(
       events.map(({ stream, position, data }) => ({ account: stream, position, amount: data.amount })),
     );
-    await tx.query(
+    tx.write(
       `insert into account_totals (account, total, entries)
        select account, sum(amount), count(*) from json_to_recordset($1::json) as e (account text, amount bigint) group by account
        on conflict (account) do update
          set total = account_totals.total + excluded.total, entries = account_totals.entries + excluded.entries`,
       [entries],
     );
-    await tx.query(
+    tx.write(
       `insert into account_entries (position, account, amount)
        select position, account, amount from json_to_recordset($1::json) as e (position bigint, account text, amount bigint)`,
       [entries],

@@ -4,6 +4,7 @@ import { projections } from "#projections/index.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { migrate } from "#src/postgres/migrate.ts";
 import { ensureTables, tablesFile } from "#src/subscriptions/projectionTables.ts";
+import { atEnd } from "../../scripts/support/testEnd.ts";
 
 const adminUrl = (): string => {
   const url = process.env.TEST_DATABASE_ADMIN_URL;
@@ -63,8 +64,7 @@ const databaseOf = (name: string): TestDatabase => ({
 });
 
 /** Removes what this process's databases were copied from. Nothing can be created after that. */
-export async function dropTemplates(): Promise<void> {
-  if (templates.size === 0) return;
+async function dropTemplates(): Promise<void> {
   for (const name of templates.values()) await asAdmin(`drop database ${await name} with (force)`);
   for (const role of [owner, service]) await asAdmin(`drop role ${role}`);
 }
@@ -97,6 +97,8 @@ function template(kind: string, make: (name: string) => Promise<void>): Promise<
   const known = templates.get(kind);
   if (known) return known;
   const name = `${prefix}_${kind}`;
+  // A database that a test has left keeps its roles: the server goes anyway.
+  if (templates.size === 0) atEnd.push(() => dropTemplates().catch(() => {}));
   const making = make(name).then(() => name);
   templates.set(kind, making);
   return making;

@@ -16,6 +16,8 @@ describe("endings", () => {
       log: quietLog(),
       backoff: () => 1,
       onReady: () => {},
+      goesOn: () => undefined,
+      onTaken: () => {},
     });
     const nobodys = () => ({
       lane: { process: "toyRule", key: "a", workspace: "", claim: randomUUID(), generation: 1 },

@@ -23,7 +23,7 @@ describe("an ending that sets timers under keys of others", () => {
   async function planner() {
     const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
     await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
-    return (from: number, events: readonly Recorded[]): Promise<void> => {
+    return (from: number, events: readonly Recorded[]) => {
       const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
       const place = { from: new Map([["toyRule", from]]), position: events.at(-1)!.position };
       return writePlan(work.database, { planned, ...place, moved: new Map(), now }, { lease: lease!, holder });
@@ -36,7 +36,7 @@ describe("an ending that sets timers under keys of others", () => {
   });
 
   /** Stops when a timer's lane is locked, until `meanwhile` waits for a lock, or has ended. */
-  const stoppingAtFirstLane = (meanwhile: () => Promise<void>): Role => ({
+  const stoppingAtFirstLane = (meanwhile: () => Promise<unknown>): Role => ({
     ...work.database,
     transaction: (inner) =>
       work.database.transaction((tx) => {
@@ -56,7 +56,7 @@ describe("an ending that sets timers under keys of others", () => {
     const plan = await planner();
     await plan(0, [event("toy-m", 1)]);
     const [claimed] = await claim();
-    let planning: Promise<void> | undefined;
+    let planning: Promise<unknown> | undefined;
     const database = stoppingAtFirstLane(async () => {
       let over = false;
       planning = plan(1, [event("toy-a", 2), event("toy-z", 3)]).finally(() => {
@@ -66,7 +66,7 @@ describe("an ending that sets timers under keys of others", () => {
       await eventually(async () => over || (await work.database.query(waits)).rows.length > 0);
     });
     const ending = { lane: claimed!.lane, done: claimed!.items[0]!.id, timers: [timer("toy-z"), timer("toy-a")] };
-    const { held } = await recordEndings(database, [{ ...ending, next: { how: "go on" } }], now);
+    const { held } = await recordEndings(database, [{ ...ending, next: { how: "go on" } }], { now });
     await planning;
     expect([...held]).to.deep.equal([claimed!.lane.claim]);
     expect(await work.rows("select key from work.lanes order by key")).to.deep.equal([
@@ -84,7 +84,7 @@ describe("an ending that sets timers under keys of others", () => {
     await plan(0, [event("toy-m", 1)]);
     const [claimed] = await claim();
     await work.database.query("update work.lanes set claim = gen_random_uuid()");
-    const { held } = await recordEndings(work.database, [{ lane: claimed!.lane, timers: [timer("toy-z")] }], now);
+    const { held } = await recordEndings(work.database, [{ lane: claimed!.lane, timers: [timer("toy-z")] }], { now });
     expect([...held]).not.to.include(claimed!.lane.claim);
     expect(await work.rows("select key from work.lanes")).to.deep.equal([{ key: "toy-m" }]);
     expect(await work.rows("select key from work.items where timer is not null")).to.deep.equal([]);

@@ -119,7 +119,7 @@ describe("a wake-up beside an ending", () => {
             timers: [{ set }],
             next: { how: "go on" },
           } as const;
-          return { wake: async (sql) => void (await recordEndings(sql, [ending], now)), brings: ["alarm"] };
+          return { wake: async (sql) => void (await recordEndings(sql, [ending], { now })), brings: ["alarm"] };
         },
       },
     ];
@@ -138,7 +138,7 @@ describe("a wake-up beside an ending", () => {
             const obstacles = [{ stream: ends, revision: own }];
             const next = given.next.how === "set aside" ? { ...given.next, obstacles } : given.next;
             const said = { lane: claimed!.lane, next, ...(given.done && { done: claimed!.items[0]!.id }) };
-            const ending = async (sql: Role) => void (await recordEndings(sql, [said], now));
+            const ending = async (sql: Role) => void (await recordEndings(sql, [said], { now }));
             const waited = await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
             // Nobody need wait where the end of an obstacle finds nothing set aside.
             expect(waited, described).to.equal(brings.length > 0 || next.how === "set aside");
@@ -159,8 +159,8 @@ describe("a wake-up beside an ending", () => {
             ]);
             expect(found, described).to.deep.equal(left.length > 0 ? [[key, ...left]] : []);
             for (const { lane, items } of again) {
-              for (const item of items) await recordEndings(work.database, [{ lane, done: item.id }], now);
-              await recordEndings(work.database, [{ lane, next: { how: "go on" } }], now);
+              for (const item of items) await recordEndings(work.database, [{ lane, done: item.id }], { now });
+              await recordEndings(work.database, [{ lane, next: { how: "go on" } }], { now });
             }
             expect(await work.rows("select * from work.lanes"), described).to.deep.equal([]);
           }

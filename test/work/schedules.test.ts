@@ -4,8 +4,8 @@ import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
 import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { type Item, isEventItem } from "#src/work/items.ts";
-import { bringBackLanes, type Claimed, claimLanes, extendClaims } from "#src/work/lanes.ts";
-import { writePlan } from "#src/work/plan.ts";
+import { bringBackLanes, type Claimed, claimLanes, extendClaims, type Taken } from "#src/work/lanes.ts";
+import { PlanMoved, writePlan } from "#src/work/plan.ts";
 import { tryEveryMs, trySetAside } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { createRandom } from "../../scripts/soak/random.ts";
@@ -99,32 +99,47 @@ function createSchedule(database: Database, seed: number) {
       events.filter(({ stream }) => obstacles.has(stream)).map(({ stream, revision }) => [stream, revision]),
     );
     const from = new Map(processes.map((name) => [name, planned]));
+    const room = processes.filter(() => chance(0.6));
+    const ready = await readyLanes();
     try {
-      await database.transaction(async (tx) => {
-        await writePlan(
+      const { taken } = await database.transaction(async (tx) => {
+        const written = await writePlan(
           { ...tx, transaction: (work) => work(tx) },
           { planned: work, from, position: last.position, moved, listeners: nobodyNew, now: now() },
-          { lease: lease!, holder: by },
+          { lease: lease!, holder: by, room },
         );
         if (dies) throw new Error("killed");
+        return written;
       });
       planned = last.position;
+      for (const each of taken) {
+        expect(ready, "others were ready before").to.not.include(each.lane.process);
+        expect(room).to.include(each.lane.process);
+        await hold(each, by);
+      }
       return true;
-    } catch {
+    } catch (error) {
+      if (!(error instanceof PlanMoved) && (error as Error).message !== "killed") throw error;
       return false;
     }
   }
 
+  async function readyLanes(): Promise<string[]> {
+    const { rows } = await database.query<{ process: string }>("select process from work.lanes where state = 'ready'");
+    return rows.map(({ process }) => process);
+  }
+
+  /** Who had it before, if anybody believes so, does not hold it any more. */
+  async function hold({ lane, items }: Taken, worker: string): Promise<void> {
+    const holders = hands.filter((hand) => laneOf(hand.lane.process, hand.lane.key) === laneOf(lane.process, lane.key));
+    for (const { lane: held } of holders)
+      expect(await extendClaims(database, [held]), "two hold one lane").to.deep.equal(new Set());
+    hands.push({ lane, items, worker });
+  }
+
   async function claim(worker: string): Promise<void> {
     const rooms = processes.map((process) => ({ process, lanes: int(1, 2), share: 2, atWork: {} }));
-    for (const { lane, items } of await claimLanes(database, { rooms, holder: worker, now: now() })) {
-      const holders = hands.filter(
-        (hand) => laneOf(hand.lane.process, hand.lane.key) === laneOf(lane.process, lane.key),
-      );
-      for (const { lane: held } of holders)
-        expect(await extendClaims(database, [held]), "two hold one lane").to.deep.equal(new Set());
-      hands.push({ lane, items, worker });
-    }
+    for (const each of await claimLanes(database, { rooms, holder: worker, now: now() })) await hold(each, worker);
   }
 
   /** One step of a worker with a lane in its hand: an item done, failed or set aside, or the lane given up. */
@@ -148,7 +163,7 @@ function createSchedule(database: Database, seed: number) {
       ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)), payload: {} }
       : undefined;
     const ending = { lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) };
-    const { held } = await recordEndings(database, [ending], now());
+    const { held } = await recordEndings(database, [ending], { now: now() });
     if (!held.has(lane.claim)) return drop(hand);
     if (timer) timersSet.add(`${laneOf(lane.process, timer.key)}/${timer.name}`);
     const name = laneOf(lane.process, lane.key);
@@ -157,8 +172,15 @@ function createSchedule(database: Database, seed: number) {
   }
 
   async function end(hand: Hand, ending: Ending): Promise<void> {
-    await recordEndings(database, [ending], now());
+    const ready = await readyLanes();
+    const goesOn = chance(0.5) ? hand.worker : undefined;
+    const { taken } = await recordEndings(database, [ending], { now: now(), holder: goesOn });
     drop(hand);
+    if (taken.length > 0) expect(goesOn, "nobody goes on").to.not.equal(undefined);
+    for (const each of taken) {
+      expect(ready, "others were ready before").to.not.include(each.lane.process);
+      await hold(each, hand.worker);
+    }
   }
 
   const drop = (hand: Hand): void => void hands.splice(hands.indexOf(hand), 1);
@@ -201,7 +223,7 @@ function createSchedule(database: Database, seed: number) {
         await trySetAside(database, now());
       }
     } else if (what === 11) toggle(pick([...obstacles.keys()]), chance(0.5));
-    else if (what === 12 && chance(0.3)) await fallAsleep(`w${int(1, 3)}`);
+    else if (what === 12 && chance(0.3)) await fallAsleep(chance(0.3) ? planner : `w${int(1, 3)}`);
   }
 
   /** Nothing stands in the way any more: everything there is must come to its end. */

@@ -97,11 +97,13 @@ function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded
 
 /** The draft's row, the message it answers and what came after that, all of one moment. */
 async function readRows(reads: Reads, draftId: string, { workspaceId, basedOnMessageId, ...draft }: Draft) {
-  const row = await draftById(reads, workspaceId, draftId);
-  const answered = basedOnMessageId === null ? undefined : await messageById(reads, workspaceId, basedOnMessageId);
+  const [row, answered] = await Promise.all([
+    draftById(reads, workspaceId, draftId),
+    basedOnMessageId === null ? undefined : messageById(reads, workspaceId, basedOnMessageId),
+  ]);
   const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
-  const newer = await newerWord(reads, workspaceId, after);
-  return { row, answered, newer, held: await newerHeld(reads, workspaceId, after) };
+  const [newer, held] = await Promise.all([newerWord(reads, workspaceId, after), newerHeld(reads, workspaceId, after)]);
+  return { row, answered, newer, held };
 }
 
 async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageBody> {

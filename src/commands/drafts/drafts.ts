@@ -8,6 +8,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
+import { oneLook } from "../states/oneLook.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
@@ -80,18 +81,26 @@ export async function approveDraft(
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const draft = await loadDraft(deps, workspaceId, draftId);
-  await requireKeysMayDecide(deps, draft);
-  const { state: identity } = await deps.identities.load(draft.identityId);
+  const look = oneLook(deps);
+  const [draft] = await Promise.all([loadDraft(deps, workspaceId, draftId), askAhead(look, draftId)]);
+  await requireKeysMayDecide(look, draft);
+  const { state: identity } = await look.identities.load(draft.identityId);
   const command: ReviewCommand = {
     type: "ApproveDraft",
     ifVersion,
     contentSha256: null,
     sendRequested: false,
     tokenSha256: null,
-    voting: await votingOf(deps, identity, { actor: cause.actor, channel: null, votes: draft.votes }),
+    voting: await votingOf(look, identity, { actor: cause.actor, channel: null, votes: draft.votes }),
   };
   return changeDraft(deps, { draftId, command }, cause);
+}
+
+/** Asks for who decides about a draft, in one turn with the draft, where it is known here whose it is: that never changes. */
+async function askAhead(look: Dependencies, draftId: string): Promise<void> {
+  const draft = look.drafts.kept(draftId)?.state;
+  if (draft?.exists)
+    await Promise.all([look.identities.load(draft.identityId), look.workspaces.load(draft.workspaceId)]);
 }
 
 export async function rejectDraft(
@@ -114,9 +123,12 @@ export async function sendDraft(
   { workspaceId, draftId, ifVersion = null }: { workspaceId: string; draftId: string; ifVersion?: number | null },
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
-  const draft = await loadDraft(deps, workspaceId, draftId);
-  const word = ifVersion === null ? {} : { ifVersion };
   const isPersons = cause.actor.kind === "session";
+  const kept = deps.drafts.kept(draftId)?.state;
+  const isKnown = !isPersons && kept?.exists && kept.workspaceId === workspaceId;
+  // Whose it is never changes: the rest is asked when it is queued.
+  const draft = isKnown ? kept : await loadDraft(deps, workspaceId, draftId);
+  const word = ifVersion === null ? {} : { ifVersion };
   if (isPersons && draft.status === "pending") requireStatus(draft, "sent", "approved");
   const kind = isPersons ? "approval" : "api_key";
   const { position, threadId, queuedAt } = await queueSend(deps, { draftId, kind, word }, cause);

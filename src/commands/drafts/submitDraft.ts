@@ -14,7 +14,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
-import { waitForFiling } from "../sends/barrier.ts";
+import { loadForSubmission } from "../sends/barrier.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
@@ -52,26 +52,27 @@ export async function submitDraft(
     if (state.exists) return { draftId, position };
   }
   const { thread, message } = await requireSubjects(deps, request);
+  const { workspaceId, identityId } = request;
   // A mail acknowledged before this submission may be a newer word, and may join the thread to another.
-  await waitForFiling(deps, request.identityId);
-  const { state: identity } = await deps.identities.load(request.identityId);
+  const [{ state: current, threadId }, { state: identity }] = await loadForSubmission(deps, identityId, () =>
+    Promise.all([loadThread(deps, thread.id), deps.identities.load(identityId)]),
+  );
   await requireAssistantActive(deps, identity);
   const autoApproved =
     identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
-  if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
+  if (autoApproved) await requireQuotaLeft(deps, workspaceId);
   const { making, ...letter } = await writeLetter(deps, request);
   const content = contentOf(request, letter, { identity, thread, message });
   requireDistinctRecipients(content);
   const basedOnNumber = message.filing_number ?? 0;
-  const { state: current, threadId } = await loadThread(deps, thread.id);
   const answersMachine = machineAddresses(message, content.to);
   requireNoLoop(current, { draftId: "", ...answersMachine });
   const draft = {
     ...(await storeContent(deps.blobs, content)),
     ...making,
-    workspaceId: request.workspaceId,
+    workspaceId,
     threadId,
-    identityId: request.identityId,
+    identityId,
     basedOnMessageId: message.id,
     basedOnNumber,
     messageId: derivedId("message", draftId),

@@ -3,6 +3,7 @@ import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
 import { fileInbox } from "../inbound/filing.ts";
 
 /** How often a waiter looks at first; the pauses grow up to the second one. */
@@ -21,8 +22,11 @@ const stuckWaitMs = 100;
 /** How long a submission waits for acknowledged mail. What it decides by that is a warning, so it goes on without. */
 const submissionWaitMs = 2_000;
 
-/** `known`: the inbox's revision that is known to be filed. `withinMs`: the settings' bound by default. */
-type Waiting = { known?: number; withinMs?: number };
+/**
+ * `known`: the inbox's revision that is known to be filed. `withinMs`: the settings' bound by default. `end`: where the inbox ends, if that is
+ * being looked at already.
+ */
+type Waiting = { known?: number; withinMs?: number; end?: Promise<number> | undefined };
 
 /**
  * Waits until everything acknowledged for this identity stands in its thread. A mail acknowledged but not filed yet is already the
@@ -32,33 +36,77 @@ type Waiting = { known?: number; withinMs?: number };
 export async function waitUntilFiled(
   deps: Dependencies,
   identityId: string,
-  { known = noStream, withinMs = deps.settings.barrierTimeoutMs }: Waiting = {},
+  { known = noStream, withinMs = deps.settings.barrierTimeoutMs, end = inboxEnd(deps, identityId) }: Waiting = {},
 ): Promise<number> {
-  const filedUpTo = await filedWithin(deps, identityId, { withinMs, known });
+  const filedUpTo = await filedWithin(deps, identityId, { withinMs, known, end });
   if (filedUpTo !== undefined) return filedUpTo;
-  throw new Unavailable("mail that has just arrived is still being filed: retry shortly");
+  throw new StillFiling("mail that has just arrived is still being filed: retry shortly");
 }
 
-/** The same before a submission, which goes by what is filed by then. */
-export async function waitForFiling(deps: Dependencies, identityId: string): Promise<void> {
-  await filedWithin(deps, identityId, { withinMs: submissionWaitMs, known: noStream });
+/** The wait was in vain. */
+class StillFiling extends Unavailable {}
+
+/** Where the inbox ends now: the revision of its last event, -1 if nothing was ever received. Linearisable. */
+export async function inboxEnd(deps: Pick<Dependencies, "inboxes" | "store">, identityId: string): Promise<number> {
+  const kept = deps.inboxes.kept(identityId)?.revision;
+  if (kept !== undefined) {
+    // Whether anything came since is asked as other streams are, and together with them.
+    const newer = await deps.store.readPage(inboxStream(identityId), { from: kept + 1, events: 1, bytes: 1 });
+    if (newer.events.length === 0) return kept;
+  }
+  return (await deps.inboxes.load(identityId)).revision;
 }
+
+/**
+ * What `load` finds of a thread once everything acknowledged stands in it, and the inbox's revision up to which that holds. Both are asked for at
+ * once: what was known to be filed before is in what was loaded then. If the inbox ends later, it is loaded after the wait.
+ */
+export async function loadFiled<Found>(
+  deps: Dependencies,
+  { identityId, withinMs }: { identityId: string; withinMs?: number },
+  load: () => Promise<Found>,
+): Promise<{ filedUpTo: number; found: Found }> {
+  const filedBefore = knownFiled(deps, identityId);
+  const [end, early] = await Promise.all([inboxEnd(deps, identityId), load()]);
+  if (end <= filedBefore) return { filedUpTo: end, found: early };
+  const waiting = { end: Promise.resolve(end), ...(withinMs !== undefined && { withinMs }) };
+  const filedUpTo = await waitUntilFiled(deps, identityId, waiting);
+  return { filedUpTo, found: await load() };
+}
+
+/** The same before a submission, which goes by what is filed within its time. */
+export async function loadForSubmission<Found>(
+  deps: Dependencies,
+  identityId: string,
+  load: () => Promise<Found>,
+): Promise<Found> {
+  try {
+    return (await loadFiled(deps, { identityId, withinMs: submissionWaitMs }, load)).found;
+  } catch (error) {
+    if (!(error instanceof StillFiling)) throw error;
+    return load();
+  }
+}
+
+/** Up to where the inbox is filed by what is kept here. Filing only goes on, so that holds however old it is. */
+const knownFiled = ({ filings }: Pick<Dependencies, "filings">, identityId: string): number =>
+  filings.kept(identityId)?.state.filedUpTo ?? noStream;
 
 /** The inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
 async function filedWithin(
   deps: Dependencies,
   identityId: string,
-  { withinMs, known }: Required<Waiting>,
+  { withinMs, known, end: asked }: Required<Waiting>,
 ): Promise<number | undefined> {
-  const tail = await deps.store.readLast(inboxStream(identityId));
-  if (!tail || tail.revision === known) return known;
+  const end = await asked;
+  if (end === known || end <= knownFiled(deps, identityId)) return end;
   const { stuckAt } = waitersOf(deps);
   const began = deps.clock.monotonic();
   for (let pauseMs = pollMs; ; pauseMs = Math.min(2 * pauseMs, longestPollMs)) {
     const { state } = await deps.filings.load(identityId);
-    if (state.filedUpTo >= tail.revision) {
+    if (state.filedUpTo >= end) {
       stuckAt.delete(identityId);
-      return tail.revision;
+      return end;
     }
     const waitedMs = deps.clock.monotonic() - began;
     const isStuck = stuckAt.get(identityId) === state.filedUpTo;
@@ -66,7 +114,7 @@ async function filedWithin(
       stuckAt.set(identityId, state.filedUpTo);
       return undefined;
     }
-    const filing = waitedMs >= ownFilingAfterMs || isStuck ? fileHere(deps, identityId, tail) : undefined;
+    const filing = waitedMs >= ownFilingAfterMs || isStuck ? fileHere(deps, identityId) : undefined;
     await Promise.race([sleep(pauseMs), ...(filing ? [filing] : [])]);
   }
 }
@@ -86,20 +134,22 @@ function waitersOf({ filings }: Dependencies): Waiters {
  * Files the inbox, once for all who wait for it here, beside whoever else is at it: so nobody who plans or runs processes stands in a send's
  * way. Resolves when it has ended, well or not: only what is recorded counts.
  */
-function fileHere(deps: Dependencies, identityId: string, tail: Recorded): Promise<void> {
+function fileHere(deps: Dependencies, identityId: string): Promise<void> {
   const { filing } = waitersOf(deps);
   const underWay = filing.get(identityId);
   if (underWay) return underWay;
-  const { workspaceId, correlationId } = tail.metadata;
-  const cause = {
-    actor: { kind: "system", id: "fileInboundEmail" },
-    workspaceId,
-    correlationId,
-    causationId: tail.id,
-  } as const;
-  const run = fileInbox(deps, identityId, cause)
+  const run = deps.store
+    .readLast(inboxStream(identityId))
+    .then((newest) => newest && fileInbox(deps, identityId, causedBy(newest)))
     .catch(() => sleep(longestPollMs))
     .finally(() => filing.delete(identityId));
   filing.set(identityId, run);
   return run;
 }
+
+const causedBy = ({ id, metadata: { workspaceId, correlationId } }: Recorded): Cause => ({
+  actor: { kind: "system", id: "fileInboundEmail" },
+  workspaceId,
+  correlationId,
+  causationId: id,
+});

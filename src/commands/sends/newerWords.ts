@@ -4,13 +4,13 @@ import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
-import { waitUntilFiled } from "./barrier.ts";
+import { loadFiled } from "./barrier.ts";
 
 /** The newest message on the draft's thread, if it is newer than the one that the draft answers. Waits for acknowledged mail to be filed. */
 export async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
-  await waitUntilFiled(deps, draft.identityId);
-  const { state: thread } = await loadThread(deps, draft.threadId);
-  return newerWord(thread, draft)?.messageId ?? null;
+  const { identityId, threadId } = draft;
+  const { found } = await loadFiled(deps, { identityId }, () => loadThread(deps, threadId));
+  return newerWord(found.state, draft)?.messageId ?? null;
 }
 
 /** The customer wrote again: the draft is stale. What it still holds is given back by a process. */

@@ -12,12 +12,13 @@ import { changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
+import { oneLook } from "../states/oneLook.ts";
 import { onThread } from "../threads/threads.ts";
-import { rulesWaitMs, waitUntilFiled } from "./barrier.ts";
+import { inboxEnd, rulesWaitMs, waitUntilFiled } from "./barrier.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
 import { endStale } from "./newerWords.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
-import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
+import { requirePersonsWord, requireSendingAllowed, senderNow } from "./sendingAllowed.ts";
 
 /** How long a send waits for a competing send of the same draft to be decided. */
 const competitorMs = 2_000;
@@ -70,24 +71,26 @@ async function queueOnce(
   cause: Cause,
 ): Promise<Queued> {
   const decides = decidesOnChange(word);
-  const shown = await upToDate(deps, draftId, cause);
+  const look = oneLook(deps);
+  const end = askAhead(look, draftId);
+  const shown = await upToDate(look, draftId, cause);
   requireStatus(shown, "sent", "pending", "approved");
   requireUndoOver(shown, deps.clock.now().toISOString());
   requireNamedVersion(shown, word);
   requireDecided(shown, decides);
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
-  await requirePersonsWord(deps, { draftId, draft: shown }, cause);
-  await requireSendingAllowed(deps, shown);
-  const { state: identity } = await deps.identities.load(shown.identityId);
+  await requirePersonsWord(look, { draftId, draft: shown }, cause);
+  await requireSendingAllowed(look, shown);
+  const { state: identity } = await look.identities.load(shown.identityId);
   const { approvalsRequired } = identity;
   const draft = kind === "api_key" ? await approvedByKeysToo(deps, { draftId, draft: shown, identity }, cause) : shown;
   // A key that sends approves by that, regardless of who approved before.
   if (kind !== "api_key") await requireStanding(deps, { draftId, draft }, cause);
   const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
-  const attempt = await claim(deps, { draftId, draft, replaces: null, withinMs }, cause);
+  const attempt = await claim(look, { draftId, draft, replaces: null, withinMs, end }, cause);
   try {
     crashPoint("send:claimed");
-    await reserveQuota(deps, { workspaceId: draft.workspaceId, ...attempt }, cause);
+    await reserveQuota(look, { workspaceId: draft.workspaceId, ...attempt }, cause);
     crashPoint("send:reserved");
     const { identityId, messageId, version, contentSha256, stored } = draft;
     const queued = {
@@ -114,6 +117,18 @@ async function queueOnce(
     if (error instanceof Rejected) await undoSend(deps, { draftId, attempt, because: error.message }, cause);
     throw error;
   }
+}
+
+/**
+ * Asks for what a send rests on, its sender and the end of the inbox, in one turn with its draft: whose a draft is never changes. What comes to the inbox
+ * after this is seen by the look after the claim. Undefined where the draft is not known here.
+ */
+function askAhead(look: Dependencies, draftId: string): Promise<number> | undefined {
+  const draft = look.drafts.kept(draftId)?.state;
+  if (!draft?.exists) return undefined;
+  const end = inboxEnd(look, draft.identityId);
+  for (const asked of [senderNow(look, draft), end]) asked.catch(() => undefined);
+  return end;
 }
 
 /** A key's send of what is approved is no further authorisation. Where several had to approve, it names them. */
@@ -158,13 +173,19 @@ export async function requeueSend(
   await deps.drafts.handle(draftId, command, cause);
 }
 
-/**
- * Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. `withinMs`: how long the
- * barrier is waited at.
- */
+/** `withinMs`: how long the barrier is waited at. `end`: where the inbox ends, if that was asked already. */
+type Claiming = {
+  draftId: string;
+  draft: Draft;
+  replaces: string | null;
+  withinMs: number;
+  end?: Promise<number> | undefined;
+};
+
+/** Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. */
 async function claim(
   deps: Dependencies,
-  { draftId, draft, replaces, withinMs }: { draftId: string; draft: Draft; replaces: string | null; withinMs: number },
+  { draftId, draft, replaces, withinMs, end }: Claiming,
   cause: Cause,
 ): Promise<Attempt> {
   const attemptId = deps.ids.uuid();
@@ -181,7 +202,7 @@ async function claim(
     quotaStream: quota.quotaStream,
     ...(machineAddresses.length > 0 && { machineAddresses: [...machineAddresses] }),
   };
-  const filedUpTo = await waitUntilFiled(deps, draft.identityId, { withinMs });
+  const filedUpTo = await waitUntilFiled(deps, draft.identityId, { withinMs, end });
   let threadId: string | undefined;
   try {
     const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;

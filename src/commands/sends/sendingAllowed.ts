@@ -10,6 +10,7 @@ import { ownDomainOf } from "../domains/domains.ts";
 import type { Cause } from "../handle.ts";
 import { identityWorks } from "../identities/identities.ts";
 import { installationNow } from "../installation.ts";
+import { oneLook } from "../states/oneLook.ts";
 
 export type SendingState =
   | "allowed"
@@ -36,11 +37,8 @@ export type Standing = { state: SendingState; guards: readonly Guard[]; obstacle
  */
 export async function sendingStanding(deps: Dependencies, sender: Sender): Promise<Standing> {
   const { workspaceId, identityId } = sender;
-  const [installation, workspace, identity] = await Promise.all([
-    installationNow(deps),
-    deps.workspaces.load(workspaceId),
-    deps.identities.load(identityId),
-  ]);
+  const look = oneLook(deps);
+  const [installation, workspace, identity] = await senderNow(look, sender);
   const ofWorkspace = { stream: workspaceStream(workspaceId), revision: workspace.revision };
   const ofIdentity = { stream: identityStream(identityId), revision: identity.revision };
   const guards = [installation.guard, ofWorkspace, ofIdentity];
@@ -48,11 +46,26 @@ export async function sendingStanding(deps: Dependencies, sender: Sender): Promi
   if (installation.paused) return { state: "installation_paused", guards, obstacles: guards };
   if (workspace.state.sendingPaused) return { state: "sending_paused", guards, obstacles: guards };
   if (identity.state.status !== "active") return { state: "identity_disabled", guards, obstacles: [ofIdentity] };
-  if (!(await identityWorks(deps, { identityId, identity: identity.state }))) return overCap(deps, sender, guards);
-  const domain = await ownDomainOf(deps, identity.state);
+  if (!(await identityWorks(look, { identityId, identity: identity.state }))) return overCap(deps, sender, guards);
+  const domain = await ownDomainOf(look, identity.state);
   if (!domain || domain.state.status === "verified") return { state: "allowed", guards, obstacles: [] };
   const ofDomain = { stream: domainStream(identity.state.domainId), revision: domain.revision };
   return { state: "domain_not_verified", guards, obstacles: [ofIdentity, ofDomain] };
+}
+
+/** All that a sender is judged by, asked for at once: with its domain and the places in its plan, where those were needed before. */
+export function senderNow(look: Dependencies, { workspaceId, identityId }: Sender) {
+  const kept = look.identities.kept(identityId)?.state;
+  const places = (["identities", "domains"] as const)
+    .map((kind) => ({ workspaceId, kind }))
+    .filter((slots) => look.slots.kept(slots) !== undefined);
+  return Promise.all([
+    installationNow(look),
+    look.workspaces.load(workspaceId),
+    look.identities.load(identityId),
+    kept?.exists ? ownDomainOf(look, kept) : undefined,
+    ...places.map((slots) => look.slots.load(slots)),
+  ]);
 }
 
 /** Another plan gives it room again, and so does the end of another identity or domain. */

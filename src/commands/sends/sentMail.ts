@@ -1,4 +1,5 @@
 import { readEvents } from "#src/eventStore/eventStore.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
@@ -12,8 +13,22 @@ export async function noteSent(deps: Dependencies, draftId: string, cause: Cause
   const events = await readEvents<DraftEvent>(deps.store, draftStream(draftId));
   const sent = events.find((event) => event.type === "DraftSent");
   if (sent?.type !== "DraftSent") return;
-  const content = await loadContent(deps.blobs, draft.stored);
   const { attemptId, rfcMessageId } = sent.data;
+  await tellThreadSent(deps, { draftId, draft, attemptId, rfcMessageId }, cause);
+}
+
+/** The same where it is known under which attempt, and Message-ID, a draft was sent. */
+export async function tellThreadSent(
+  deps: Dependencies,
+  {
+    draftId,
+    draft,
+    attemptId,
+    rfcMessageId,
+  }: { draftId: string; draft: Draft; attemptId: string; rfcMessageId: string },
+  cause: Cause,
+): Promise<void> {
+  const content = await loadContent(deps.blobs, draft.stored);
   const { messageId, threadId } = draft;
   const to = [...content.to, ...content.cc];
   const command = { type: "RecordSent", draftId, attemptId, messageId, rfcMessageId, to } as const;

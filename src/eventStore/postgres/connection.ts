@@ -17,6 +17,8 @@ export type Connection = {
    * and so does an answer that did not come in `patienceMs`.
    */
   run<T>(patienceMs: number, work: (client: pg.Client) => Promise<T>): Promise<T>;
+  /** The process on the server that serves it; undefined while there is none. */
+  backend(): number | undefined;
   close(): void;
 };
 
@@ -58,6 +60,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         throw error;
       }
     },
+    backend: () => (current?.client as { processID?: number | null } | undefined)?.processID ?? undefined,
     close() {
       if (current) drop(current.client);
     },

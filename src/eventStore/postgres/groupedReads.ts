@@ -1,5 +1,8 @@
-/** A stream from a revision on, so many events at most (undefined: all of them), up to the one that makes it so many bytes. */
-export type Wanted = { stream: string; from: number; count: number | undefined; bytes?: number };
+/**
+ * A stream from a revision on, so many events at most (undefined: all of them), up to the one that makes it so many bytes. `from` undefined: its
+ * last event, with `count` 1.
+ */
+export type Wanted = { stream: string; from: number | undefined; count: number | undefined; bytes?: number };
 
 export type GroupingOptions<Row> = {
   /** One stream, whole. */
@@ -8,9 +11,13 @@ export type GroupingOptions<Row> = {
   together: (wanted: readonly Wanted[], each: number) => Promise<(Row[] | undefined)[]>;
 };
 
-/** Groups under way at once; what is asked for meanwhile gathers. */
+/** Groups under way at once. */
 const mostUnderWay = 4;
 const mostTogether = 16;
+/** What is asked for while a group is under way gathers until that is back, so long at most: one that hangs holds nobody up. */
+const gatherMs = 4;
+/** Of the event loop, where none is under way: those that woke with the first ask within a few. */
+const turnsToGather = 3;
 /** Events of one stream in a group. Most reads ask for what is new, which is little: one with more to say is read alone. */
 const fewEvents = 10;
 
@@ -23,7 +30,8 @@ type Waiting<Row> = { wanted: Wanted; resolve: (rows: Row[]) => void; reject: (e
 export function groupingReads<Row>({ alone, together }: GroupingOptions<Row>): (wanted: Wanted) => Promise<Row[]> {
   let waiting: Waiting<Row>[] = [];
   let underWay = 0;
-  let planned = false;
+  let planned: NodeJS.Immediate | undefined;
+  let gathering: NodeJS.Timeout | undefined;
 
   async function readGroup(group: readonly Waiting<Row>[]): Promise<void> {
     const found = await together(
@@ -52,14 +60,23 @@ export function groupingReads<Row>({ alone, together }: GroupingOptions<Row>): (
 
   function plan(): void {
     if (planned || waiting.length === 0 || underWay >= mostUnderWay) return;
-    planned = true;
-    setImmediate(() => {
-      planned = false;
-      const group = waiting.slice(0, mostTogether);
-      waiting = waiting.slice(mostTogether);
-      void send(group);
-      plan();
-    });
+    if (underWay === 0 || waiting.length >= mostTogether) inTurns(turnsToGather);
+    else gathering ??= setTimeout(begin, gatherMs);
+  }
+
+  function inTurns(turns: number): void {
+    planned = setImmediate(() => (turns > 1 ? inTurns(turns - 1) : begin()));
+  }
+
+  function begin(): void {
+    clearImmediate(planned);
+    clearTimeout(gathering);
+    planned = gathering = undefined;
+    if (underWay >= mostUnderWay) return;
+    const group = waiting.slice(0, mostTogether);
+    waiting = waiting.slice(mostTogether);
+    void send(group);
+    plan();
   }
 
   return (wanted) =>

@@ -45,10 +45,14 @@ const stretchOf = (stream: string, first: string, count: string): string => `
     from es.events where stream_id = ${stream} and revision >= ${first} order by revision limit ${count}`;
 const readStream = `select ${columns}, bytes_so_far from (${stretchOf("$1", "$2::bigint", "$3")}
   ) event where $4::bigint is null or bytes_so_far - bytes < $4 order by revision`;
-const readStreams = `select wanted.number, ${columns}, bytes_so_far
+const readStreamsFrom = (first: string): string => `select wanted.number, ${columns}, bytes_so_far
   from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as wanted (stream, first, count, number)
-  cross join lateral (${stretchOf("wanted.stream", "wanted.first", "least(wanted.count, $4)")}
+  cross join lateral (${stretchOf("wanted.stream", first, "least(wanted.count, $4)")}
   ) event where bytes_so_far - bytes < $5 order by wanted.number, revision`;
+const readStreams = readStreamsFrom("wanted.first");
+/** Of those without a first revision the last event. */
+const readStreamsAndLasts = readStreamsFrom(`coalesce(wanted.first, (
+      select max(revision) from es.events tail where tail.stream_id = wanted.stream))`);
 const readLast = `select ${columns} from es.events where stream_id = $1 order by revision desc limit 1`;
 export const readHead = "select coalesce(max(position), 0) from es.events";
 const readPage = (where: string): string => `select ${columns}, bytes_so_far from (
@@ -57,6 +61,12 @@ const readPage = (where: string): string => `select ${columns}, bytes_so_far fro
   ) page where bytes_so_far - bytes < $4`;
 const readPageOfAll = readPage("");
 const readPageOfCategories = readPage("and split_part(stream_id, '-', 1) = any ($5)");
+
+/**
+ * Plans are made once a connection, for whatever is asked, which takes half of a read's time otherwise; and by an index, also where they
+ * were made while the log was empty.
+ */
+const planning = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off";
 
 /** A page is cut behind the event that makes it this large, so that five hundred of the largest events are not in memory at once. */
 const maxPageBytes = 8_000_000;
@@ -67,6 +77,7 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
   const pool = new pg.Pool({
     connectionString,
     application_name: "countersign log reader",
+    options: planning,
     max: connections,
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,
@@ -107,16 +118,18 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
 
   const readGrouped = groupingReads<Row>({
     alone: ({ stream, from, count, bytes }) =>
-      ask({ name: "stream", text: readStream, values: [stream, from, count, bytes] }),
+      from === undefined
+        ? ask({ name: "last", text: readLast, values: [stream] })
+        : ask({ name: "stream", text: readStream, values: [stream, from, count, bytes] }),
     async together(wanted, each) {
-      const [streams, firsts] = [wanted.map(({ stream }) => stream), wanted.map(({ from }) => from)];
+      const streams = wanted.map(({ stream }) => stream);
+      const firsts = wanted.map(({ from = null }) => from);
       const values = [streams, firsts, wanted.map(({ count = null }) => count), each, mostGroupedBytes];
+      const query = firsts.includes(null)
+        ? { name: "streamsAndLasts", text: readStreamsAndLasts }
+        : { name: "streams", text: readStreams };
       const found = wanted.map((): Row[] => []);
-      for (const [number, ...row] of await ask<[number: string, ...Row]>({
-        name: "streams",
-        text: readStreams,
-        values,
-      }))
+      for (const [number, ...row] of await ask<[number: string, ...Row]>({ ...query, values }))
         found[Number(number) - 1]!.push(row);
       return found.map((rows) => (bytesIn(rows) < mostGroupedBytes ? rows : undefined));
     },
@@ -134,7 +147,7 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
       const rows = full < 0 ? read : read.slice(0, full + 1);
       return { events: rows.map(recorded), atEnd: full < 0 && rows.length < events };
     },
-    last: async (stream) => (await askForSure({ name: "last", text: readLast, values: [stream] })).map(recorded)[0],
+    last: async (stream) => (await streamForSure({ stream, from: undefined, count: 1 })).map(recorded)[0],
     head: async () => Number((await askForSure({ name: "head", text: readHead, values: [] }))[0]?.[0]),
     async page({ after, upTo, categories, limit }) {
       const values = [after, upTo, limit, maxPageBytes];

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { asExpected, type EventStore } from "../eventStore.ts";
-import { validateAppend, validateRevision, validateStream } from "../validate.ts";
+import { isStreamName, validateAppend, validateRevision, validateStream } from "../validate.ts";
+import { createOwnCommits } from "./ownCommits.ts";
 import { createReader } from "./reader.ts";
 import { type Log, silent } from "./recovery.ts";
 import { subscription } from "./subscription.ts";
@@ -23,8 +24,18 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every subscription listens
   const reader = createReader({ connectionString, timeoutMs, connections: readers });
-  const tail = createTail({ connectionString, timeoutMs, log });
-  const writer = createWriter({ connectionString, timeoutMs, log, onCommitted: tail.committed });
+  const own = createOwnCommits();
+  const writer = createWriter({
+    connectionString,
+    timeoutMs,
+    log,
+    onCommitted(position, written) {
+      if (written) own.add(written);
+      tail.committed(position);
+    },
+    onLost: own.forget,
+  });
+  const tail = createTail({ connectionString, timeoutMs, log, ownBackend: writer.backend });
   let closed: Promise<void> | undefined;
 
   async function close(): Promise<void> {
@@ -45,12 +56,19 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
       }
       return writer.append(stream, expected, valid);
     },
-    read: (stream, fromRevision = 0, maxCount) => reader.stream(stream, fromRevision, maxCount),
-    readPage: (stream, stretch) => reader.streamPage(stream, stretch),
-    readLast: (stream) => reader.last(stream),
+    // A name that the database refuses would fail those that are read with it.
+    async read(stream, fromRevision = 0, maxCount) {
+      return isStreamName(stream) ? reader.stream(stream, fromRevision, maxCount) : [];
+    },
+    async readPage(stream, stretch) {
+      return isStreamName(stream) ? reader.streamPage(stream, stretch) : { events: [], atEnd: true };
+    },
+    async readLast(stream) {
+      return isStreamName(stream) ? reader.last(stream) : undefined;
+    },
     head: () => reader.head(),
     subscribe: (subscribeOptions) =>
-      subscription({ pages: reader, tail, log, closing: closing.signal }, subscribeOptions),
+      subscription({ pages: reader, own, tail, log, closing: closing.signal }, subscribeOptions),
     close: () => (closed ??= close()),
   };
 }

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Batch, type SubscribeOptions, Unavailable } from "../eventStore.ts";
+import type { OwnCommits } from "./ownCommits.ts";
 import type { Page, Reader } from "./reader.ts";
 import { type Log, pauses } from "./recovery.ts";
 import type { Tail } from "./tail.ts";
 
 export type Source = {
   pages: Pick<Reader, "page">;
+  own: Pick<OwnCommits, "page">;
   tail: Tail;
   log: Log;
   /** Aborted when the store closes. */
@@ -34,9 +36,8 @@ export async function* subscription(source: Source, options: SubscribeOptions): 
     if (life.signal.aborted) return;
     const head = source.tail.head();
     const upTo = Math.min(head, after + widestPage);
-    const page = await patiently(source, life.signal, () =>
-      source.pages.page({ after, upTo, categories, limit: batchSize }),
-    );
+    const request = { after, upTo, categories, limit: batchSize };
+    const page = source.own.page(request) ?? (await patiently(source, life.signal, () => source.pages.page(request)));
     return page && { ...page, caughtUp: page.position >= head };
   }
 

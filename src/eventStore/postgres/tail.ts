@@ -3,7 +3,13 @@ import { createConnection } from "./connection.ts";
 import { readHead } from "./reader.ts";
 import { type Log, pauses } from "./recovery.ts";
 
-export type TailOptions = { connectionString: string; timeoutMs: number; log: Log };
+export type TailOptions = {
+  connectionString: string;
+  timeoutMs: number;
+  log: Log;
+  /** The server's process that this process's commits come from: it says itself what it has committed. */
+  ownBackend: () => number | undefined;
+};
 
 /** Knows where the log ends, and wakes the readers that wait for more. */
 export type Tail = {
@@ -27,7 +33,7 @@ const pollMs = 1_000;
  * check is the poll: it has a timeout, finds what a lost notification would have said, and a failed one costs the connection, which is
  * opened again for as long as it takes.
  */
-export function createTail({ connectionString, timeoutMs, log }: TailOptions): Tail {
+export function createTail({ connectionString, timeoutMs, log, ownBackend }: TailOptions): Tail {
   const waiters = new Set<Waiter>();
   let head = 0;
   let rewound: LogRewound | undefined;
@@ -39,7 +45,10 @@ export function createTail({ connectionString, timeoutMs, log }: TailOptions): T
     connectionString,
     name: "countersign log listener",
     prepare(client) {
-      client.on("notification", ({ payload }) => grow(Number(payload)));
+      // One's own comes about when the commit is answered, which says what was written too. If that is lost, the commit is sent again.
+      client.on("notification", ({ processId, payload }) => {
+        if (processId !== ownBackend()) grow(Number(payload));
+      });
       return client.query("listen events");
     },
     onLost: () => endRest(),

@@ -5,18 +5,23 @@ import type { ValidEvent } from "../validate.ts";
 import { type Request, takeBatch } from "./batch.ts";
 import { commit } from "./commit.ts";
 import { createConnection } from "./connection.ts";
+import type { Written } from "./ownCommits.ts";
 import { type Log, pauses } from "./recovery.ts";
 
 export type WriterOptions = {
   connectionString: string;
   timeoutMs: number;
   log: Log;
-  /** Called with the highest position of every commit. */
-  onCommitted: (position: number) => void;
+  /** Called after every commit with its highest position, and what it added to the log. */
+  onCommitted: (position: number, written: Written | undefined) => void;
+  /** Called when the connection broke: the server may come back with another log. */
+  onLost: () => void;
 };
 
 export type Writer = {
   append(stream: string, expected: Expected, events: ValidEvent[]): Promise<Appended>;
+  /** The server's process that its commits come from; undefined while there is none. */
+  backend(): number | undefined;
   close(): Promise<void>;
 };
 
@@ -24,13 +29,14 @@ export type Writer = {
  * Group commit: appends that arrive while one commit is under way go together into the next one, over one connection. What a lost
  * connection leaves undecided is sent again, ids and revisions unchanged: the log finds what it has.
  */
-export function createWriter({ connectionString, timeoutMs, log, onCommitted }: WriterOptions): Writer {
+export function createWriter({ connectionString, timeoutMs, log, onCommitted, onLost }: WriterOptions): Writer {
   const queue: Request[] = [];
   const pause = pauses();
   const connection = createConnection({
     connectionString,
     name: "countersign log writer",
     prepare: (client) => setUp(client, timeoutMs),
+    onLost,
   });
   let draining: Promise<void> | undefined;
   let trouble: Error | undefined;
@@ -52,10 +58,11 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
     // Under overload every batch holds one that is nearly due: giving up on the connection for it would let none through.
     const patience = Math.max(timeoutMs / 5, rest);
     try {
-      const outcomes = await connection.run(patience, (client) => commit(client, batch));
+      const { outcomes, written } = await connection.run(patience, (client) => commit(client, batch));
       pause.reset();
       trouble = undefined;
-      onCommitted(Math.max(...outcomes.map((outcome) => (outcome instanceof Error ? 0 : outcome.position))));
+      const positions = outcomes.map((outcome) => (outcome instanceof Error ? 0 : outcome.position));
+      onCommitted(Math.max(...positions), written);
       for (const [index, outcome] of outcomes.entries()) {
         if (outcome instanceof Error) batch[index]!.reject(outcome);
         else batch[index]!.resolve(outcome);
@@ -80,6 +87,7 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
   async function tryAgain(batch: readonly Request[], error: Error): Promise<void> {
     log.warn({ err: error, appends: batch.length }, "the outcome of an append is unknown, checking");
     trouble = error;
+    onLost();
     queue.unshift(...batch);
     await sleep(pause.next());
   }
@@ -114,6 +122,7 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
         });
         draining ??= drain();
       }),
+    backend: () => connection.backend(),
     async close() {
       closed = true;
       await draining;

@@ -1,4 +1,4 @@
-import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
+import { draftById, draftIdById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
 import type { DraftChanges } from "#src/commands/drafts/drafts.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -10,6 +10,12 @@ export const loadDraft =
   (deps: HttpDependencies) =>
   ({ workspaceId, params }: { workspaceId: string; params: { id: string } }): Promise<ReadDraft | undefined> =>
     draftById(deps.reads, workspaceId, params.id);
+
+/** That there is one, for who asks nothing else of it before it is decided about. */
+export const loadDraftId =
+  (deps: HttpDependencies) =>
+  ({ workspaceId, params }: { workspaceId: string; params: { id: string } }): Promise<{ id: string } | undefined> =>
+    draftIdById(deps.reads, workspaceId, params.id);
 
 /** A draft as a write left it. */
 export async function draftAfter(

@@ -3,7 +3,7 @@ import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { type Route, route } from "../framework/route.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
-import { draftAfter, etagOfDraft, loadDraft, shownOnRefusal } from "./draftAnswers.ts";
+import { draftAfter, etagOfDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";
 
 /** What may be decided about a draft, and sending it. */
 export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
@@ -19,7 +19,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       ifMatch: true,
       etag: etagOfDraft,
       errors: ["invalid_status", "version_mismatch", "human_approval_required"],
-      load: loadDraft(deps),
+      load: loadDraftId(deps),
     },
     async ({ workspaceId, principal, params, ifMatch, cause }) => {
       const approval = { workspaceId, draftId: params.id, ifVersion: ifMatch ?? null };
@@ -39,7 +39,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       answers: Draft,
       etag: etagOfDraft,
       errors: ["invalid_status"],
-      load: loadDraft(deps),
+      load: loadDraftId(deps),
     },
     async ({ workspaceId, params, body, cause }) => {
       const rejection = { workspaceId, draftId: params.id, reason: body.reason ?? null };
@@ -70,7 +70,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
         "approvals_missing",
         "loop_guarded",
       ],
-      load: loadDraft(deps),
+      load: loadDraftId(deps),
     },
     async ({ workspaceId, params, ifMatch, cause }) => {
       const send = { workspaceId, draftId: params.id, ifVersion: ifMatch ?? null };
@@ -87,7 +87,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       summary: "Notify the approvers of a pending draft again",
       answers: ApproversNotified,
       errors: ["invalid_status"],
-      load: loadDraft(deps),
+      load: loadDraftId(deps),
     },
     async ({ workspaceId, params, cause }) => {
       const { position, channel, notifiedAt } = await notifyAgain(deps, { workspaceId, draftId: params.id }, cause);

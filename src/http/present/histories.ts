@@ -7,7 +7,7 @@ import type { HistoryEntry } from "../schemas/histories.ts";
 
 export type WireHistoryEntry = Static<typeof HistoryEntry>;
 
-/** Not shown: what a token could be tried against, where blobs are stored, and what fences workers against each other. */
+/** Not shown: what a token could be tried against, where blobs are stored, what fences workers against each other, and who does what next. */
 const internal = [
   "tokens",
   "tokenSha256",
@@ -17,6 +17,7 @@ const internal = [
   "contentBlob",
   "fence",
   "instanceId",
+  "tellsThread",
 ];
 /** Free-form JSON of the caller's: its names are not ours to change. */
 const verbatim = ["metadata"];

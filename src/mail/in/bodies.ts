@@ -1,4 +1,4 @@
-import { createContext, runInContext } from "node:vm";
+import { createContext, Script } from "node:vm";
 import EmailReplyParser from "email-reply-parser";
 import { compile } from "html-to-text";
 import { storable } from "./storable.ts";
@@ -38,12 +38,13 @@ export const withoutTags = (html: string): string =>
     .trim();
 
 const stopwatch = createContext({ work: (): unknown => undefined });
+const doWork = new Script("work()");
 
 /** What the work returns; undefined if it throws or takes longer. A context is what can be stopped, even inside a regular expression. */
 function within<T>(timeoutMs: number, work: () => T): T | undefined {
   stopwatch.work = work;
   try {
-    return runInContext("work()", stopwatch, { timeout: timeoutMs });
+    return doWork.runInContext(stopwatch, { timeout: timeoutMs });
   } catch {
     return undefined;
   }

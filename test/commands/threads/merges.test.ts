@@ -3,6 +3,7 @@ import { expect } from "chai";
 import pg from "pg";
 import { chains } from "#projections/chains/projector.ts";
 import { messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
+import type { Projection } from "#projections/projection.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { absorbThread, loadThread, onThread } from "#src/commands/threads/threads.ts";
@@ -26,6 +27,7 @@ import { mailReceived } from "#test/support/examples/index.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
 import { sized } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { project as projectEvents } from "#test/support/projecting.ts";
 
 const threads = (world: SendWorld): string[] =>
   world.log.all.filter(({ type }) => type === "ThreadOpened").map(({ stream }) => stream.slice("thread-".length));
@@ -203,7 +205,7 @@ describe("a merge", () => {
       await world.acknowledge(3, ["<1@customer.example>", "<2@customer.example>"]);
       await world.drain();
       const filed = world.log.all.filter(({ stream }) => stream.startsWith("filing-")) as Recorded<FilingEvent>[];
-      await chains.project(client, filed);
+      await projectEvents(chains as Projection, client, filed);
       const node = { ...world.createNode(), reads: { of: () => client, ofNone: client, ofAll: client } as never };
       const origin = { identityId, threadId: younger, attemptId: identityId, domain: "agents.localhost" };
       const ours = world.node.messageIds.mint(origin);
@@ -247,7 +249,7 @@ describe("a merge", () => {
         },
       };
       for (let from = 0; from < events.length; from += size) {
-        await chains.project(counting as never, events.slice(from, from + size));
+        await projectEvents(chains as Projection, counting as never, events.slice(from, from + size));
       }
       return rows;
     }

@@ -20,6 +20,37 @@ export function readContract(log: () => LogUnderTest): void {
       expect(await store.readLast(stream)).to.include({ revision: 9, id: events[9]?.id });
     });
 
+    it("gives each who asks at the same moment their own: last events, stretches and whole streams", async () => {
+      const { store } = log();
+      const [short, long, large, empty] = [newStream(), newStream(), newStream(), newStream()];
+      await store.append(short, noStream, newEvents(3));
+      await store.append(long, noStream, newEvents(25));
+      await store.append(large, noStream, [...newEvents(2), newEvent({ text: "x".repeat(400_000) })]);
+      const ask = async () => ({
+        lasts: (await Promise.all([short, empty, long, large].map((stream) => store.readLast(stream)))).map(
+          (event) => event?.revision,
+        ),
+        pages: (
+          await Promise.all(
+            [short, long, empty].map((stream) => store.readPage(stream, { from: 1, events: 500, bytes: 1_000_000 })),
+          )
+        ).map(({ events }) => events.length),
+      });
+      const [seen, whole, again] = await Promise.all([ask(), store.read(long), ask()]);
+      expect(revisionsOf(whole)).to.deep.equal(upTo(25));
+      for (const each of [seen, again]) expect(each).to.deep.equal({ lasts: [2, undefined, 24, 2], pages: [2, 24, 0] });
+      const mixed = await Promise.all([
+        store.readLast(long),
+        store.read(long, 20),
+        store.readLast(empty),
+        store.readPage(short, { from: 0, events: 2, bytes: 1_000_000 }),
+      ]);
+      expect(mixed[0]).to.include({ revision: 24, stream: long });
+      expect(revisionsOf(mixed[1])).to.deep.equal([20, 21, 22, 23, 24]);
+      expect(mixed[2]).to.equal(undefined);
+      expect(revisionsOf(mixed[3].events)).to.deep.equal([0, 1]);
+    });
+
     it("gives a stretch of a stream, cut by events or by bytes, and says where it reached the end", async () => {
       const { store } = log();
       const stream = newStream();

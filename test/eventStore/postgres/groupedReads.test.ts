@@ -74,6 +74,31 @@ describe("Reads that go to the server together", () => {
     expect(round.trips).to.equal(4);
   });
 
+  it("gather while a group is under way, and wait for none that hangs", async () => {
+    const trips: number[] = [];
+    let letGo = (): void => {};
+    const hanging = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const together = async (group: readonly Wanted[]): Promise<number[][]> => {
+      trips.push(group.length);
+      if (trips.length === 1) await hanging;
+      return group.map(() => [1]);
+    };
+    const read = groupingReads({ alone: async (one) => (await together([one]))[0]!, together });
+    const first = read({ stream: "a", from: 0, count: 500 });
+    while (trips.length === 0) await tick();
+    const later: Promise<number[]>[] = [];
+    for (const from of [0, 1, 2]) {
+      later.push(read({ stream: "b", from, count: 500 }));
+      await Promise.resolve();
+    }
+    await Promise.all(later);
+    expect(trips).to.deep.equal([1, 3]);
+    letGo();
+    expect(await first).to.deep.equal([1]);
+  });
+
   it("fail together, and those that come later do not", async () => {
     let fails = true;
     const answer = async (): Promise<number[]> => {

@@ -95,7 +95,9 @@ describe("The event log in PostgreSQL, when things die", function () {
       silenced += 1;
       proxy.silence();
     });
-    await expectWhole(store, (await reading).events, acknowledged);
+    const beside = createPostgresEventStore({ connectionString: database.serviceUrl });
+    await expectWhole(beside, (await reading).events, acknowledged);
+    await beside.close();
     expect(silenced).to.equal(2);
     await store.close();
     proxy.close();

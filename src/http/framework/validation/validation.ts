@@ -27,14 +27,26 @@ export function compileAnswerCheck(schema: TSchema): (value: unknown) => string 
   };
 }
 
-/** Compiling takes some 5 ms a schema: all of them at once would take a third of the service's start. */
-function whenFirstUsed(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
+/**
+ * Compiling takes some 5 ms a schema: all of them at once would take a third of the service's start. Schemas of the same text share what is
+ * compiled.
+ */
+function whenFirstUsed(judges: Judges, schema: TSchema): () => ValidateFunction {
   let compiled: ValidateFunction | undefined;
-  return () => (compiled ??= ajv.compile(schema));
+  return () => (compiled ??= compiledOnce(judges, schema));
 }
 
-const requests = createAjv({ useDefaults: true });
-const answers = createAjv({});
+function compiledOnce({ ajv, known }: Judges, schema: TSchema): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const compiled = known.get(text) ?? ajv.compile(schema);
+  known.set(text, compiled);
+  return compiled;
+}
+
+type Judges = { ajv: Ajv2020; known: Map<string, ValidateFunction> };
+
+const requests: Judges = { ajv: createAjv({ useDefaults: true }), known: new Map() };
+const answers: Judges = { ajv: createAjv({}), known: new Map() };
 
 function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
   const ajv = new Ajv2020({

@@ -23,6 +23,10 @@ const overloaded: Findings = {
   from: [],
 };
 
+const unknownSender: Findings["spf"] = { result: "none", domain: "" };
+
+type Signers = { overloaded: boolean; asks: Question[] };
+
 /**
  * Does the sums in the threads of a pool, and the look-ups here, in rounds: a thread says what it has to know, and is free while DNS is asked.
  */
@@ -31,9 +35,14 @@ export function createMailVerifier(pool: Pick<ReaderPool, "run">): MailVerifier 
     async verify(mail, resolver) {
       const dns = answersFrom(resolver);
       const run = <T>(job: Job) => pool.run<T>(job, { turn: mail.turn });
-      const signers = await mail.withRaw((raw) => {
+      const signaturesOf = (raw: Buffer) =>
+        run<Found<Omit<Findings, "spf">>>({ name: "signatures", answers: dns.answers, bytes: raw });
+      const signers = await mail.withRaw(async (raw) => {
         const header = raw.subarray(0, startOfBody(raw));
-        return run<{ overloaded: boolean; asks: Question[] }>({ name: "signers", bytes: header });
+        const told = await run<Signers>({ name: "signers", bytes: header });
+        // Where nobody is to be asked, as of mail that is not signed, its bytes are fetched once.
+        const isAsked = told.overloaded || told.asks.length > 0;
+        return { ...told, read: isAsked ? undefined : await signaturesOf(raw) };
       });
       if (!signers) return undefined;
       if (signers.overloaded) return overloaded;
@@ -41,13 +50,12 @@ export function createMailVerifier(pool: Pick<ReaderPool, "run">): MailVerifier 
       const { envelopeFrom, remote } = mail;
       const sender = { envelopeFrom, remote };
       const spf = () => run<Found<Findings["spf"]>>({ name: "sender", sender, answers: dns.answers, bytes: nothing });
-      const signatures = () =>
-        mail.withRaw((raw) =>
-          run<Found<Omit<Findings, "spf">>>({ name: "signatures", answers: dns.answers, bytes: raw }),
-        );
+      const signatures = () => mail.withRaw(signaturesOf);
+      const { read } = signers;
       const [found, rest] = await Promise.all([
-        rounds(spf, dns.ask),
-        dns.ask(signers.asks).then(() => rounds(signatures, dns.ask)),
+        // A relay of ours says nothing about who sent it.
+        remote.relay ? unknownSender : rounds(spf, dns.ask),
+        read && "found" in read ? read.found : dns.ask(signers.asks).then(() => rounds(signatures, dns.ask)),
       ]);
       return found && rest ? { ...rest, spf: found } : undefined;
     },

@@ -4,7 +4,7 @@ import { eachOf } from "#src/dns/resolver.ts";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { fewSignatures } from "#src/mail/in/authentication/signatureLimits.ts";
 import { sparingDeadZones } from "#src/mail/in/authentication/sparingDeadZones.ts";
-import { signersOf } from "#src/mail/in/authentication/verifyMail.ts";
+import { signersOf, verifySender, verifySignatures } from "#src/mail/in/authentication/verifyMail.ts";
 import { mail } from "../mails.ts";
 
 const asking = (lookUp: (name: string) => Promise<Lookup<never>>): Resolver =>
@@ -63,6 +63,28 @@ describe("DNS that does not answer", () => {
     expect(asked).to.have.length(12);
   });
 
+  it("fetches a mail's bytes once where nobody has to be asked, and asks no thread who a relay is", async () => {
+    for (const [fields, fetches, jobs] of [
+      [[], 1, ["signers", "signatures"]],
+      [["DKIM-Signature: v=1; a=rsa-sha256; d=silent.example; s=s; h=from; bh=x; b=x"], 2, ["signers", "signatures"]],
+    ] as const) {
+      const raw = mail(["From: a@silent.example", ...fields]);
+      let fetched = 0;
+      const pool = atOnce();
+      const clock = { monotonic: () => 0 };
+      const authenticator = createMailAuthenticator({ resolver: asking(async () => silence), clock, pool });
+      const withRaw = async <T>(work: (bytes: Buffer) => Promise<T>): Promise<T> => {
+        fetched += 1;
+        return work(raw);
+      };
+      const remote = { ip: "192.0.2.1", helo: "x.example", relay: true } as const;
+      const received = { withRaw, envelopeFrom: "a@silent.example", remote, turn: "a" };
+      const found = await authenticator.authenticate(received, { address: "a@silent.example", fromCount: 1 });
+      expect(found).to.include({ spf: "none", dkim: fields.length > 0 ? "fail" : "none", arc: "none" });
+      expect([fetched, pool.jobs]).to.deep.equal([fetches, jobs]);
+    }
+  });
+
   it("keeps no mail in memory while it is waited for", async () => {
     let held = 0;
     let [asks, heldWhileAsking] = [0, 0];
@@ -77,14 +99,7 @@ describe("DNS that does not answer", () => {
       heldWhileAsking = Math.max(heldWhileAsking, held);
       return silence;
     });
-    // The sums are done at once: a thread would do the same.
-    const { verifySender, verifySignatures } = await import("#src/mail/in/authentication/verifyMail.ts");
-    const pool = {
-      run: async (job: any): Promise<any> => {
-        if (job.name === "signers") return signersOf(job.bytes);
-        return job.name === "sender" ? verifySender(job.sender, job.answers) : verifySignatures(job.bytes, job.answers);
-      },
-    };
+    const pool = atOnce();
     const authenticator = createMailAuthenticator({ resolver, clock: { monotonic: () => 0 }, pool });
     const withRaw = async <T>(work: (bytes: Buffer) => Promise<T>): Promise<T> => {
       held += 1;
@@ -101,6 +116,19 @@ describe("DNS that does not answer", () => {
     expect([asks, heldWhileAsking]).to.deep.equal([1, 0]);
   });
 });
+
+/** The sums are done at once: a thread would do the same. `jobs`: what it was asked for. */
+function atOnce() {
+  const jobs: string[] = [];
+  return {
+    jobs,
+    async run(job: any): Promise<any> {
+      jobs.push(job.name);
+      if (job.name === "signers") return signersOf(job.bytes);
+      return job.name === "sender" ? verifySender(job.sender, job.answers) : verifySignatures(job.bytes, job.answers);
+    },
+  };
+}
 
 describe("the signatures that are looked at", () => {
   const signature = (n: number) => `DKIM-Signature: v=1; d=x${n}.example; s=s; b=x`;

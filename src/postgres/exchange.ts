@@ -1,0 +1,178 @@
+import pg from "pg";
+
+/** A statement that PostgreSQL passed over, because one that was sent with it failed before its turn came: that error is the `cause`. */
+export class NotRun extends Error {
+  override readonly name = "NotRun";
+  constructor(cause: unknown) {
+    super("a statement sent before it failed", { cause });
+  }
+}
+
+type Asked = {
+  statement: pg.QueryConfig;
+  resolve(answer: pg.QueryResult): void;
+  reject(error: unknown): void;
+};
+
+/** Asks on one connection, in the order of the calls. Throws what the connection throws, and NotRun. */
+export type Exchange = (statement: pg.QueryConfig) => Promise<pg.QueryResult>;
+
+/**
+ * What is asked before the connection is free goes out together, in one message, and is answered in one: waking a process of the server and
+ * being woken by it costs more than most statements. Within a transaction only: outside of one, the statements of a message are one themselves.
+ * A statement without values may hold several commands, and goes alone.
+ */
+export function exchangeOn(client: pg.PoolClient): Exchange {
+  let waiting: Asked[] = [];
+  let isBusy = false;
+
+  /** Once everybody who has just been answered, or who asks in this turn, has asked on. */
+  const flushSoon = (): void => queueMicrotask(() => process.nextTick(flush));
+
+  function flush(): void {
+    if (isBusy || waiting.length === 0) return;
+    isBusy = true;
+    const alone = waiting.findIndex(({ statement }) => statement.values === undefined);
+    const asked = waiting.slice(0, alone === 0 ? 1 : alone === -1 ? waiting.length : alone);
+    waiting = waiting.slice(asked.length);
+    if (alone === 0) askAlone(asked[0]!);
+    else askTogether(asked);
+  }
+
+  function answered(): void {
+    isBusy = false;
+    if (waiting.length > 0) flushSoon();
+  }
+
+  function askAlone({ statement, resolve, reject }: Asked): void {
+    client.query(statement).then(resolve, reject).finally(answered);
+  }
+
+  function askTogether(asked: readonly Asked[]): void {
+    client.query(new Together(client, asked, answered) as unknown as pg.Submittable);
+  }
+
+  return (statement) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ statement, resolve, reject });
+      if (!isBusy && waiting.length === 1) flushSoon();
+    });
+}
+
+/** The same until it is ended: what comes later is refused, for the connection may be another's by then. */
+export function endable(exchange: Exchange): { ask: Exchange; end(): void } {
+  let ended = false;
+  return {
+    ask: async (statement) => {
+      if (ended) throw new Error("a statement came after the end of its transaction");
+      return exchange(statement);
+    },
+    end() {
+      ended = true;
+    },
+  };
+}
+
+type Wire = {
+  stream: { cork(): void; uncork(): void };
+  submittedNamedStatements: Record<string, string>;
+  sync(): void;
+};
+
+/** The parts of pg's query that its types leave out, and that pg calls as the answer comes in. */
+type QueryOnWire = pg.Query & {
+  name?: string;
+  text: string;
+  _result: { _types?: unknown };
+  prepare(connection: Wire): void;
+  handleRowDescription(message: unknown): void;
+  handleDataRow(row: unknown): void;
+  handleCommandComplete(command: unknown, connection: Wire): void;
+  handleReadyForQuery(connection: Wire): void;
+};
+
+const Query = pg.Query as unknown as new (
+  config: pg.QueryConfig,
+  callback: (error: Error | null, answer: pg.QueryResult) => void,
+) => QueryOnWire;
+
+/** As pg looks for it, or for how long it waits for one statement. */
+type ClientOnWire = { connectionParameters?: { query_timeout?: number | string } };
+
+/** Several statements as one query of pg's: each is one of its own, but for the Sync, which ends the message. */
+class Together {
+  /** pg puts its own in front of it, to stop its clock. */
+  callback: (error: unknown) => void;
+  /** Milliseconds pg waits for the answer: as long as for each of them. */
+  readonly query_timeout: number | undefined;
+  readonly #asked: readonly Asked[];
+  readonly #queries: QueryOnWire[];
+  /** How many have been answered. */
+  #at = 0;
+
+  constructor(client: pg.PoolClient, asked: readonly Asked[], ended: () => void) {
+    const each = Number((client as ClientOnWire).connectionParameters?.query_timeout ?? 0);
+    this.query_timeout = each > 0 ? each * asked.length : undefined;
+    this.#asked = asked;
+    this.#queries = asked.map(({ statement, resolve, reject }) => {
+      const config = { ...statement, queryMode: "extended" } as pg.QueryConfig;
+      const query = new Query(config, (error, answer) => (error ? reject(error) : resolve(answer)));
+      query._result._types = client;
+      return query;
+    });
+    this.callback = (error) => {
+      if (error) this.#fail(error);
+      ended();
+    };
+  }
+
+  /** pg remembers under these what it has parsed on a connection: it asks when the answer to that comes, which is in the statements' order. */
+  get name(): string | undefined {
+    return this.#queries[this.#at]?.name;
+  }
+  get text(): string | undefined {
+    return this.#queries[this.#at]?.text;
+  }
+
+  submit(connection: Wire): undefined {
+    const unsynced: Wire = Object.create(connection, { sync: { value: () => {} } });
+    connection.stream.cork();
+    try {
+      for (const query of this.#queries) query.prepare(unsynced);
+      connection.sync();
+    } finally {
+      connection.stream.uncork();
+    }
+  }
+
+  handleRowDescription(message: unknown): void {
+    this.#queries[this.#at]?.handleRowDescription(message);
+  }
+  handleDataRow(row: unknown): void {
+    this.#queries[this.#at]?.handleDataRow(row);
+  }
+  handleCommandComplete(command: unknown, connection: Wire): void {
+    this.#queries[this.#at]?.handleCommandComplete(command, connection);
+    this.#at += 1;
+  }
+  handleEmptyQuery(): void {
+    this.#at += 1;
+  }
+
+  handleReadyForQuery(connection: Wire): void {
+    for (const query of this.#queries) query.handleReadyForQuery(connection);
+    this.callback(null);
+  }
+
+  handleError(error: unknown, connection: Wire): void {
+    for (const { name } of this.#queries.slice(this.#at)) if (name) delete connection.submittedNamedStatements[name];
+    for (const query of this.#queries.slice(0, this.#at)) query.handleReadyForQuery(connection);
+    this.callback(error);
+  }
+
+  #fail(error: unknown): void {
+    const [failed, ...rest] = this.#asked.slice(this.#at);
+    failed?.reject(error);
+    for (const { reject } of rest) reject(new NotRun(error));
+  }
+}

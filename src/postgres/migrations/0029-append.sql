@@ -1,0 +1,73 @@
+-- Appends as in 0015-append-guards.sql, with the same parameters and answers. A call has one or two requests and guards most of the time: to
+-- look at each takes less than one statement over all of them, which has to be set up with every call. The guards of a request stand together.
+create or replace function es.append(
+  request_streams text[], expected_revisions bigint[], request_sizes integer[], request_ends integer[],
+  guard_requests integer[], guard_streams text[], guard_revisions bigint[],
+  event_requests integer[], event_places integer[], event_ids uuid[], event_types text[],
+  event_schema_versions smallint[], event_data text[], event_metadata text[]
+) returns table (appended_position bigint, actual_revision bigint, moved_guard integer, moved_revision bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  log_end bigint;
+  tail bigint;
+  place integer;
+  tails bigint[];
+  moved_guards integer[];
+  moved_revisions bigint[];
+  granted boolean[];
+  last_granted integer;
+begin
+  -- Held until the commit is visible: so positions become visible in their order and a reader never has to look back. Taken in a
+  -- statement of its own: the next ones see all that the previous holder committed, and nobody else writes meanwhile.
+  perform pg_advisory_xact_lock(727275);
+
+  select coalesce(max(e.position), 0) into log_end from es.events e;
+
+  for number in 1 .. cardinality(guard_requests) loop
+    place := case when guard_requests[number] = guard_requests[number - 1] then place + 1 else 1 end;
+    continue when moved_guards[guard_requests[number]] is not null;
+    select coalesce(max(e.revision), -1) into tail from es.events e where e.stream_id = guard_streams[number];
+    if tail <> guard_revisions[number] then
+      moved_guards[guard_requests[number]] := place;
+      moved_revisions[guard_requests[number]] := tail;
+    end if;
+  end loop;
+
+  for number in 1 .. cardinality(request_streams) loop
+    select coalesce(max(e.revision), -1) into tail from es.events e where e.stream_id = request_streams[number];
+    tails[number] := tail;
+    granted[number] := tail = expected_revisions[number] and moved_guards[number] is null;
+    if granted[number] then last_granted := request_ends[number]; end if;
+  end loop;
+
+  if last_granted is not null then
+    insert into es.events (position, stream_id, revision, event_id, type, schema_version, data, metadata, bytes)
+    select log_end + n.number, request_streams[n.request], expected_revisions[n.request] + n.place, n.id, n.type,
+      n.schema_version, n.data::json, n.metadata::json, octet_length(n.data) + octet_length(n.metadata)
+    from unnest(event_requests, event_places, event_ids, event_types, event_schema_versions, event_data, event_metadata)
+      with ordinality as n (request, place, id, type, schema_version, data, metadata, number)
+    where granted[n.request];
+    perform pg_notify('events', (log_end + last_granted)::text);
+  end if;
+
+  for number in 1 .. cardinality(request_streams) loop
+    appended_position := null;
+    if granted[number] then
+      appended_position := log_end + request_ends[number];
+    -- Only a stream that reaches so far can hold these very events.
+    elsif tails[number] >= expected_revisions[number] + request_sizes[number] then
+      select e.position into appended_position from es.events e
+      where e.stream_id = request_streams[number] and e.revision = expected_revisions[number] + request_sizes[number]
+        and event_ids[request_ends[number] - request_sizes[number] + 1 : request_ends[number]] = array(
+          select w.event_id from es.events w
+          where w.stream_id = e.stream_id and w.revision > expected_revisions[number]
+            and w.revision <= expected_revisions[number] + request_sizes[number]
+          order by w.revision
+        );
+    end if;
+    actual_revision := tails[number];
+    moved_guard := moved_guards[number];
+    moved_revision := moved_revisions[number];
+    return next;
+  end loop;
+end $$;

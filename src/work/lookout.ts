@@ -1,0 +1,113 @@
+import type { Clock } from "#src/clock.ts";
+import type { Database } from "#src/postgres/database.ts";
+import type { WaitFor } from "#src/processes/process.ts";
+import { asError, type Log } from "#src/subscriptions/retrying.ts";
+import type { Projected } from "./handlerContext.ts";
+import { longestWaitMs } from "./laneRun.ts";
+import { bringBackLanes, endWaits, type LaneId } from "./lanes.ts";
+import { lookAround } from "./look.ts";
+import { bringBackParked } from "./parked.ts";
+import { trySetAside } from "./setAside.ts";
+import type { Takeovers } from "./takeovers.ts";
+
+type Options = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  projected: Projected;
+  takeovers: Takeovers;
+  /** Of these processes. */
+  names: readonly string[];
+  /** Extends this instance's own claims. */
+  extend(): Promise<void>;
+  /** Something may be ready. */
+  wake(): void;
+  /** Aborted when this instance stops. */
+  signal: AbortSignal;
+};
+
+export type Lookout = {
+  start(): void;
+  /** Something is due at that time. */
+  wakeAt(dueAt: Date): void;
+  /** A lane waits for read models. */
+  whenReached(lane: LaneId, answer: WaitFor): Promise<void>;
+};
+
+const everyMs = 250;
+
+/** Makes lanes ready whose time has come, whoever left them, and says when there may be some. */
+export function createLookout(options: Options): Lookout {
+  const { database, clock, log, takeovers, names, extend, wake, signal } = options;
+
+  /** One cheap look at all there may be to do, which other instances have left too. */
+  async function look(): Promise<void> {
+    try {
+      const found = await lookAround(database, { names, now: clock.now(), takesOver: takeovers.allowed() });
+      if (takeovers.answered()) await extend();
+      if (found.ready) wake();
+      if (found.due) await bringBackDue();
+      if (found.parked) await bringBack(() => bringBackParked(database));
+      if (found.tried) await bringBack(() => trySetAside(database, clock.now()));
+    } catch (error) {
+      tell(error);
+    }
+  }
+
+  /** A page at a time. */
+  async function bringBack(page: () => Promise<boolean>): Promise<void> {
+    try {
+      while (await page()) wake();
+    } catch (error) {
+      tell(error);
+    }
+    wake();
+  }
+
+  const bringBackDue = (): Promise<void> =>
+    bringBack(async () => {
+      const more = await bringBackLanes(database, { now: clock.now(), takesOver: takeovers.allowed() });
+      if (takeovers.answered()) await extend();
+      return more;
+    });
+
+  const tell = (error: unknown): void =>
+    log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
+
+  /** Lanes whose read models are there, brought back together. */
+  const reached: LaneId[] = [];
+
+  return {
+    start: () => repeat(everyMs, look, signal),
+    // One that is due before the next look need not wait for it.
+    wakeAt(dueAt) {
+      const inMs = dueAt.getTime() - clock.now().getTime();
+      if (inMs < everyMs) after(Math.max(0, inMs) + 1, bringBackDue, signal);
+    },
+    async whenReached(lane, { waitFor, of }) {
+      if (!(await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal }))) return;
+      reached.push(lane);
+      if (reached.length > 1) return;
+      await new Promise((resolve) => setImmediate(resolve));
+      await bringBack(async () => {
+        await endWaits(database, reached.splice(0));
+        return false;
+      });
+    },
+  };
+}
+
+/** Works at once, and again and again so many milliseconds after it has ended, until the signal. */
+export function repeat(ms: number, work: () => Promise<void>, signal: AbortSignal): void {
+  void work().then(() => after(ms, async () => repeat(ms, work, signal), signal));
+}
+
+function after(ms: number, work: () => Promise<void>, signal: AbortSignal): void {
+  if (signal.aborted) return;
+  const stop = (): void => clearTimeout(timer);
+  const timer = setTimeout(() => {
+    signal.removeEventListener("abort", stop);
+    void work();
+  }, ms);
+  signal.addEventListener("abort", stop, { once: true });
+}

@@ -1,0 +1,195 @@
+import { expect } from "chai";
+import pg from "pg";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { exchangeOn, NotRun } from "#src/postgres/exchange.ts";
+import { prepared } from "#src/postgres/prepared.ts";
+import { createReads } from "#src/postgres/reads.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+
+/** pg's connection says so whenever PostgreSQL has answered a message. */
+const countAnswers = (client: pg.PoolClient): { count: number } => {
+  const answers = { count: 0 };
+  (client as unknown as { connection: NodeJS.EventEmitter }).connection.on("readyForQuery", () => {
+    answers.count += 1;
+  });
+  return answers;
+};
+
+const failureOf = (work: Promise<unknown>): Promise<any> =>
+  work.then(
+    () => undefined,
+    (error) => error,
+  );
+
+describe("several statements in one message", () => {
+  let test: TestDatabase;
+  let pool: pg.Pool;
+  let database: Database;
+  let client: pg.PoolClient;
+
+  before(async () => {
+    test = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: test.serviceUrl, max: 1 });
+    database = connectDatabase(test);
+    await database.owner.query("create table read.toys (n int primary key)");
+    await database.owner.query(`grant all on read.toys to ${test.serviceRole}`);
+  });
+  beforeEach(async () => {
+    client = await pool.connect();
+  });
+  afterEach(async () => {
+    await client.query("rollback");
+    client.release();
+    await database.query("truncate read.toys");
+  });
+  after(async () => {
+    await pool?.end();
+    await database?.close();
+    await test?.drop();
+  });
+
+  const ask = (text: string, ...values: unknown[]) => ({ text, values });
+
+  it("are answered in their order, each with what is its own", async () => {
+    const answers = countAnswers(client);
+    const exchange = exchangeOn(client);
+    const [begun, one, none, written, last] = await Promise.all([
+      exchange(ask("begin")),
+      exchange(prepared("select $1::int as one, $2::text as text", [1, "a"])),
+      exchange(ask("select 1 as never where false")),
+      exchange(ask("insert into read.toys values (1), (2)")),
+      exchange(prepared("select array_agg(n order by n) as all from read.toys where n > $1", [0])),
+    ]);
+    expect(answers.count).to.equal(1);
+    expect(begun.command).to.equal("BEGIN");
+    expect(one.rows).to.deep.equal([{ one: 1, text: "a" }]);
+    expect([none.rows, none.fields.map(({ name }) => name)]).to.deep.equal([[], ["never"]]);
+    expect(written.rowCount).to.equal(2);
+    expect(last.rows).to.deep.equal([{ all: [1, 2] }]);
+  });
+
+  it("wait for those before them, and then go together", async () => {
+    const answers = countAnswers(client);
+    const exchange = exchangeOn(client);
+    const inTurn = async (n: number): Promise<number> => {
+      const first = await exchange(prepared("select $1::int as n", [n]));
+      const then = await exchange(prepared("select $1::int + 10 as n", [first.rows[0].n]));
+      return then.rows[0].n;
+    };
+    expect(await Promise.all([1, 2, 3].map(inTurn))).to.deep.equal([11, 12, 13]);
+    expect(answers.count).to.equal(2);
+  });
+
+  it("are failed by the first that fails: those before it have their answers, and those after it were not run", async () => {
+    const exchange = exchangeOn(client);
+    await exchange(ask("begin"));
+    const [one, failed, notRun, neither] = await Promise.all([
+      exchange(prepared("select $1::int as n", [7])),
+      failureOf(exchange(prepared("select 1 / $1::int as n", [0]))),
+      failureOf(exchange(prepared("insert into read.toys values ($1)", [3]))),
+      failureOf(exchange(ask("select 1"))),
+    ]);
+    expect(one.rows).to.deep.equal([{ n: 7 }]);
+    expect(failed).to.include({ code: "22012" });
+    for (const error of [notRun, neither]) {
+      expect(error).to.be.instanceOf(NotRun);
+      expect(error.cause).to.equal(failed);
+    }
+    await exchange({ text: "rollback" });
+    // What was to be prepared for the statements that were not run is prepared now.
+    const [again] = await Promise.all([
+      exchange(prepared("select 1 / $1::int as n", [1])),
+      exchange(prepared("insert into read.toys values ($1)", [3])),
+    ]);
+    expect(again.rows).to.deep.equal([{ n: 1 }]);
+    expect((await exchange(ask("select n from read.toys"))).rows).to.deep.equal([{ n: 3 }]);
+  });
+
+  it("go in their order also where one without values, which may hold several commands, is among them", async () => {
+    const answers = countAnswers(client);
+    const exchange = exchangeOn(client);
+    const [, , , last] = await Promise.all([
+      exchange(ask("begin")),
+      exchange(ask("insert into read.toys values (1)")),
+      exchange({ text: "insert into read.toys values (2); insert into read.toys values (3)" }),
+      exchange(ask("select count(*)::int as count from read.toys")),
+    ]);
+    expect(last.rows).to.deep.equal([{ count: 3 }]);
+    expect(answers.count).to.equal(3);
+  });
+
+  it("say of a connection that is cut in the middle what became of each, and let nobody wait", async () => {
+    const exchange = exchangeOn(client);
+    const working = Promise.all([
+      exchange(ask("select 1")),
+      failureOf(exchange(ask("select pg_terminate_backend(pg_backend_pid()), pg_sleep(10)"))),
+      failureOf(exchange(ask("select 2"))),
+    ]);
+    const [one, cut, notRun] = await working;
+    expect(one.rowCount).to.equal(1);
+    expect(cut).to.be.instanceOf(Error).and.not.instanceOf(NotRun);
+    expect(notRun).to.be.instanceOf(NotRun);
+    client.release(true);
+    client = await pool.connect();
+  });
+
+  describe("of a transaction", () => {
+    const stored = async () => (await database.query("select n from read.toys order by n")).rows.map(({ n }) => n);
+
+    it("begin with its first and end with what was not waited for", async () => {
+      const own = await database.pool.connect();
+      const answers = countAnswers(own);
+      own.release();
+      await database.transaction(
+        async (tx) => {
+          const { rows } = await tx.query("select current_setting('lock_timeout') as timeout, $1::int as n", [1]);
+          expect(rows).to.deep.equal([{ timeout: "3s", n: 1 }]);
+          void tx.query("insert into read.toys values ($1)", [4]);
+          void tx.query("insert into read.toys values ($1)", [5]);
+        },
+        { settings: { lock_timeout: "3s" } },
+      );
+      expect(answers.count).to.equal(2);
+      expect(await stored()).to.deep.equal([4, 5]);
+      const after = await database.query("select current_setting('lock_timeout') as timeout");
+      expect(after.rows).to.deep.equal([{ timeout: "0" }]);
+    });
+
+    it("undo it where one fails that nobody waited for, and it throws what that one met", async () => {
+      const failed = await failureOf(
+        database.transaction(async (tx) => {
+          for (const n of [6, 6, 7]) tx.query("insert into read.toys values ($1)", [n]).catch(() => {});
+          return "done";
+        }),
+      );
+      expect(failed).to.include({ code: "23505" });
+      expect(await stored()).to.deep.equal([]);
+    });
+
+    it("of reads begin with what is asked first, and see one state of one workspace", async () => {
+      const workspaceId = "00000000-0000-4000-8000-000000000001";
+      const question = "select current_setting('countersign.workspace') as of, now()::text as at, $1::int as n";
+      const answers: { count: number }[] = [];
+      const reading = new pg.Pool({ connectionString: test.serviceUrl, max: 1 });
+      reading.on("connect", (each) => answers.push(countAnswers(each as pg.PoolClient)));
+      const reads = createReads(reading, reading as never);
+      const late = await reads.snapshot(workspaceId, async (within) => {
+        const tx = within.of(workspaceId);
+        const [one, other] = await Promise.all([tx.query(question, [1]), tx.query(question, [2])]);
+        expect([one.rows[0]!.of, one.rows[0]!.n, other.rows[0]!.n]).to.deep.equal([workspaceId, 1, 2]);
+        expect(other.rows[0]!.at).to.equal(one.rows[0]!.at);
+        return tx;
+      });
+      expect(answers.map(({ count }) => count)).to.deep.equal([2]);
+      expect(await failureOf(late.query("select 1"))).to.match(/after the end of its transaction/);
+      await reading.end();
+    });
+
+    it("are refused after its end: the connection may be another's", async () => {
+      const late = await database.transaction(async (tx) => tx);
+      const error = await failureOf(late.query("insert into read.toys values ($1)", [8]));
+      expect(error).to.match(/after the end of its transaction/);
+      expect(await stored()).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,177 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect } from "chai";
+import { loadFiled, waitUntilFiled } from "#src/commands/sends/barrier.ts";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
+import { oneLook } from "#src/commands/states/oneLook.ts";
+import { deliver } from "#src/processes/deliver.ts";
+import { concerns } from "#src/work/concerns.ts";
+import { expectSound, first, send } from "./sendChecks.ts";
+import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
+
+/** How often the log is asked by this instance from here on: what is asked in one turn goes to it together. */
+function countExchanges({ node }: SendWorld): () => number {
+  let exchanges = 0;
+  let underWay = false;
+  for (const name of ["read", "readPage", "readLast"] as const) {
+    const read = node.store[name].bind(node.store) as (...args: unknown[]) => Promise<unknown>;
+    Object.assign(node.store, {
+      async [name](...args: unknown[]) {
+        if (!underWay) {
+          underWay = true;
+          exchanges += 1;
+          setImmediate(() => {
+            underWay = false;
+          });
+        }
+        await nextTurn();
+        return read(...args);
+      },
+    });
+  }
+  return () => exchanges;
+}
+
+describe("what a reply asks the log", () => {
+  it("is asked together: twice to queue it, three times to hand it over", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    const { processes } = world.node;
+    // From the second reply on, what a send rests on is kept.
+    const before = await world.submit();
+    await send(world, before);
+    await world.run();
+    const draftId = await world.submit();
+    processes.splice(0, processes.length, ...processes.filter(({ name }) => name === "deliver"));
+    const exchanges = countExchanges(world);
+    await send(world, draftId);
+    const toQueue = exchanges();
+    await world.drain();
+    await expectSound(world, [before, draftId], ["sent"]);
+    const ofTheClaim = 1;
+    expect({ toQueue, toHandOver: exchanges() - toQueue - ofTheClaim }).to.deep.equal({ toQueue: 2, toHandOver: 3 });
+  });
+});
+
+describe("a thread that is asked for together with its inbox", () => {
+  it("is read again where mail was filed after it was read", async () => {
+    const world = await createSendWorld();
+    const other = world.createNode();
+    const { node } = world;
+    await waitUntilFiled(node, identityId);
+    const readPage = node.store.readPage.bind(node.store);
+    let threadRead = (): void => {};
+    const afterThread = new Promise<void>((resolve) => {
+      threadRead = resolve;
+    });
+    // The inbox answers later than the thread.
+    node.store.readPage = async (stream, stretch) => {
+      if (stream.startsWith("inbox-")) await afterThread;
+      return readPage(stream, stretch);
+    };
+    let loads = 0;
+    const { found, filedUpTo } = await loadFiled(node, { identityId }, async () => {
+      const { state } = await node.threads.load(world.threadId());
+      if (++loads === 1) {
+        world.useNode(other);
+        await world.acknowledge(2, [first]);
+        await world.drain();
+        threadRead();
+      }
+      return state.newestWord?.number;
+    });
+    expect({ found, filedUpTo, loads }).to.deep.equal({ found: 2, filedUpTo: 1, loads: 2 });
+  });
+
+  it("holds where all of the inbox was known to be filed", async () => {
+    const world = await createSendWorld();
+    const { node } = world;
+    await waitUntilFiled(node, identityId);
+    let loads = 0;
+    const { filedUpTo } = await loadFiled(node, { identityId }, async () => ++loads);
+    expect({ filedUpTo, loads }).to.deep.equal({ filedUpTo: 0, loads: 1 });
+  });
+});
+
+describe("an instance that knows where an inbox ended", () => {
+  it("asks what came since: another instance may have received it", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    const { node } = world;
+    expect(await waitUntilFiled(node, identityId)).to.equal(0);
+    world.useNode(world.createNode());
+    await world.acknowledge(2, [first]);
+    expect(await waitUntilFiled(node, identityId)).to.equal(1);
+    expect(await refusal(send(world, draftId, node))).to.equal("stale_draft");
+  });
+});
+
+describe("one look", () => {
+  it("is as of then, and the next one is anew", async () => {
+    const world = await createSendWorld();
+    const { node } = world;
+    const sender = { workspaceId, identityId };
+    const look = oneLook(node);
+    expect((await sendingStanding(look, sender)).state).to.equal("allowed");
+    await node.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: true }, cause);
+    expect((await sendingStanding(look, sender)).state).to.equal("allowed");
+    expect((await sendingStanding(oneLook(node), sender)).state).to.equal("sending_paused");
+    expect((await sendingStanding(node, sender)).state).to.equal("sending_paused");
+  });
+});
+
+describe("a draft's end", () => {
+  it("is told to its thread by the step that recorded it, and by whoever hears of one that does not say so", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    const draftId = await world.submit();
+    await queueSend(world.node, { draftId, kind: "api_key" }, cause);
+    await world.run();
+    const sent = world.log.all.find(({ type }) => type === "DraftSent")!;
+    const { tellsThread, ...before } = sent.data;
+    expect(tellsThread).to.equal(true);
+    const rule = deliver(world.node, { provider: {} as never, connections: 1 } as never);
+    expect(concerns(rule, sent)).to.equal(false);
+    expect(concerns(rule, { ...sent, data: before })).to.equal(true);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+});
+
+describe("mail that is acknowledged between two looks", () => {
+  /** Acknowledges a mail as soon as this instance has read the thread, once. */
+  function whenThreadIsRead({ node, acknowledge }: SendWorld): void {
+    const readPage = node.store.readPage.bind(node.store);
+    node.store.readPage = async (stream, stretch) => {
+      const page = await readPage(stream, stretch);
+      if (stream.startsWith("thread-")) {
+        node.store.readPage = readPage;
+        await acknowledge(2, [first]);
+      }
+      return page;
+    };
+  }
+
+  it("stops the hand-over where it came after the thread was read", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    await send(world, draftId);
+    world.onConnect(() => {
+      world.onConnect(() => undefined);
+      whenThreadIsRead(world);
+    });
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
+  it("refuses the send where it came before the claim: the inbox is looked at again after it", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    const { reached, release } = world.node.faulty.pause("thread");
+    const sending = refusal(send(world, draftId));
+    await reached;
+    await world.acknowledge(2, [first]);
+    release();
+    expect(await sending).to.equal("stale_draft");
+    await world.run();
+    await expectSound(world, [draftId], ["stale"]);
+  });
+});
