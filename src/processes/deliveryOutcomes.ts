@@ -2,7 +2,6 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Outcome } from "#src/mail/mailProvider.ts";
-import type { Delivery } from "#streams/delivery/decider.ts";
 
 export type OutcomeEvent = ReturnType<typeof outcomeEvent>;
 
@@ -42,7 +41,7 @@ export async function recordOutcome(
   deps: Dependencies,
   { attemptId, outcome }: { attemptId: string; outcome: OutcomeEvent },
   cause: Cause,
-): Promise<Delivery> {
+) {
   const command = { type: "RecordOutcome", outcome } as const;
   for (;;) {
     try {
