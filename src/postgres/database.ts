@@ -12,8 +12,6 @@ export { NotRun };
 /** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
 export type Sql = Tx;
 
-export { NotRun } from "./exchange.ts";
-
 /** SQL under one role. Every query throws Unavailable if the server could not be reached or did not answer. */
 export type Role = Sql & {
   /**
