@@ -12,7 +12,7 @@ export const rateSettings = {
   HTTP_CONNECTIONS: TwoOf(Whole(1, 1_000_000), {
     default: [4_000, 200],
     description:
-      "How many connections HTTP holds at once, and how many of them one address may have; the proxies of TRUST_PROXY and this machine may have any number of all.",
+      "How many connections HTTP holds at once, and how many of them one address may have; the second limit is not for the proxies of TRUST_PROXY or this machine.",
   }),
   RATE_LIMIT_READ: rate("reading requests of one API key", 60),
   RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
