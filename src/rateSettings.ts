@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { Rate } from "./settingKinds.ts";
+import { Rate, TwoOf, Whole } from "./settingKinds.ts";
 
 const rate = (what: string, perMinute?: number) =>
   Rate({
@@ -7,8 +7,13 @@ const rate = (what: string, perMinute?: number) =>
     ...(perMinute === undefined ? { otherwise: "each route that signs in has its own" } : { default: perMinute }),
   });
 
-/** How often a minute who may ask for what. */
+/** How many connections there may be, and how often a minute who may ask for what. */
 export const rateSettings = {
+  HTTP_CONNECTIONS: TwoOf(Whole(1, 1_000_000), {
+    default: [4_000, 200],
+    description:
+      "How many connections HTTP holds at once, and how many of them one address may have; the second limit is not for the proxies of TRUST_PROXY or this machine.",
+  }),
   RATE_LIMIT_READ: rate("reading requests of one API key", 60),
   RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
   RATE_LIMIT_SEND: rate("requests of one API key that send", 10),

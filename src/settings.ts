@@ -25,7 +25,6 @@ import {
   Secret,
   ThreeOf,
   Token,
-  TwoOf,
   Url,
   Whole,
 } from "./settingKinds.ts";
@@ -54,11 +53,6 @@ export const settings = Type.Object({
     default: "0",
     description:
       "How many reverse proxies stand in front of HTTP, or their networks: as many of the last entries of X-Forwarded-For are believed, or as long as they are in these networks; a number only for a service that nobody reaches past them.",
-  }),
-  HTTP_CONNECTIONS: TwoOf(Whole(1, 1_000_000), {
-    default: [4_000, 200],
-    description:
-      "How many connections HTTP holds at once, and how many of them one address may have; the proxies of TRUST_PROXY and this machine may have any number of all.",
   }),
   ALLOWED_HOSTS: ListOf(HostName(), {
     default: [],

@@ -23,13 +23,13 @@ export const backlog: Proof = {
   async run(size, report) {
     // It allows fewer connections than the service has at once by default.
     const relay = await startSmtpRelay([], { connections: 5 });
-    const world = await openWorld({ MAIL_PROVIDER: "smtp", SMTP_URL: relay.url });
+    const world = await openWorld({ MAIL_PROVIDER: "smtp", SMTP_URL: relay.url }, { here: size <= backlog.sample });
     const beside = composeBeside({
       ownerUrl: world.env.DATABASE_OWNER_URL as string,
       serviceUrl: world.env.DATABASE_URL as string,
     });
     try {
-      const instance = await world.start();
+      const instance = await world.reach();
       const client = world.client(instance);
       const { id: workspaceId } = await client.ask("GET /v1/workspaces/me");
       const identity = await client.identity({ approval_channel: undefined });

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { until } from "../support/client.ts";
-import type { Instance } from "../support/instance.ts";
 import { judgeReadModels } from "./evidence.ts";
 import { type CorpusMail, hasListMail, listMail, ownMail } from "./mailCorpus.ts";
 import { allOf, inParallel, type Proof, type Report } from "./proof.ts";
 import { openSender, type Sender } from "./sender.ts";
-import { openWorld, type World } from "./world.ts";
+import { openWorld, type Reached, type World } from "./world.ts";
 
 const connections = 8;
 const orders = ["as filed", "backwards", "shuffled"] as const;
@@ -23,7 +22,7 @@ export const corpus: Proof = {
     if (!hasListMail()) report.figure("NOTE", "the shared list mail is absent: mail of our own instead");
     const mails = hasListMail() ? listMail(size) : ownMail(size);
     for (const order of size < 100 ? sampledOrders : orders) {
-      const world = await openWorld();
+      const world = await openWorld({}, { here: size <= corpus.sample });
       try {
         await receiveAll(world, { mails: arranged(mails, order), order }, report);
       } finally {
@@ -37,7 +36,7 @@ type Arranged = { mails: CorpusMail[]; order: string };
 type Arrival = CorpusMail & { again: boolean };
 
 async function receiveAll(world: World, { mails, order }: Arranged, report: Report): Promise<void> {
-  const instance = await world.start();
+  const instance = await world.reach();
   const client = world.client(instance);
   const identity = await client.identity();
   const arrivals = mails.flatMap((mail, n): Arrival[] => [
@@ -136,7 +135,7 @@ async function judgePartition(world: World, { mails, order }: Arranged, report: 
 
 /** What the API gives back is what was sent, byte for byte. */
 async function judgeRaw(
-  { world, instance }: { world: World; instance: Instance },
+  { world, instance }: { world: World; instance: Reached },
   { mails, order }: Arranged,
   report: Report,
 ): Promise<void> {

@@ -1,12 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { nodeArguments } from "../support/childProcess.ts";
 import { approvalLink, type Client, createClient, until } from "../support/client.ts";
-import type { Instance } from "../support/instance.ts";
 import { ask, endOf, submit } from "./conversation.ts";
 import { judgeReadModels, judgeSends } from "./evidence.ts";
 import { allOf, type Proof, type Report } from "./proof.ts";
 import { openSender } from "./sender.ts";
-import { openWorld, type World } from "./world.ts";
+import { openWorld, type Reached, type World } from "./world.ts";
 
 const cap = 50;
 const parallel = 200;
@@ -19,8 +18,8 @@ export const races: Proof = {
   checked: 8,
   sample: 2,
   async run(size, report) {
-    const world = await openWorld();
-    const instance = await world.start();
+    const world = await openWorld({}, { here: size <= races.sample });
+    const instance = await world.reach();
     const client = world.client(instance);
     const sender = await openSender(instance.smtpPort);
     const identity = await client.identity();
@@ -118,7 +117,7 @@ async function editApproveLink({ world, client, report, draft }: Round): Promise
  */
 async function sendsAtTheCap(race: {
   world: World;
-  instance: Instance;
+  instance: Reached;
   send: Parameters<typeof ask>[2];
   report: Report;
   parallel: number;

@@ -64,9 +64,9 @@ export const relay: Proof = {
   sample: 1,
   async run(size, report) {
     const server = await startSmtpRelay();
-    const world = await openWorld({ MAIL_PROVIDER: "smtp", SMTP_URL: server.url });
+    const world = await openWorld({ MAIL_PROVIDER: "smtp", SMTP_URL: server.url }, { here: size <= relay.sample });
     try {
-      const instance = await world.start();
+      const instance = await world.reach();
       const client = world.client(instance);
       // Without approval mail: every mail that the relay sees is the draft's.
       const identity = await client.identity({ approval_channel: undefined });

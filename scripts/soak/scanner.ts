@@ -17,9 +17,9 @@ export const scanner: Proof = {
   checked: 5,
   sample: 1,
   async run(size, report) {
-    const world = await openWorld();
+    const world = await openWorld({}, { here: size <= scanner.sample });
     try {
-      const instance = await world.start();
+      const instance = await world.reach();
       const client = world.client(instance);
       const identity = await client.identity();
       const sender = await openSender(instance.smtpPort);
@@ -27,6 +27,9 @@ export const scanner: Proof = {
       sender.close();
       const mail = await until("the approval mail", async () => (await client.outbox()).at(-1));
       const links = (["approve", "reject"] as const).map((decision) => approvalLink(mail, decision));
+      const notified = async () =>
+        (await client.ask(`GET /v1/drafts/${draft.id}`)).notification_status.state === "sent";
+      await until("the word that the approvers are told", notified);
       await until("quiet", async () => quiet(world), 10_000);
 
       const before = await facts(world);
@@ -41,9 +44,10 @@ export const scanner: Proof = {
       }
       allOf(report, "GET and HEAD answered 200", { good: looks, of: links.length * size * 2 });
       report.figure("opened by a headless browser", await browse(links, size));
-      if ((await facts(world)) !== before)
-        report.violation("looking at a link changed the log, the outbox or the draft");
-      report.figure("events written by looking", (await facts(world)) === before ? 0 : "some");
+      const after = await facts(world);
+      if (after !== before)
+        report.violation(`looking at a link changed the log, the outbox or the draft: ${before} became ${after}`);
+      report.figure("events written by looking", after === before ? 0 : "some");
 
       const approve = links[0] as string;
       const presses = await Promise.all([1, 2, 3].map(() => client.press(approve, "approve")));

@@ -13,8 +13,8 @@ export const stale: Proof = {
   checked: 25,
   sample: 5,
   async run(size, report) {
-    const world = await openWorld();
-    const instance = await world.start();
+    const world = await openWorld({}, { here: size <= stale.sample });
+    const instance = await world.reach();
     const client = world.client(instance);
     const acknowledged: string[] = [];
     let identity: Identity = await client.identity();

@@ -4,18 +4,25 @@ import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
+import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { type Client, createClient } from "../support/client.ts";
+import { freePort } from "../support/freePort.ts";
 import { type Instance, startInstance } from "../support/instance.ts";
+
+/** Where an instance is. */
+export type Reached = Pick<Instance, "url" | "smtpPort">;
 
 /** A database, the service on it as often as wanted, and a look at the log past the service, with the owner's eyes. */
 export type World = {
   env: Readonly<Record<string, string>>;
   /** Starts one more instance with these settings on top. */
   start(settings?: Record<string, string>): Promise<Instance>;
-  client(instance: Instance): Client;
+  /** One that is asked and no more: in this process where `here` says so. */
+  reach(): Promise<Reached>;
+  client(instance: Reached): Client;
   /** What GET answers, byte for byte. */
-  bytes(instance: Instance, path: string): Promise<{ status: number; bytes: Buffer }>;
+  bytes(instance: Reached, path: string): Promise<{ status: number; bytes: Buffer }>;
   /** Reads as the owner of the tables. */
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** The embedded server's postmaster; throws on a configured database. */
@@ -34,12 +41,13 @@ const shortBounds = {
   NOTIFY_THROTTLE_SECONDS: "0",
 };
 
+/** `here`: the service runs in this process, which costs a tenth of one of its own to start. For samples that neither kill it nor measure it. */
 export async function openWorld(
   settings: Record<string, string> = {},
-  { embedded = false }: { embedded?: boolean } = {},
+  { embedded = false, here = false }: { embedded?: boolean; here?: boolean } = {},
 ): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-soak-"));
-  const database = embedded ? undefined : await createTestDatabase();
+  const database = embedded ? undefined : await createTestDatabase({ readModels: true });
   const env = {
     ...shortBounds,
     DATA_DIR: dataDir,
@@ -49,6 +57,7 @@ export async function openWorld(
     ...settings,
   };
   const instances: Instance[] = [];
+  const inProcess: Beside[] = [];
   let apiKey: string | undefined;
   let pool: pg.Pool | undefined;
   let directory: string | undefined;
@@ -61,13 +70,24 @@ export async function openWorld(
   }
   const ownerUrl = async () => database?.ownerUrl ?? (await server()).ownerUrl;
 
+  async function start(more: Record<string, string> = {}): Promise<Instance> {
+    const instance = await startInstance({ ...env, ...more });
+    instances.push(instance);
+    apiKey ??= instance.apiKey;
+    return instance;
+  }
+
   return {
     env,
-    async start(more = {}) {
-      const instance = await startInstance({ ...env, ...more });
-      instances.push(instance);
-      apiKey ??= instance.apiKey;
-      return instance;
+    start,
+    async reach() {
+      if (!here || !database) return start();
+      const port = await freePort();
+      const own = { PORT: `${port}`, PUBLIC_URL: `http://127.0.0.1:${port}` };
+      const beside = await startBeside(database, { ...env, ...own, LOG_LEVEL: "silent" });
+      inProcess.push(beside);
+      apiKey ??= beside.apiKey;
+      return beside;
     },
     client: (instance) => createClient({ ...instance, apiKey: apiKey as string }),
     async bytes({ url }, path) {
@@ -88,6 +108,7 @@ export async function openWorld(
     async close() {
       await pool?.end();
       for (const { child } of instances) child.kill("SIGCONT");
+      await Promise.all(inProcess.map((beside) => beside.stop()));
       await Promise.all(instances.filter(({ child }) => isAlive(child)).map((instance) => instance.stop()));
       await database?.drop();
       for (const path of [dataDir, directory]) if (path) await rm(path, { recursive: true, force: true });

@@ -68,7 +68,7 @@ export type HttpOptions = {
   allowedHosts: readonly string[];
   /** How many proxies in front, or which, are believed about who asks; none by default. */
   trustProxy?: number | string[];
-  /** How many connections there may be at once, and how many of them of one address; a proxy in front, and this machine, may have any number. */
+  /** How many connections there may be at once, and how many of them of one address; that second limit is not for a proxy in front, or this machine. */
   connections?: { inAll: number; perAddress: number };
   /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
   metricsToken: string | undefined;

@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { bundle, bundled } from "../../scripts/support/bundle.mjs";
 
 const run = promisify(execFile);
-const lean = `--import=${import.meta.resolve("../../scripts/support/lean.mjs")}`;
+const lean = `--import=${new URL("../../scripts/support/lean.mjs", import.meta.url).href}`;
 
 /** A small project, of every kind of file that the service is made of. */
 const project: Record<string, string> = {
