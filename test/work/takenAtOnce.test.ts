@@ -180,8 +180,8 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     expect((await claim()).map(briefly)).to.deep.equal([["a", 2, "alarm"]]);
   });
 
-  it("are not set aside over an event that was planned while they were looked for", async () => {
-    await plan(["a"], { room: [] });
+  /** Looks for ready lanes, and before it finds any something else happens. */
+  async function claimBeside(other: () => Promise<unknown>): Promise<Taken> {
     const number = 77;
     const held: Sql = {
       query: (text, values) =>
@@ -192,12 +192,29 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
       await tx.query("select pg_advisory_xact_lock($1)", [number]);
       claiming = claim(held);
       await eventually(work.waitsForLock);
-      await plan(["a"], { room: [] });
+      await other();
     });
-    const [looked] = (await claiming) as [Taken];
+    const [taken] = (await claiming) as [Taken];
+    return taken;
+  }
+
+  it("are not set aside over an event that was planned while they were looked for", async () => {
+    await plan(["a"], { room: [] });
+    const looked = await claimBeside(() => plan(["a"], { room: [] }));
     expect(briefly(looked)).to.deep.equal(["a", 1]);
     await end({ lane: looked.lane, next: { how: "set aside", obstacles: [] } });
     expect((await claim()).map(briefly)).to.deep.equal([["a", 1, 2]]);
+  });
+
+  it("do not do again what another did while they were looked for", async () => {
+    await plan(["a", "a"], { room: [] });
+    const looked = await claimBeside(async () => {
+      const [other] = (await claim()) as [Taken];
+      await end({ lane: other.lane, done: other.items[0]!.id, next: { how: "go on" } });
+    });
+    expect(briefly(looked)).to.deep.equal(["a"]);
+    const { taken } = await end({ lane: looked.lane, next: { how: "go on" } }, { holder });
+    expect(taken.map(briefly)).to.deep.equal([["a", 2]]);
   });
 
   it("go on also where others that are recorded with them have to be tried again", async () => {
