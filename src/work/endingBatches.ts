@@ -49,17 +49,19 @@ export function createEndings({
       const batch = waiting.slice(0, mostAtOnce);
       const askedAt = clock.monotonic();
       try {
-        const { held, readyAgain, taken } = await recordEndings(
+        const { held, readyAgain, taken, failed } = await recordEndings(
           database,
           batch.map(({ ending }) => ending),
           { now: clock.now(), holder: goesOn() },
         );
         crashPoint("work:ended");
-        failures = 0;
-        waiting.splice(0, batch.length);
+        const isLeft = ({ ending }: (typeof batch)[number]): boolean => failed?.left.has(ending) ?? false;
+        waiting.splice(0, batch.length, ...batch.filter(isLeft));
         for (const each of taken) onTaken(each, askedAt);
-        for (const { ending, done } of batch) done(held.has(ending.lane.claim));
+        for (const each of batch) if (!isLeft(each)) each.done(held.has(each.ending.lane.claim));
         if (readyAgain) onReady();
+        if (failed) throw failed.error;
+        failures = 0;
       } catch (error) {
         log.warn({ err: asError(error) }, "cannot record progress, retrying");
         if (closing.signal.aborted) {

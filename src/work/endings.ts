@@ -28,8 +28,16 @@ export type Ending = {
   next?: Next;
 };
 
-/** `held`: claims that were still held. `readyAgain`: whether one of the lanes may be ready, to be claimed once more. `taken`: claimed once more at once. */
-export type Stored = { held: Set<string>; readyAgain: boolean; taken: Taken[] };
+/**
+ * `held`: claims that were still held. `readyAgain`: whether one of the lanes may be ready, to be claimed once more. `taken`: claimed once more at
+ * once. `failed`: what is left to be recorded, where that was not all, and why.
+ */
+export type Stored = {
+  held: Set<string>;
+  readyAgain: boolean;
+  taken: Taken[];
+  failed?: { left: ReadonlySet<Ending>; error: unknown };
+};
 
 /**
  * Records endings. Those of lanes that somebody else has claimed since change nothing. What a crash of the server takes back is done again, its
@@ -45,8 +53,14 @@ export async function recordEndings(
   const { held, ...more } = plain.length > 0 ? await recordPlain(database, plain, { now, holder }) : none;
   const left = endings.filter(({ lane }) => !held.has(lane.claim));
   if (left.length === 0) return { held, ...more };
-  const inTransaction = await database.transaction((tx) => recordInSteps(tx, left, now));
-  return { held: new Set([...held, ...inTransaction]), taken: more.taken, readyAgain: true };
+  try {
+    const inTransaction = await database.transaction((tx) => recordInSteps(tx, left, now));
+    return { held: new Set([...held, ...inTransaction]), taken: more.taken, readyAgain: true };
+  } catch (error) {
+    // What is recorded cannot be recorded again: its answer would be lost, and with it the lanes that were claimed once more.
+    if (held.size === 0) throw error;
+    return { held, ...more, failed: { left: new Set(left), error } };
+  }
 }
 
 /** All or nothing, in a transaction. Streams are locked first, then lanes in the order of their keys, so that nobody waits for one another. */

@@ -22,7 +22,11 @@ export type Taken = { lane: Claimed; items: Item[] };
 /** So many times the room is looked at, for workspaces behind one that may have no more. */
 const lookedAt = 4;
 
-/** Takes ready lanes in the order of their turns, with the items that are due by `now`. */
+/**
+ * Takes ready lanes in the order of their turns, with the items that are due by `now`. Of a lane that is woken between the beginning of the
+ * statement and its lock the items of before are answered, and so the generation of before: it is not set aside over what has come since.
+ * One that has even had a turn since is claimed without items, which may be done, and goes on with what it has.
+ */
 export async function claimLanes(
   sql: Sql,
   { rooms, holder, now }: { rooms: readonly Room[]; holder: string; now: Date },
@@ -48,20 +52,24 @@ export async function claimLanes(
        update work.lanes lane set state = 'claimed', claim = gen_random_uuid(), holder = $2,
          claimed_until = clock_timestamp() + $3 * interval '1 ms', obstacles = null, retry_at = null
        from mine where lane.process = mine.process and lane.key = mine.key
-       returning lane.process, lane.key, lane.workspace, lane.claim, lane.generation, lane.turn
+       returning lane.process, lane.key, lane.workspace, lane.claim, lane.turn
      ),
      claimed as (
        insert into work.turns as turns (process, workspace, turn)
        select process, '*', max(turn) from taken group by process order by process
        on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
      )
-     select process, key, workspace, claim, generation, (
+     select process, key, workspace, claim, seen.generation, (
        select json_agg(due) from (
-         select ${itemColumns} from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $4
+         select ${itemColumns} from work.items item
+         where item.process = taken.process and item.key = taken.key and item.due_at <= $4 and seen.turn = taken.turn
          order by position, due_at, id limit ${itemsOfTurn}
        ) due
      ) as items
-     from taken order by turn`,
+     from taken cross join lateral (
+       select generation, turn from work.lanes seen where seen.process = taken.process and seen.key = taken.key offset 0
+     ) seen
+     order by taken.turn`,
     [JSON.stringify(rooms.map(withFull)), holder, claimMs, now],
   );
   return rows.map(({ items, ...lane }) => ({ lane, items: itemsOf(items) }));

@@ -47,8 +47,8 @@ export function createLookout(options: Options): Lookout {
       if (takeovers.answered()) await extend();
       if (found.ready) wake();
       if (found.due) await bringBackDue();
-      if (found.parked) await bringBack(() => bringBackParked(database));
-      if (found.tried) await bringBack(() => trySetAside(database, clock.now()));
+      if (found.parked) bringBackRetried();
+      if (found.tried) bringBackTried();
     } catch (error) {
       tell(error);
     }
@@ -70,6 +70,10 @@ export function createLookout(options: Options): Lookout {
       if (takeovers.answered()) await extend();
       return more;
     });
+
+  // Beside the looks: many of these, or one that is locked, hold up nobody's timer.
+  const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
+  const bringBackTried = oneAtATime(() => bringBack(() => trySetAside(database, clock.now())));
 
   const tell = (error: unknown): void =>
     log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
@@ -94,6 +98,18 @@ export function createLookout(options: Options): Lookout {
         return false;
       });
     },
+  };
+}
+
+/** Begins unless it is still under way. For work that does not fail. */
+function oneAtATime(work: () => Promise<void>): () => void {
+  let underWay = false;
+  return () => {
+    if (underWay) return;
+    underWay = true;
+    void work().finally(() => {
+      underWay = false;
+    });
   };
 }
 

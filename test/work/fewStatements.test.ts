@@ -97,4 +97,31 @@ describe("an instance that plans and works", () => {
     await work.run([process("second")]).idle();
     expect(seen).to.deep.equal(["second"]);
   });
+
+  it("looks for what is due also while it brings back what was parked", async () => {
+    let fired = 0;
+    const process = rule({
+      on: { Happened: ({ stream }, { timers }) => timers.set({ key: stream, name: "alarm", inMs: 500 }) },
+      onTimer: async () => {
+        fired += 1;
+      },
+    });
+    await work.run([process]).idle();
+    await work.database.query(
+      `insert into work.lanes (process, key, workspace, state, due_at) values ('toyRule', 'toy-parked', '', 'waiting', 'infinity')`,
+    );
+    await work.database.transaction(async (tx) => {
+      await tx.query("select from work.lanes for update");
+      await work.database.query(
+        `insert into work.parked (process, key, position, item, error, tries, parked_at, retry_requested_at)
+         values ('toyRule', 'toy-parked', 0, '{"stream": "toy-parked", "revision": 0}', 'broken', 5, now(), now())`,
+      );
+      await eventually(work.waitsForLock);
+      await work.happen("toy-a", 1);
+      await eventually(() => fired > 0);
+      // It has not given up waiting in between.
+      expect(work.said.map(({ message }) => message)).to.not.include("cannot look for what is due, retrying");
+      await tx.query("delete from work.lanes where key = 'toy-parked'");
+    });
+  });
 });

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
+import { createEndings } from "#src/work/endingBatches.ts";
 import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes, type Taken } from "#src/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/work/plan.ts";
 import type { Recorded } from "#streams/event.ts";
-import { eventually } from "../subscriptions/support.ts";
+import { eventually, quietLog } from "../subscriptions/support.ts";
+import { faultyDatabase } from "./faultyDatabase.ts";
 import { useWorkTable } from "./support.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
@@ -161,6 +164,80 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     ]);
     expect(await work.rows("select state, due_at from work.lanes")).to.deep.equal([
       { state: "waiting", due_at: inMs(5) },
+    ]);
+  });
+
+  it("are none that another lane's timer has made since the plan was begun", async () => {
+    const [other] = (await plan(["other"])).lanes as [Taken];
+    const timers = [{ set: { key: "a", name: "alarm", dueAt: now, payload: {} } }];
+    let planning: ReturnType<typeof plan> | undefined;
+    await work.database.transaction(async (tx) => {
+      await end({ lane: other.lane, done: other.items[0]!.id, timers, next: { how: "go on" } }, { sql: tx });
+      planning = plan(["a"]);
+      await eventually(work.waitsForLock);
+    });
+    expect(await planning).to.deep.include({ taken: [], ready: true });
+    expect((await claim()).map(briefly)).to.deep.equal([["a", 2, "alarm"]]);
+  });
+
+  /** Looks for ready lanes, and before it finds any something else happens. */
+  async function claimBeside(other: () => Promise<unknown>): Promise<Taken> {
+    const number = 77;
+    const held: Sql = {
+      query: (text, values) =>
+        work.database.query(text.replace("from json", `from pg_advisory_xact_lock(${number}), json`), values),
+    };
+    let claiming: ReturnType<typeof claim> | undefined;
+    await work.database.transaction(async (tx) => {
+      await tx.query("select pg_advisory_xact_lock($1)", [number]);
+      claiming = claim(held);
+      await eventually(work.waitsForLock);
+      await other();
+    });
+    const [taken] = (await claiming) as [Taken];
+    return taken;
+  }
+
+  it("are not set aside over an event that was planned while they were looked for", async () => {
+    await plan(["a"], { room: [] });
+    const looked = await claimBeside(() => plan(["a"], { room: [] }));
+    expect(briefly(looked)).to.deep.equal(["a", 1]);
+    await end({ lane: looked.lane, next: { how: "set aside", obstacles: [] } });
+    expect((await claim()).map(briefly)).to.deep.equal([["a", 1, 2]]);
+  });
+
+  it("do not do again what another did while they were looked for", async () => {
+    await plan(["a", "a"], { room: [] });
+    const looked = await claimBeside(async () => {
+      const [other] = (await claim()) as [Taken];
+      await end({ lane: other.lane, done: other.items[0]!.id, next: { how: "go on" } });
+    });
+    expect(briefly(looked)).to.deep.equal(["a"]);
+    const { taken } = await end({ lane: looked.lane, next: { how: "go on" } }, { holder });
+    expect(taken.map(briefly)).to.deep.equal([["a", 2]]);
+  });
+
+  it("go on also where others that are recorded with them have to be tried again", async () => {
+    const [a, b] = (await plan(["a", "b"])).lanes as [Taken, Taken];
+    await plan(["a"]);
+    const faulty = faultyDatabase(work.database);
+    const taken: Taken[] = [];
+    const endings = createEndings({
+      ...{ database: faulty.database, clock: systemClock, log: quietLog(), backoff: () => 1 },
+      ...{ onReady: () => {}, goesOn: () => holder, onTaken: (each) => void taken.push(each) },
+    });
+    faulty.failAt("idle_in_transaction", "40001");
+    const timers = [{ set: { key: "c", name: "alarm", dueAt: inMs(5), payload: {} } }];
+    const stored = await Promise.all([
+      endings.add({ lane: a.lane, done: a.items[0]!.id, next: { how: "go on" } }),
+      endings.add({ lane: b.lane, done: b.items[0]!.id, timers, next: { how: "go on" } }),
+    ]);
+    await endings.close();
+    expect(stored).to.deep.equal([true, true]);
+    expect(taken.map(briefly)).to.deep.equal([["a", 3]]);
+    expect((await states()).map(({ key, state }) => [key, state])).to.deep.equal([
+      ["a", "claimed"],
+      ["c", "waiting"],
     ]);
   });
 });
