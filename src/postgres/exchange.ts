@@ -64,7 +64,7 @@ export function endable(exchange: Exchange): { ask: Exchange; end(): void } {
   let ended = false;
   return {
     ask: async (statement) => {
-      if (ended) throw new Error("a statement came after the end of its transaction");
+      if (ended) throw new Error("a statement came after the end of its transaction, or it never began");
       return exchange(statement);
     },
     end() {
@@ -76,6 +76,8 @@ export function endable(exchange: Exchange): { ask: Exchange; end(): void } {
 type Wire = {
   stream: { cork(): void; uncork(): void };
   submittedNamedStatements: Record<string, string>;
+  parse(statement: { text: string }): void;
+  bind(bound: unknown): void;
   sync(): void;
 };
 
@@ -109,6 +111,8 @@ class Together {
   readonly #queries: QueryOnWire[];
   /** How many have been answered. */
   #at = 0;
+  /** The first whose values could not be written out, and why. */
+  #unsent: { at: number; error: unknown } | undefined;
 
   constructor(client: pg.PoolClient, asked: readonly Asked[], ended: () => void) {
     const each = Number((client as ClientOnWire).connectionParameters?.query_timeout ?? 0);
@@ -138,10 +142,26 @@ class Together {
     const unsynced: Wire = Object.create(connection, { sync: { value: () => {} } });
     connection.stream.cork();
     try {
-      for (const query of this.#queries) query.prepare(unsynced);
+      for (const [at, query] of this.#queries.entries()) {
+        unsynced.bind = (bound) => this.#bind(connection, { bound, at });
+        query.prepare(unsynced);
+      }
       connection.sync();
     } finally {
       connection.stream.uncork();
+    }
+  }
+
+  /**
+   * A statement that cannot be sent fails its transaction, and those after it, as one does that PostgreSQL refuses: something goes in its place
+   * that it will refuse.
+   */
+  #bind(connection: Wire, { bound, at }: { bound: unknown; at: number }): void {
+    try {
+      connection.bind(bound);
+    } catch (error) {
+      this.#unsent ??= { at, error };
+      connection.parse({ text: "its values could not be sent" });
     }
   }
 
@@ -170,7 +190,8 @@ class Together {
     this.callback(error);
   }
 
-  #fail(error: unknown): void {
+  #fail(met: unknown): void {
+    const error = this.#unsent?.at === this.#at ? this.#unsent.error : met;
     const [failed, ...rest] = this.#asked.slice(this.#at);
     failed?.reject(error);
     for (const { reject } of rest) reject(new NotRun(error));

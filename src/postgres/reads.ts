@@ -36,13 +36,10 @@ function named(workspaceId: string): string {
 }
 
 /** Goes out with the first questions. The workspace is set inside, and gone with the transaction. */
-function begin(exchange: Exchange, workspace: string): void {
-  for (const text of [
-    "begin isolation level repeatable read read only",
-    `set local countersign.workspace = '${workspace}'`,
-  ]) {
-    exchange({ text, values: [] }).catch(() => {});
-  }
+function begin(exchange: Exchange, workspace: string): Promise<unknown> {
+  const begun = exchange({ text: "begin isolation level repeatable read read only", values: [] });
+  exchange({ text: `set local countersign.workspace = '${workspace}'`, values: [] }).catch(() => {});
+  return begun;
 }
 
 type Statement = { text: string; values: readonly unknown[] | undefined };
@@ -89,19 +86,20 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
 
   async function snapshot<T>(workspace: string, questions: (tx: Tx) => Promise<T>, own: boolean): Promise<T> {
     const client = await connect();
-    const exchange = exchangeOn(client);
+    const onClient = exchangeOn(client);
+    const exchange: Exchange = (statement) =>
+      onClient(statement).catch((error) => {
+        throw asUnavailable(error instanceof NotRun ? error.cause : error);
+      });
     const { ask, end } = endable(exchange);
-    const asking: Tx = {
-      query: (text, values = []) =>
-        ask(asked({ text, values }, own)).catch((error) => {
-          throw asUnavailable(error instanceof NotRun ? error.cause : error);
-        }) as never,
-    };
+    const asking: Tx = { query: (text, values = []) => ask(asked({ text, values }, own)) as never };
     let broken = true;
     try {
-      begin(exchange, workspace);
+      const begun = begin(exchange, workspace);
+      begun.catch(end);
       const answer = await questions(asking).finally(end);
       await exchange({ text: "commit", values: [] });
+      await begun;
       broken = false;
       return answer;
     } catch (error) {
