@@ -59,16 +59,20 @@ export function exchangeOn(client: pg.PoolClient): Exchange {
     });
 }
 
-/** The same until it is ended: what comes later is refused, for the connection may be another's by then. */
-export function endable(exchange: Exchange): { ask: Exchange; end(): void } {
-  let ended = false;
+/**
+ * The same until it is ended: what comes later is refused, for the connection may be another's by then. `failure`: what the beginning met, without
+ * which nothing is to be run.
+ */
+export function endable(exchange: Exchange): { ask: Exchange; end(failure?: unknown): void } {
+  let refusal: Error | undefined;
   return {
     ask: async (statement) => {
-      if (ended) throw new Error("a statement came after the end of its transaction, or it never began");
+      if (refusal) throw refusal;
       return exchange(statement);
     },
-    end() {
-      ended = true;
+    end(failure) {
+      refusal ??=
+        failure === undefined ? new Error("a statement came after the end of its transaction") : new NotRun(failure);
     },
   };
 }

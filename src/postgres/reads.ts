@@ -47,6 +47,8 @@ type Statement = { text: string; values: readonly unknown[] | undefined };
 const asked = ({ text, values }: Statement, ownSession: boolean): pg.QueryConfig =>
   ownSession ? prepared(text, values) : { text, values: values as unknown[] };
 
+const metBy = (thrown: unknown): unknown => asUnavailable(thrown instanceof NotRun ? thrown.cause : thrown);
+
 const rollbackFails = (exchange: Exchange): Promise<boolean> =>
   exchange({ text: "rollback" }).then(
     () => false,
@@ -86,13 +88,14 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
 
   async function snapshot<T>(workspace: string, questions: (tx: Tx) => Promise<T>, own: boolean): Promise<T> {
     const client = await connect();
-    const onClient = exchangeOn(client);
-    const exchange: Exchange = (statement) =>
-      onClient(statement).catch((error) => {
-        throw asUnavailable(error instanceof NotRun ? error.cause : error);
-      });
+    const exchange = exchangeOn(client);
     const { ask, end } = endable(exchange);
-    const asking: Tx = { query: (text, values = []) => ask(asked({ text, values }, own)) as never };
+    const asking: Tx = {
+      query: (text, values = []) =>
+        ask(asked({ text, values }, own)).catch((error) => {
+          throw metBy(error);
+        }) as never,
+    };
     let broken = true;
     try {
       const begun = begin(exchange, workspace);
@@ -102,7 +105,8 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
       await begun;
       broken = false;
       return answer;
-    } catch (error) {
+    } catch (thrown) {
+      const error = metBy(thrown);
       broken = error instanceof Unavailable || isOutdated(error) || (await rollbackFails(exchange));
       throw error;
     } finally {
