@@ -155,6 +155,33 @@ describe("several statements in one message", () => {
     expect((await exchange(ask("select n from read.toys"))).rows).to.deep.equal([{ n: 5 }]);
   });
 
+  describe("of a server that hangs", () => {
+    const asking = async (query_timeout: number, statements: readonly pg.QueryConfig[]) => {
+      const impatient = new pg.Pool({ connectionString: test.serviceUrl, max: 1, query_timeout });
+      const own = await impatient.connect();
+      own.on("error", () => {});
+      const exchange = exchangeOn(own);
+      const answers = await Promise.all(statements.map((each) => failureOf(exchange(each))));
+      own.release(true);
+      await impatient.end();
+      return answers;
+    };
+
+    it("are given up after a few times the time of one, however many they are", async () => {
+      const many = Array.from({ length: 18 }, (_, n) => ask("select $1::int", n));
+      const [late, ...rest] = await asking(500, [ask("select pg_sleep(4)"), ...many]);
+      expect(late)
+        .to.be.instanceOf(Error)
+        .and.match(/timeout/);
+      for (const error of rest) expect(error).to.be.instanceOf(NotRun).and.include({ cause: late });
+    });
+
+    it("have more time together than one has", async () => {
+      const sleeps = Array.from({ length: 24 }, () => ask("select pg_sleep(0.06)"));
+      expect(await asking(1_000, sleeps)).to.deep.equal(sleeps.map(() => undefined));
+    });
+  });
+
   describe("of a transaction", () => {
     const stored = async () => (await database.query("select n from read.toys order by n")).rows.map(({ n }) => n);
 
