@@ -151,9 +151,11 @@ async function transact<T>(
   const stated = recurring ? prepared : asStatement;
   let broken = true;
   try {
-    begin(asking, settings);
+    const begun = begin(asking, settings);
+    begun.catch(end);
     const result = await work({ query: (text, values) => ask(stated(text, values)) as never }).finally(end);
     await commit(asking);
+    await begun;
     broken = false;
     return result;
   } catch (thrown) {
@@ -166,12 +168,16 @@ async function transact<T>(
   }
 }
 
-/** Goes out with what is asked next, and fails it if it fails. */
-function begin(asking: Exchange, settings: TransactionOptions["settings"] = {}): void {
+/**
+ * Goes out with what is asked next, and fails it if it fails. Nothing may follow where it failed: each message would be a transaction then, and
+ * PostgreSQL answers the commit of none as it does any other.
+ */
+function begin(asking: Exchange, settings: TransactionOptions["settings"] = {}): Promise<unknown> {
   const given = Object.entries(settings).flat();
   const calls = given.flatMap((_, n) => (n % 2 === 0 ? [`set_config($${n + 1}, $${n + 2}, true)`] : []));
-  asking({ text: "begin", values: [] }).catch(() => {});
+  const begun = asking({ text: "begin", values: [] });
   if (given.length > 0) asking(prepared(`select ${calls.join(", ")}`, given)).catch(() => {});
+  return begun;
 }
 
 const rollbackFails = (asking: Exchange): Promise<boolean> =>

@@ -59,16 +59,20 @@ export function exchangeOn(client: pg.PoolClient): Exchange {
     });
 }
 
-/** The same until it is ended: what comes later is refused, for the connection may be another's by then. */
-export function endable(exchange: Exchange): { ask: Exchange; end(): void } {
-  let ended = false;
+/**
+ * The same until it is ended: what comes later is refused, for the connection may be another's by then. `failure`: what the beginning met, without
+ * which nothing is to be run.
+ */
+export function endable(exchange: Exchange): { ask: Exchange; end(failure?: unknown): void } {
+  let refusal: Error | undefined;
   return {
     ask: async (statement) => {
-      if (ended) throw new Error("a statement came after the end of its transaction");
+      if (refusal) throw refusal;
       return exchange(statement);
     },
-    end() {
-      ended = true;
+    end(failure) {
+      refusal ??=
+        failure === undefined ? new Error("a statement came after the end of its transaction") : new NotRun(failure);
     },
   };
 }
@@ -76,6 +80,8 @@ export function endable(exchange: Exchange): { ask: Exchange; end(): void } {
 type Wire = {
   stream: { cork(): void; uncork(): void };
   submittedNamedStatements: Record<string, string>;
+  parse(statement: { text: string }): void;
+  bind(bound: unknown): void;
   sync(): void;
 };
 
@@ -99,20 +105,28 @@ const Query = pg.Query as unknown as new (
 /** As pg looks for it, or for how long it waits for one statement. */
 type ClientOnWire = { connectionParameters?: { query_timeout?: number | string } };
 
+/**
+ * For how many times one statement's time a message of so many is waited for. PostgreSQL answers all of it at its end, so that a server that hangs
+ * looks like one at work: it is to be found out soon, though nearly all statements take a thousandth of their time.
+ */
+const patience = (statements: number): number => Math.min(1 + Math.floor(statements / 8), 4);
+
 /** Several statements as one query of pg's: each is one of its own, but for the Sync, which ends the message. */
 class Together {
   /** pg puts its own in front of it, to stop its clock. */
   callback: (error: unknown) => void;
-  /** Milliseconds pg waits for the answer: as long as for each of them. */
+  /** Milliseconds pg waits for the answer. */
   readonly query_timeout: number | undefined;
   readonly #asked: readonly Asked[];
   readonly #queries: QueryOnWire[];
   /** How many have been answered. */
   #at = 0;
+  /** The first whose values could not be written out, and why. */
+  #unsent: { at: number; error: unknown } | undefined;
 
   constructor(client: pg.PoolClient, asked: readonly Asked[], ended: () => void) {
     const each = Number((client as ClientOnWire).connectionParameters?.query_timeout ?? 0);
-    this.query_timeout = each > 0 ? each * asked.length : undefined;
+    this.query_timeout = each > 0 ? each * patience(asked.length) : undefined;
     this.#asked = asked;
     this.#queries = asked.map(({ statement, resolve, reject }) => {
       const config = { ...statement, queryMode: "extended" } as pg.QueryConfig;
@@ -138,10 +152,26 @@ class Together {
     const unsynced: Wire = Object.create(connection, { sync: { value: () => {} } });
     connection.stream.cork();
     try {
-      for (const query of this.#queries) query.prepare(unsynced);
+      for (const [at, query] of this.#queries.entries()) {
+        unsynced.bind = (bound) => this.#bind(connection, { bound, at });
+        query.prepare(unsynced);
+      }
       connection.sync();
     } finally {
       connection.stream.uncork();
+    }
+  }
+
+  /**
+   * A statement that cannot be sent fails its transaction, and those after it, as one does that PostgreSQL refuses: something goes in its place
+   * that it will refuse.
+   */
+  #bind(connection: Wire, { bound, at }: { bound: unknown; at: number }): void {
+    try {
+      connection.bind(bound);
+    } catch (error) {
+      this.#unsent ??= { at, error };
+      connection.parse({ text: "its values could not be sent" });
     }
   }
 
@@ -170,7 +200,8 @@ class Together {
     this.callback(error);
   }
 
-  #fail(error: unknown): void {
+  #fail(met: unknown): void {
+    const error = this.#unsent?.at === this.#at ? this.#unsent.error : met;
     const [failed, ...rest] = this.#asked.slice(this.#at);
     failed?.reject(error);
     for (const { reject } of rest) reject(new NotRun(error));

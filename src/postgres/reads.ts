@@ -36,19 +36,18 @@ function named(workspaceId: string): string {
 }
 
 /** Goes out with the first questions. The workspace is set inside, and gone with the transaction. */
-function begin(exchange: Exchange, workspace: string): void {
-  for (const text of [
-    "begin isolation level repeatable read read only",
-    `set local countersign.workspace = '${workspace}'`,
-  ]) {
-    exchange({ text, values: [] }).catch(() => {});
-  }
+function begin(exchange: Exchange, workspace: string): Promise<unknown> {
+  const begun = exchange({ text: "begin isolation level repeatable read read only", values: [] });
+  exchange({ text: `set local countersign.workspace = '${workspace}'`, values: [] }).catch(() => {});
+  return begun;
 }
 
 type Statement = { text: string; values: readonly unknown[] | undefined };
 
 const asked = ({ text, values }: Statement, ownSession: boolean): pg.QueryConfig =>
   ownSession ? prepared(text, values) : { text, values: values as unknown[] };
+
+const metBy = (thrown: unknown): unknown => asUnavailable(thrown instanceof NotRun ? thrown.cause : thrown);
 
 const rollbackFails = (exchange: Exchange): Promise<boolean> =>
   exchange({ text: "rollback" }).then(
@@ -94,17 +93,20 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
     const asking: Tx = {
       query: (text, values = []) =>
         ask(asked({ text, values }, own)).catch((error) => {
-          throw asUnavailable(error instanceof NotRun ? error.cause : error);
+          throw metBy(error);
         }) as never,
     };
     let broken = true;
     try {
-      begin(exchange, workspace);
+      const begun = begin(exchange, workspace);
+      begun.catch(end);
       const answer = await questions(asking).finally(end);
       await exchange({ text: "commit", values: [] });
+      await begun;
       broken = false;
       return answer;
-    } catch (error) {
+    } catch (thrown) {
+      const error = metBy(thrown);
       broken = error instanceof Unavailable || isOutdated(error) || (await rollbackFails(exchange));
       throw error;
     } finally {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import pg from "pg";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
 import { exchangeOn, NotRun } from "#src/postgres/exchange.ts";
 import { prepared } from "#src/postgres/prepared.ts";
 import { createReads } from "#src/postgres/reads.ts";
@@ -133,6 +134,54 @@ describe("several statements in one message", () => {
     client = await pool.connect();
   });
 
+  it("are failed by one whose value cannot be sent, as by any other, and so is their transaction", async () => {
+    const exchange = exchangeOn(client);
+    const insert = "insert into read.toys values (($1::json ->> 'n')::int)";
+    await exchange(ask("begin"));
+    const [one, unsent, notRun, last] = await Promise.all([
+      exchange(prepared("select $1::int as n", [7])),
+      failureOf(exchange(prepared(insert, [{ n: 3n }]))),
+      failureOf(exchange(prepared(insert, [{ n: 4 }]))),
+      failureOf(exchange(ask("commit"))),
+    ]);
+    expect(one.rows).to.deep.equal([{ n: 7 }]);
+    expect(unsent)
+      .to.be.instanceOf(TypeError)
+      .and.match(/BigInt/);
+    for (const error of [notRun, last]) expect(error).to.be.instanceOf(NotRun).and.include({ cause: unsent });
+    expect(await failureOf(exchange(ask("select 1")))).to.include({ code: "25P02" });
+    await exchange({ text: "rollback" });
+    await exchange(prepared(insert, [{ n: 5 }]));
+    expect((await exchange(ask("select n from read.toys"))).rows).to.deep.equal([{ n: 5 }]);
+  });
+
+  describe("of a server that hangs", () => {
+    const asking = async (query_timeout: number, statements: readonly pg.QueryConfig[]) => {
+      const impatient = new pg.Pool({ connectionString: test.serviceUrl, max: 1, query_timeout });
+      const own = await impatient.connect();
+      own.on("error", () => {});
+      const exchange = exchangeOn(own);
+      const answers = await Promise.all(statements.map((each) => failureOf(exchange(each))));
+      own.release(true);
+      await impatient.end();
+      return answers;
+    };
+
+    it("are given up after a few times the time of one, however many they are", async () => {
+      const many = Array.from({ length: 18 }, (_, n) => ask("select $1::int", n));
+      const [late, ...rest] = await asking(500, [ask("select pg_sleep(4)"), ...many]);
+      expect(late)
+        .to.be.instanceOf(Error)
+        .and.match(/timeout/);
+      for (const error of rest) expect(error).to.be.instanceOf(NotRun).and.include({ cause: late });
+    });
+
+    it("have more time together than one has", async () => {
+      const sleeps = Array.from({ length: 24 }, () => ask("select pg_sleep(0.06)"));
+      expect(await asking(1_000, sleeps)).to.deep.equal(sleeps.map(() => undefined));
+    });
+  });
+
   describe("of a transaction", () => {
     const stored = async () => (await database.query("select n from read.toys order by n")).rows.map(({ n }) => n);
 
@@ -164,6 +213,53 @@ describe("several statements in one message", () => {
       );
       expect(failed).to.include({ code: "23505" });
       expect(await stored()).to.deep.equal([]);
+    });
+
+    it("undo it where a value of one cannot be sent that nobody waited for", async () => {
+      const failed = await failureOf(
+        database.transaction(async (tx) => {
+          tx.query("insert into read.toys values ($1)", [6]).catch(() => {});
+          tx.query("insert into read.toys values (($1::json ->> 'n')::int)", [{ n: 7n }]).catch(() => {});
+          tx.query("insert into read.toys values ($1)", [8]).catch(() => {});
+          return "done";
+        }),
+      );
+      expect(failed).to.match(/BigInt/);
+      expect(await stored()).to.deep.equal([]);
+    });
+
+    it("are not run where it did not begin, whoever swallows that", async () => {
+      const own = await database.pool.connect();
+      const { connection } = own as unknown as { connection: { parse(statement: { text: string }): void } };
+      const { parse } = connection;
+      connection.parse = (statement) =>
+        parse.call(connection, statement.text === "begin" ? { ...statement, text: "begin nothing" } : statement);
+      own.release();
+      const insert = (tx: Sql) => failureOf(tx.query("insert into read.toys values ($1)", [9]));
+      const failed = await failureOf(
+        database.transaction(async (tx) => {
+          expect(await insert(tx)).to.be.instanceOf(NotRun);
+          expect(await insert(tx)).to.be.instanceOf(NotRun);
+        }),
+      );
+      connection.parse = parse;
+      expect(failed).to.include({ code: "42601" });
+      expect(await stored()).to.deep.equal([]);
+    });
+
+    it("of reads are Unavailable where the connection breaks before anything is asked", async () => {
+      const reading = new pg.Pool({ connectionString: test.serviceUrl, max: 1 });
+      const connected = await reading.connect();
+      connected.on("error", () => {});
+      connected.release();
+      const reads = createReads(reading, reading as never);
+      const failed = await failureOf(
+        reads.snapshot("00000000-0000-4000-8000-000000000001", async () => {
+          (connected as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+        }),
+      );
+      expect(failed).to.be.instanceOf(Unavailable);
+      await reading.end();
     });
 
     it("of reads begin with what is asked first, and see one state of one workspace", async () => {
