@@ -20,7 +20,7 @@ import { inThread } from "#src/threads/ask.ts";
 const sql: string = readFileSync(new URL("./tables.sql", import.meta.url), "utf8");
 console.log(word, sql.trim(), await inThread());
 if (process.argv[2] === "fail") fail();
-if (process.argv[2] === "fail oddly") console.log(Object.getOwnPropertyDescriptor(odd(), "stack")!.value);
+if (process.argv[2] === "fail oddly") console.log((odd() as { stack: string }).stack);
 if (process.argv[2] === "fail in a thread") await inThread("fail");
 function fail(): never {
   throw new Error("as asked");
