@@ -2,7 +2,7 @@ import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { type Exchange, endable, exchangeOn, NotRun } from "./exchange.ts";
+import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
 import { isOutdated, prepared } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
@@ -179,12 +179,6 @@ function begin(asking: Exchange, settings: TransactionOptions["settings"] = {}):
   if (given.length > 0) asking(prepared(`select ${calls.join(", ")}`, given)).catch(() => {});
   return begun;
 }
-
-const rollbackFails = (asking: Exchange): Promise<boolean> =>
-  asking({ text: "rollback" }).then(
-    () => false,
-    () => true,
-  );
 
 /** PostgreSQL answers the commit of a failed transaction with a rollback and no error: work that swallowed an error must not pass for done. */
 async function commit(asking: Exchange): Promise<void> {

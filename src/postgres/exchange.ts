@@ -59,6 +59,13 @@ export function exchangeOn(client: pg.PoolClient): Exchange {
     });
 }
 
+/** Ends a transaction that failed. True if even that fails: then the connection is of no more use. */
+export const rollbackFails = (exchange: Exchange): Promise<boolean> =>
+  exchange({ text: "rollback" }).then(
+    () => false,
+    () => true,
+  );
+
 /**
  * The same until it is ended: what comes later is refused, for the connection may be another's by then. `failure`: what the beginning met, without
  * which nothing is to be run.

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { type Exchange, endable, exchangeOn, NotRun } from "./exchange.ts";
+import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
 import { askInWorkspace } from "./inWorkspace.ts";
 import { isOfAnotherSession, isOutdated, prepared } from "./prepared.ts";
 import { asUnavailable } from "./unavailable.ts";
@@ -48,12 +48,6 @@ const asked = ({ text, values }: Statement, ownSession: boolean): pg.QueryConfig
   ownSession ? prepared(text, values) : { text, values: values as unknown[] };
 
 const metBy = (thrown: unknown): unknown => asUnavailable(thrown instanceof NotRun ? thrown.cause : thrown);
-
-const rollbackFails = (exchange: Exchange): Promise<boolean> =>
-  exchange({ text: "rollback" }).then(
-    () => false,
-    () => true,
-  );
 
 /**
  * Each question names its workspace, on which the tables' policies look, inside the transaction that answers it: a connection carries nothing

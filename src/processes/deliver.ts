@@ -4,9 +4,10 @@ import { inboxEnd } from "#src/commands/sends/barrier.ts";
 import { endStale } from "#src/commands/sends/newerWords.ts";
 import { senderNow } from "#src/commands/sends/sendingAllowed.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
-import { oneLook } from "#src/commands/states/oneLook.ts";
+import { lookAtDraft } from "#src/commands/states/oneLook.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
@@ -34,26 +35,14 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   async function advance(draftId: string, acting: Advancing): Promise<SetAside | undefined> {
     for (;;) {
-      const seen = askAhead(draftId);
-      const { state: draft } = await deps.drafts.load(draftId);
+      const { draft, look, asked } = await lookAtDraft(deps, draftId, askAhead);
       // Cut off between the two, its maker is asked again.
       if (draft.status === "sent") await noteSent(deps, draftId, acting.cause);
       if (draft.status !== "sending") return undefined;
-      const { state: delivery } = await seen.look.deliveries.load(draft.attemptId);
-      const next = await step({ draftId, draft, ...seen }, delivery, acting);
+      const { state: delivery } = await look.deliveries.load(draft.attemptId);
+      const next = await step({ draftId, draft, look, inboxEnd: asked?.inboxEnd }, delivery, acting);
       if (next !== "again") return next;
     }
-  }
-
-  /** Asks for what a hand-over begins with in one turn with the draft, as far as it is known here whose that is: it never changes. */
-  function askAhead(draftId: string): Seen {
-    const look = oneLook(deps);
-    const draft = deps.drafts.kept(draftId)?.state;
-    if (!draft?.exists || draft.attemptId === null) return { look };
-    const seen = { look, inboxEnd: inboxEnd(look, draft.identityId) };
-    const asked = [look.deliveries.load(draft.attemptId), senderNow(look, draft), seen.inboxEnd];
-    for (const each of asked) each.catch(() => undefined);
-    return seen;
   }
 
   async function step(sending: Sending & Seen, delivery: Delivery, acting: Advancing): Promise<Step> {
@@ -218,6 +207,15 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     onTimer,
     givingUp: (_, { key: draftId, cause }) => giveUp(draftId, cause),
   };
+}
+
+/** Asks for what a hand-over begins with: whose a draft is never changes. */
+function askAhead(look: Dependencies, draft: Draft): Pick<Seen, "inboxEnd"> {
+  if (draft.attemptId === null) return {};
+  const end = inboxEnd(look, draft.identityId);
+  const asked = [look.deliveries.load(draft.attemptId), senderNow(look, draft), end];
+  for (const each of asked) each.catch(() => undefined);
+  return { inboxEnd: end };
 }
 
 /** As many as connections hand over, as many wait for one of those, and beside them some do what needs none. */

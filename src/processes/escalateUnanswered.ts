@@ -2,7 +2,7 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import { oneLook } from "#src/commands/states/oneLook.ts";
+import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
 
@@ -19,11 +19,7 @@ const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
-    const look = oneLook(deps);
-    const kept = deps.drafts.kept(draftId)?.state;
-    // Asked in one turn with the draft, where it is known here whose that is.
-    if (kept?.exists) look.identities.load(kept.identityId).catch(() => undefined);
-    const { state: draft } = await deps.drafts.load(draftId);
+    const { draft, look } = await lookAtDraft(deps, draftId, askForIdentity);
     if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return;
     const { state: identity } = await look.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;

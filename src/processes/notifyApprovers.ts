@@ -6,7 +6,7 @@ import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
-import { oneLook } from "#src/commands/states/oneLook.ts";
+import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -39,11 +39,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     { draftId, slot, tries, escalated, happenedAt }: Asking,
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    const look = oneLook(deps);
-    const kept = deps.drafts.kept(draftId)?.state;
-    // Asked in one turn with the draft, where it is known here whose that is.
-    if (kept?.exists) look.identities.load(kept.identityId).catch(() => undefined);
-    const { state: draft, position } = await deps.drafts.load(draftId);
+    const { draft, position, look } = await lookAtDraft(deps, draftId, askForIdentity);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
     // A version that came after the escalation has its own time to be decided about.

@@ -138,8 +138,8 @@ async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
 }
 
 /**
- * Of its own lane nobody needs to be told: it is
- * looked at when the claim ends. Told all the same, one that sets itself aside would be ready again at once, for ever.
+ * Of its own lane nobody needs to be told: it is looked at when the claim ends. Told all the same, one that sets itself aside would be ready
+ * again at once, for ever.
  */
 async function setTimer(tx: Sql, { process, workspace, claim }: Claimed, timer: Timer): Promise<void> {
   const { key, name, dueAt, payload } = timer;

@@ -50,7 +50,7 @@ export async function claimLanes(
      ),
      taken as (
        update work.lanes lane set state = 'claimed', claim = gen_random_uuid(), holder = $2,
-         claimed_until = clock_timestamp() + $3 * interval '1 ms', obstacles = null, retry_at = null
+         claimed_until = ${newlyClaimedUntil}, obstacles = null, retry_at = null
        from mine where lane.process = mine.process and lane.key = mine.key
        returning lane.process, lane.key, lane.workspace, lane.claim, lane.turn
      ),
@@ -62,7 +62,7 @@ export async function claimLanes(
      select process, key, workspace, claim, seen.generation, (
        select json_agg(due) from (
          select ${itemColumns} from work.items item
-         where item.process = taken.process and item.key = taken.key and item.due_at <= $4 and seen.turn = taken.turn
+         where item.process = taken.process and item.key = taken.key and item.due_at <= $3 and seen.turn = taken.turn
          order by position, due_at, id limit ${itemsOfTurn}
        ) due
      ) as items
@@ -70,7 +70,7 @@ export async function claimLanes(
        select generation, turn from work.lanes seen where seen.process = taken.process and seen.key = taken.key offset 0
      ) seen
      order by taken.turn`,
-    [JSON.stringify(rooms.map(withFull)), holder, claimMs, now],
+    [JSON.stringify(rooms.map(withFull)), holder, now],
   );
   return rows.map(({ items, ...lane }) => ({ lane, items: itemsOf(items) }));
 }
@@ -91,9 +91,9 @@ export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise
          using (process, key, claim)
        where state = 'claimed' order by process, key for no key update of lanes
      )
-     update work.lanes lane set claimed_until = clock_timestamp() + $4 * interval '1 ms'
+     update work.lanes lane set claimed_until = ${newlyClaimedUntil}
      from mine where lane.process = mine.process and lane.key = mine.key returning lane.claim`,
-    [...columnsOf(lanes), claimMs],
+    columnsOf(lanes),
   );
   return new Set(rows.map(({ claim }) => claim));
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "#src/clock.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WaitFor } from "#src/processes/process.ts";
-import { asError, type Log } from "#src/subscriptions/retrying.ts";
+import { asError, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Projected } from "./handlerContext.ts";
 import { longestWaitMs } from "./laneRun.ts";
 import { bringBackLanes, endWaits, type LaneId } from "./lanes.ts";
@@ -71,6 +71,11 @@ export function createLookout(options: Options): Lookout {
       return more;
     });
 
+  async function bringBackAfter(ms: number): Promise<void> {
+    await pause(ms, signal);
+    if (!signal.aborted) await bringBackDue();
+  }
+
   // Beside the looks: many of these, or one that is locked, hold up nobody's timer.
   const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
   const bringBackTried = oneAtATime(() => bringBack(() => trySetAside(database, clock.now())));
@@ -82,11 +87,11 @@ export function createLookout(options: Options): Lookout {
   const reached: LaneId[] = [];
 
   return {
-    start: () => repeat(everyMs, look, signal),
+    start: () => void repeat(everyMs, look, signal),
     // One that is due before the next look need not wait for it.
     wakeAt(dueAt) {
       const inMs = dueAt.getTime() - clock.now().getTime();
-      if (inMs < everyMs) after(Math.max(0, inMs) + 1, bringBackDue, signal);
+      if (inMs < everyMs) void bringBackAfter(Math.max(0, inMs) + 1);
     },
     async whenReached(lane, { waitFor, of }) {
       if (!(await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal }))) return;
@@ -114,16 +119,6 @@ function oneAtATime(work: () => Promise<void>): () => void {
 }
 
 /** Works at once, and again and again so many milliseconds after it has ended, until the signal. */
-export function repeat(ms: number, work: () => Promise<void>, signal: AbortSignal): void {
-  void work().then(() => after(ms, async () => repeat(ms, work, signal), signal));
-}
-
-function after(ms: number, work: () => Promise<void>, signal: AbortSignal): void {
-  if (signal.aborted) return;
-  const stop = (): void => clearTimeout(timer);
-  const timer = setTimeout(() => {
-    signal.removeEventListener("abort", stop);
-    void work();
-  }, ms);
-  signal.addEventListener("abort", stop, { once: true });
+export async function repeat(ms: number, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (; !signal.aborted; await pause(ms, signal)) await work();
 }

@@ -60,11 +60,13 @@ export async function writePlan(database: Role, plan: Plan, planner: Planner): P
 
 /** Each lane once, with the workspace of its newest event. */
 export function lanesOf(planned: readonly Planned[]): (LaneId & { workspace: string })[] {
-  const each = new Map(planned.map(({ process, key, event }) => [JSON.stringify([process, key]), event]));
-  return [...each].map(([id, event]) => {
-    const [process, key] = JSON.parse(id) as [string, string];
-    return { process, key, workspace: workspaceOf(event) };
-  });
+  const lanes = new Map(
+    planned.map(({ process, key, event }) => [
+      JSON.stringify([process, key]),
+      { process, key, workspace: workspaceOf(event) },
+    ]),
+  );
+  return [...lanes.values()];
 }
 
 type Row = { complete: boolean; ready: boolean; items: ItemRow[] | null } & (Claimed | { claim: null });

@@ -117,34 +117,25 @@ export function createWorker(options: WorkerOptions): Worker {
     }
   }
 
-  /** What a look for ready lanes finds may fill all the room there is: meanwhile none is promised. */
-  function offered(lanes: readonly Placed[]): Placed[] {
+  /** Processes that have room for all of their lanes among these. What a look for ready lanes finds may fill it: meanwhile none is promised. */
+  function withRoomFor(lanes: readonly Placed[]): string[] {
     if (asking || stopping.signal.aborted) return [];
-    const hasRoom = new Map(
-      [...new Set(lanes.map(({ process }) => process))].flatMap((name) => {
-        const process = byName.get(name);
-        return process
-          ? [
-              [
-                name,
-                fits(
-                  roomOf(process),
-                  lanes.filter((lane) => lane.process === name),
-                ),
-              ],
-            ]
-          : [];
-      }),
+    const wanted = processes.filter(({ name }) => lanes.some(({ process }) => process === name));
+    const withRoom = wanted.filter((process) =>
+      fits(
+        roomOf(process),
+        lanes.filter((lane) => lane.process === process.name),
+      ),
     );
-    return lanes.filter(({ process }) => hasRoom.get(process));
+    return withRoom.map(({ name }) => name);
   }
 
   async function takeWith(
     lanes: readonly Placed[],
     write: (room: readonly string[]) => Promise<Written>,
   ): Promise<void> {
-    const room = offered(lanes);
-    const names = [...new Set(room.map(({ process }) => process))];
+    const names = withRoomFor(lanes);
+    const room = lanes.filter(({ process }) => names.includes(process));
     promised.add(room);
     const askedAt = clock.monotonic();
     try {
@@ -221,7 +212,7 @@ export function createWorker(options: WorkerOptions): Worker {
   return {
     start() {
       lookout.start();
-      repeat(extendEveryMs, extend, stopping.signal);
+      void repeat(extendEveryMs, extend, stopping.signal);
     },
     async stop(graceMs) {
       stopping.abort();

@@ -181,7 +181,7 @@ function oneOwnerStays(state: Members, leaving: Member, disabled: DisabledUsers 
 }
 
 /** Those who are owners by now, not only invited as such. */
-export const ownersOf = ({ members }: Members): Member[] =>
+const ownersOf = ({ members }: Members): Member[] =>
   members.filter(({ role, status }) => role === "owner" && status === "active");
 
 function thereIsRoom({ members }: Members): void {

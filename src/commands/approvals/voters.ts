@@ -9,6 +9,7 @@ import type { Role } from "#streams/member/roles.ts";
 import { type UserEvent, userStream } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { addressHash } from "../identities/addresses.ts";
+import { accountsOf } from "../members/accountsOf.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
 type Voter = Pick<Voting, "voter" | "place">;
@@ -84,13 +85,8 @@ export async function memberVoters(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
 ): Promise<string[]> {
-  const { members } = (await deps.members.load(workspaceId)).state;
-  const voters: string[] = [];
-  for (const { userId, role, email } of members) {
-    if (userId === null || !deciding.includes(role)) continue;
-    if (!(await deps.users.load(userId)).state.disabled) voters.push(mailboxVoter(email));
-  }
-  return voters;
+  const members = await accountsOf(deps, workspaceId, ({ role }) => deciding.includes(role));
+  return members.flatMap(({ member, user }) => (user.disabled ? [] : [mailboxVoter(member.email)]));
 }
 
 /** Another spelling or tag of an address leads to the same person. */

@@ -1,9 +1,10 @@
-import { type Member, type Members, memberById, ownersOf, placeOf } from "#streams/member/decider.ts";
+import { type Member, type Members, memberById, placeOf } from "#streams/member/decider.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
 import { personOf } from "../users/users.ts";
+import { accountsOf } from "./accountsOf.ts";
 import { askerOf, asMembersMayChange } from "./asker.ts";
 import { invitationEnd } from "./invitations.ts";
 
@@ -89,14 +90,10 @@ export async function activeOwners(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
 ): Promise<{ userId: string; email: string }[]> {
-  const { members } = (await deps.members.load(workspaceId)).state;
-  const owners: { userId: string; email: string }[] = [];
-  for (const { userId, role } of members) {
-    if (userId === null || role !== "owner") continue;
-    const { email, disabled } = (await deps.users.load(userId)).state;
-    if (email !== null && !disabled) owners.push({ userId, email });
-  }
-  return owners;
+  const owners = await accountsOf(deps, workspaceId, isOwner);
+  return owners.flatMap(({ userId, user: { email, disabled } }) =>
+    email !== null && !disabled ? [{ userId, email }] : [],
+  );
 }
 
 /** Looked at before the change is decided: whom the operator disables in that very moment still counts. */
@@ -104,10 +101,11 @@ async function disabledOwners(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
 ): Promise<readonly string[]> {
-  const owners = ownersOf((await deps.members.load(workspaceId)).state).map(({ userId }) => userId as string);
-  const disabled = await Promise.all(owners.map(async (userId) => (await deps.users.load(userId)).state.disabled));
-  return owners.filter((_, index) => disabled[index]);
+  const owners = await accountsOf(deps, workspaceId, isOwner);
+  return owners.flatMap(({ userId, user }) => (user.disabled ? [userId] : []));
 }
+
+const isOwner = ({ role }: Member): boolean => role === "owner";
 
 /** The person's sessions of this workspace go on under new ids. Answers the old ones. */
 const endRights = async (

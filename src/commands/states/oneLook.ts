@@ -24,15 +24,18 @@ export async function lookAtDraft<Asked>(
   deps: Dependencies,
   draftId: string,
   ask: (look: Dependencies, draft: Draft) => Asked,
-): Promise<{ draft: Draft; look: Dependencies; asked: Asked | undefined }> {
+): Promise<{ draft: Draft; position: number; look: Dependencies; asked: Asked | undefined }> {
   const look = oneLook(deps);
   const kept = deps.drafts.kept(draftId);
   const asked = kept?.state.exists ? ask(look, kept.state) : undefined;
-  const { state: draft, revision } = await deps.drafts.load(draftId);
+  const { state: draft, revision, position } = await deps.drafts.load(draftId);
   // Of a draft that has changed since, what was asked may be from before that.
   const isOlder = asked !== undefined && kept?.revision !== revision;
-  return { draft, look: isOlder ? oneLook(deps) : look, asked };
+  return { draft, position, look: isOlder ? oneLook(deps) : look, asked };
 }
+
+/** Asks for a draft's identity. */
+export const askForIdentity = (look: Dependencies, { identityId }: Draft) => look.identities.load(identityId);
 
 function readOnce<Id, State, Command>(service: StreamService<Id, State, Command>): StreamService<Id, State, Command> {
   const loads = new Map<string, ReturnType<typeof service.load>>();
