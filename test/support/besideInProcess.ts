@@ -7,6 +7,7 @@ import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { startService } from "#src/service.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 import { settingsOn } from "./settings.ts";
+import { sharedReaders } from "./sharedReaders.ts";
 
 export type Beside = Awaited<ReturnType<typeof startBeside>>;
 
@@ -23,7 +24,7 @@ export async function startBeside(database: DatabaseUrls, environment: Record<st
     ...environment,
   });
   const logger = pino({ level: config.logLevel });
-  const composition = compose(config, database, { logger });
+  const composition = compose(config, database, { logger, readers: sharedReaders() });
   const instanceId = randomUUID();
   const service = await startService(config, composition, { instanceId, logger });
   const first = await firstWorkspace(composition.deps);
