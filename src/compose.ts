@@ -56,7 +56,7 @@ import type { Attended } from "./processes/attendTelegramBots.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
-import { rulesOfStreams } from "./snapshots/rules.ts";
+import { ownRules } from "./snapshots/rules.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
@@ -132,7 +132,7 @@ export function compose(
   const slack = createSlackApi({ ...config, resolver });
   const sendingDomains = createSendingDomains(config);
   const ids = systemIds;
-  const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
+  const snapshots = { kept: postgresSnapshots(database), rules: ownRules(), log: logger };
   const states = createStates({ store, snapshots });
   const silent = {
     ...createStreamServices({ store, clock, ids, states }),
