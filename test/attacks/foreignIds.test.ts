@@ -23,7 +23,7 @@ const nothing = "00000000-0000-7000-8000-000000000001";
 
 /** Another workspace's ids in every place that takes an id: they have to look exactly like ids of nothing. */
 describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   const document: Document = realDocument();
   const schemas: Json = document.components.schemas;
   const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>

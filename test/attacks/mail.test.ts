@@ -12,7 +12,7 @@ import { rotated } from "#test/support/rotated.ts";
 
 /** Mail as strangers may make it, over SMTP: each is told 250, filed, shown without harm, and can be answered. */
 describe("attacks by mail", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let service: InProcess;
   let smtp: SmtpReceiver;
   let tenant: Workspace;

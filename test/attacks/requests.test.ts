@@ -11,7 +11,7 @@ import { rotated } from "#test/support/rotated.ts";
 
 /** Every route of the OpenAPI document, asked for what it must refuse. */
 describe("attacks by request", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let service: InProcess;
   let tenant: Tenant;
   let document: Document;
