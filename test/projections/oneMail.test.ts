@@ -14,8 +14,8 @@ import { project } from "#test/support/projecting.ts";
 const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
 /** So many mails and merges there were before. */
 const many = 2_000;
-/** Rows that one more mail or draft may look at in any table: its own words many times over, and a small part of what there is. */
-const few = 300;
+/** Rows that one more mail or draft may look at in any table: each of its own words, and a part of what there is. */
+const few = 1_000;
 
 const event = (position: number, stream: string, { type, data }: Pick<Recorded, "type" | "data">): Recorded => ({
   ...{ id: uuid(position), stream, revision: 0, position, schemaVersion: 1, type, data },
@@ -25,10 +25,11 @@ const event = (position: number, stream: string, { type, data }: Pick<Recorded, 
   },
 });
 
-/** Each on a thread of its own, with words of its own. */
+/** Each on a thread of its own; the last has words of many others. */
 const received = (n: number): Recorded => {
-  const subject = `Parcel${n} from Leeds${n}`;
-  const message = inboundMessage(n, { messageId: uuid(10_000 + n), identityId: uuid(2), subject });
+  const words = Array.from({ length: n > many ? 400 : 1 }, (_, index) => `parcel${n - index} leeds${n - index}`);
+  const body = { text: words.join(" "), html: null, extracted: words.join(" ") };
+  const message = inboundMessage(n, { messageId: uuid(10_000 + n), identityId: uuid(2), body });
   return event(n, `thread-${uuid(20_000 + n)}`, { type: "MessageReceived", data: { ...message } });
 };
 
