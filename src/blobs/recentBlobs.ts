@@ -5,7 +5,7 @@ const mostBytes = 4 * 1024 * 1024;
 /** A larger blob is not kept: a few of them would leave no room for others. */
 const largestBytes = 128 * 1024;
 /** Milliseconds after which what was stored counts as old; it is let go after twice that at most. */
-const usualMs = 15_000;
+const usualMs = 30_000;
 
 /**
  * Remembers for a moment what was stored here, so that it need not be fetched again: a mail is read right after it came in, once to be shown
