@@ -5,6 +5,7 @@ import { postgresLinks } from "./accounts/postgresLinks.ts";
 import { postgresPasswords } from "./accounts/postgresPasswords.ts";
 import { postgresSessions } from "./accounts/postgresSessions.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
+import { rememberingBlobs } from "./blobs/recentBlobs.ts";
 import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
 import { createSlackApi, type SlackApi } from "./channels/slack/slackApi.ts";
@@ -144,7 +145,7 @@ export function compose(
       passwords: postgresPasswords({ database, clock, hasher: argon2Hasher() }),
       links: postgresLinks({ database, clock, ids }),
     },
-    blobs: postgresBlobs(database),
+    blobs: rememberingBlobs(postgresBlobs(database)),
     reads: database.reads,
     projected: waitFor.projected,
     headerReader: createHeaderReader(),
