@@ -38,7 +38,7 @@ export async function explainLists({ database, workspaceId, identityIds }: Scale
   const { rows } = await database.reads.of(workspaceId).query<{ id: string }>("select id from threads limit 1");
   await newestMessages(explaining(database.reads, "messages of a thread"), workspaceId, {
     threadId: rows[0]!.id,
-    count: 10,
+    otherwise: 10,
   });
   console.log("  inside work.threads_with:");
   await explain(

@@ -3,7 +3,7 @@ import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
-import { isOutdated, prepared } from "./prepared.ts";
+import { isOutdated, prepared, single } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
 
@@ -24,7 +24,10 @@ export type Role = Sql & {
 export type TransactionOptions = {
   /** PostgreSQL's, by name, until the end of the transaction. */
   settings?: Readonly<Record<string, string>>;
-  /** All its statements come again and again: they are parsed and planned once a connection, not only those about what is under way. */
+  /**
+   * All its statements come again and again, and each is one command: they are parsed and planned once a connection, not only those about what is
+   * under way, and none of them goes out alone for want of values.
+   */
   recurring?: boolean;
 };
 
@@ -148,7 +151,7 @@ async function transact<T>(
       throw asUnavailable(error);
     });
   const { ask, end } = endable(asking);
-  const stated = recurring ? prepared : asStatement;
+  const stated = recurring ? single : asStatement;
   let broken = true;
   try {
     const begun = begin(asking, settings);
