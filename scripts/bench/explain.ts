@@ -76,7 +76,7 @@ function explaining(reads: Reads, name: string): Reads {
       return { rows: [], rowCount: 0 };
     },
   });
-  return { ...reads, of };
+  return { ...reads, of, lookUp: of };
 }
 
 async function explain(sql: Tx, text: string, values?: readonly unknown[]): Promise<void> {
