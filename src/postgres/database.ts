@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { askDescribed } from "./described.ts";
 import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
 import { isOutdated, prepared, single } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
@@ -130,10 +131,17 @@ const asStatement = (text: string, values?: readonly unknown[]): pg.QueryConfig 
   isOfWork(text) ? prepared(text, values) : { text, values: values as unknown[] };
 
 async function ask(pool: pg.Pool, text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+  let client: pg.PoolClient | undefined;
+  let failed = true;
   try {
-    return await pool.query(asStatement(text, values));
+    client = await pool.connect();
+    const answer = await askDescribed<pg.QueryResult>(client, asStatement(text, values));
+    failed = false;
+    return answer;
   } catch (error) {
     throw asUnavailable(error);
+  } finally {
+    client?.release(failed);
   }
 }
 

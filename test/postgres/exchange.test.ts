@@ -69,6 +69,21 @@ describe("several statements in one message", () => {
     expect(last.rows).to.deep.equal([{ all: [1, 2] }]);
   });
 
+  it("are told once a connection what the rows of a named statement look like, also where there were none", async () => {
+    let described = 0;
+    (client as unknown as { connection: NodeJS.EventEmitter }).connection.on("rowDescription", () => {
+      described += 1;
+    });
+    const exchange = exchangeOn(client);
+    const upTo = (n: number) => prepared("select n, n::text as text from generate_series(1, $1::int) n", [n]);
+    const rowsOf = (n: number) => Array.from({ length: n }, (_, at) => ({ n: at + 1, text: String(at + 1) }));
+    for (const n of [0, 2, 0, 1]) expect((await exchange(upTo(n))).rows).to.deep.equal(rowsOf(n));
+    const both = await Promise.all([exchange(upTo(1)), exchange(ask("select 7 as n")), exchange(upTo(3))]);
+    expect(both.map(({ rows }) => rows)).to.deep.equal([rowsOf(1), [{ n: 7 }], rowsOf(3)]);
+    // The statement without a name is described each time.
+    expect(described).to.equal(2);
+  });
+
   it("wait for those before them, and then go together", async () => {
     const answers = countAnswers(client);
     const exchange = exchangeOn(client);
