@@ -208,6 +208,8 @@ describe("several statements in one message", () => {
     beforeEach(() => {
       answers = [];
       reading = new pg.Pool({ connectionString: test.serviceUrl });
+      reading.on("error", () => {});
+      reading.on("connect", (each) => each.on("error", () => {}));
       reading.on("connect", (each) => answers.push(countAnswers(each as pg.PoolClient)));
     });
     afterEach(() => reading.end());
@@ -239,6 +241,11 @@ describe("several statements in one message", () => {
       const failures = await Promise.all([1, 2].map((n) => failureOf(lookUp.query(seenBy, [n]))));
       for (const failure of failures) expect(failure).to.be.instanceOf(Unavailable);
       await nowhere.end();
+      const here = createReads(reading, reading as never).lookUp(workspaceId);
+      const cutOff = "select pg_terminate_backend(pg_backend_pid()), $1::int";
+      for (const failure of await Promise.all([cutOff, seenBy].map((text) => failureOf(here.query(text, [1])))))
+        expect(failure).to.be.instanceOf(Unavailable);
+      expect((await here.query(seenBy, [2])).rows[0]).to.include({ of: workspaceId, n: 2 });
     });
   });
 
