@@ -12,13 +12,28 @@ export type Wire = {
 };
 
 /** How pg makes an answer of what comes in: the columns, and what reads each. */
-type Rows = { fields: unknown[]; _parsers: unknown; _prebuiltEmptyResultObject: unknown };
+type Rows = {
+  fields: { name: string; format: string }[];
+  _parsers: unknown[] | undefined;
+  _prebuiltEmptyResultObject: unknown;
+};
 
-const described = ({ fields, _parsers, _prebuiltEmptyResultObject }: Rows): Rows => ({
-  fields,
-  _parsers,
-  _prebuiltEmptyResultObject,
-});
+/** As they were described last, by statement: on nearly all connections they are the same, and kept once. */
+const shared = new Map<string, Rows>();
+
+function described(statement: string, { fields, _parsers, _prebuiltEmptyResultObject }: Rows): Rows {
+  const before = shared.get(statement);
+  const isAsBefore =
+    before?.fields.length === fields.length &&
+    fields.every(({ name, format }, at) => {
+      const other = before.fields[at]!;
+      return name === other.name && format === other.format && _parsers?.[at] === before._parsers?.[at];
+    });
+  if (before && isAsBefore) return before;
+  const rows = { fields, _parsers, _prebuiltEmptyResultObject };
+  shared.set(statement, rows);
+  return rows;
+}
 
 /** The parts of pg's query that its types leave out, and that pg calls as the answer comes in. */
 export type QueryOnWire = pg.Query & {
@@ -75,7 +90,8 @@ export class Described extends Query {
   }
 
   override handleCommandComplete(command: unknown, connection: Wire): void {
-    if (this.name !== undefined && !this.#of.has(this.name)) this.#of.set(this.name, described(this._result));
+    if (this.name !== undefined && !this.#of.has(this.name))
+      this.#of.set(this.name, described(this.name, this._result));
     super.handleCommandComplete(command, connection);
   }
 }
