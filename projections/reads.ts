@@ -10,6 +10,13 @@ export type Reads = {
    * connection: wait for nothing else meanwhile.
    */
   snapshot<T>(workspaceId: string, ask: (reads: Reads) => Promise<T>): Promise<T>;
+  /**
+   * As `snapshot`, for questions that are all asked before the first is answered: they go out in one message. What is asked later is refused. It may
+   * be asked twice.
+   */
+  together<T>(workspaceId: string, ask: (reads: Reads) => Promise<T>): Promise<T>;
+  /** As `of`, for questions that an index answers at once: those of the same moment, whoever asks them, go out in one message. */
+  lookUp(workspaceId: string): Tx;
   /** Sees no workspace's rows: for tables that belong to no workspace, and for look-ups by the narrow functions of 0009-row-level-security.sql. */
   readonly ofNone: Tx;
   /** Sees all: for the operator's questions, never for a request. */

@@ -43,16 +43,6 @@ const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_ad
 export const identityById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<IdentityRow>(reads, workspaceId, { id, select: columns, from: "identities", where: "deleted_at is null" });
 
-/** How many messages an agent reads of a thread; undefined if its identity is deleted. A thread is merged with others of its identity alone. */
-export async function historyDepth(reads: Reads, workspaceId: string, threadId: string): Promise<number | undefined> {
-  const { rows } = await reads.of(workspaceId).query<{ thread_history_depth: number }>(
-    `select thread_history_depth from identities where workspace_id = $1 and deleted_at is null
-       and id = (select identity_id from threads where workspace_id = $1 and id = $2)`,
-    [workspaceId, threadId],
-  );
-  return rows[0]?.thread_history_depth;
-}
-
 export type IdentityFilter = Window & { domain_id?: string; status?: string };
 
 export function listIdentities(reads: Reads, workspaceId: string, filter: IdentityFilter) {

@@ -85,21 +85,24 @@ export const listMessages = (
     window,
   });
 
-/** The newest `count` messages of a thread, oldest first. */
+/** The newest messages of a thread, oldest first: as many as its identity's history depth says, `otherwise` where that is deleted. */
 export async function newestMessages(
   reads: Reads,
   workspaceId: string,
-  { threadId, count }: { threadId: string; count: number },
+  { threadId, otherwise }: { threadId: string; otherwise: number },
 ): Promise<{ messages: MessageRow[]; total: number }> {
-  const newest = await page<MessageRow>(reads.of(workspaceId), {
-    select: columns,
-    from: "messages",
-    where: ["workspace_id = $1", "thread_id = $2"],
-    values: [workspaceId, threadId],
-    order: inTime("desc"),
-    window: { limit: count, offset: 0 },
-  });
-  return { messages: newest.data.reverse(), total: newest.total };
+  const { rows } = await reads.of(workspaceId).query<MessageRow & { total: number }>(
+    `select ${columns}, (select count(*)::int from messages where workspace_id = $1 and thread_id = $2) as total
+     from messages where workspace_id = $1 and thread_id = $2
+     order by created_at desc, id desc limit coalesce((
+       select thread_history_depth from identities where workspace_id = $1 and deleted_at is null
+         and id = (select identity_id from threads where workspace_id = $1 and id = $2)), $3)`,
+    [workspaceId, threadId, otherwise],
+  );
+  return {
+    messages: rows.map(({ total: _, ...message }) => message as MessageRow).reverse(),
+    total: rows[0]?.total ?? 0,
+  };
 }
 
 /** The newest message that came in on a thread: somebody's word before any machine's. */

@@ -38,7 +38,7 @@ export async function explainLists({ database, workspaceId, identityIds }: Scale
   const { rows } = await database.reads.of(workspaceId).query<{ id: string }>("select id from threads limit 1");
   await newestMessages(explaining(database.reads, "messages of a thread"), workspaceId, {
     threadId: rows[0]!.id,
-    count: 10,
+    otherwise: 10,
   });
   console.log("  inside work.threads_with:");
   await explain(
@@ -76,7 +76,7 @@ function explaining(reads: Reads, name: string): Reads {
       return { rows: [], rowCount: 0 };
     },
   });
-  return { ...reads, of };
+  return { ...reads, of, lookUp: of };
 }
 
 async function explain(sql: Tx, text: string, values?: readonly unknown[]): Promise<void> {

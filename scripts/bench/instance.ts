@@ -20,12 +20,12 @@ export type BenchInstance = {
   count(sql: string): Promise<number>;
   /** The resident memory of the process in MB, now. Undefined if the system does not say. */
   memory(): number | undefined;
-  /** CPU seconds used so far: by the service, by PostgreSQL, and by the event store's stand-in. */
+  /** CPU seconds used so far: by the service, by PostgreSQL, by the event store's stand-in, and by who drives them on the same machine. */
   cpu(): Cpu;
   stop(): Promise<void>;
 };
 
-export type Cpu = { service: number; postgres: number; eventStore?: number };
+export type Cpu = { service: number; postgres: number; eventStore?: number; benchmark: number };
 
 export async function startBenchInstance(server: BenchServer): Promise<BenchInstance> {
   const urls = await server.database({ migrated: false });
@@ -59,6 +59,7 @@ export async function startBenchInstance(server: BenchServer): Promise<BenchInst
       service: cpuSeconds(instance.child.pid!),
       postgres: cpuSeconds(server.pid(), { children: true }),
       ...(server.eventStore?.pid && { eventStore: cpuSeconds(server.eventStore.pid) }),
+      benchmark: cpuSeconds(process.pid),
     }),
     stop: () => server.endEarly(stop),
   };
@@ -81,6 +82,7 @@ export async function timed(
       service: each("service"),
       postgres: each("postgres"),
       ...(after.eventStore !== undefined && { eventStore: each("eventStore") }),
+      benchmark: each("benchmark"),
     },
   };
 }

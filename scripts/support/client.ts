@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTransport } from "nodemailer";
+import { type Dispatcher, request } from "undici";
 
 /** The service as its users meet it: REST for the agent, SMTP for the customer, links for the approver. */
 export type Client = ReturnType<typeof createClient>;
@@ -33,17 +34,18 @@ export type CustomerMail = {
 export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort: number; apiKey: string }) {
   async function api(line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const [method = "GET", path = "/"] = line.split(" ");
-    const response = await fetch(url + path, {
-      method,
+    // A tenth of what `fetch` costs: who measures the service runs beside it on the same machine.
+    const response = await request(url + path, {
+      method: method as Dispatcher.HttpMethod,
       headers: {
         authorization: `Bearer ${apiKey}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? null : JSON.stringify(body),
     });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: parsed(text) };
+    const text = await response.body.text();
+    return { status: response.statusCode, headers: new Headers(headersOf(response)), body: parsed(text) };
   }
 
   return {
@@ -107,6 +109,11 @@ export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort:
     },
   };
 }
+
+const headersOf = ({ headers }: Dispatcher.ResponseData): [string, string][] =>
+  Object.entries(headers).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value): [string, string] => [name, value]),
+  );
 
 const parsed = (text: string): any => {
   try {

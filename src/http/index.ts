@@ -30,6 +30,7 @@ import { createIdempotency } from "./framework/idempotency/idempotency.ts";
 import { isLoopback } from "./framework/insiders.ts";
 import { createAuthenticate, createCarriesRevoked } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
+import { rememberingKeys } from "./framework/keys/knownKeys.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
@@ -140,7 +141,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const bodies = createBodyParser();
   const routes = allRoutes(httpDeps);
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
-  const authenticate = createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey });
+  const findKey = rememberingKeys(createFindKey(httpDeps), { now: clock.monotonic });
+  const authenticate = createAuthenticate({ findKey, keyHash: hashKey });
   const carriesRevoked = createCarriesRevoked({
     isRevoked: (hash) => isRevokedKey(httpDeps.reads, hash),
     keyHash: hashKey,

@@ -1,6 +1,5 @@
 import type { Static } from "typebox";
 import { draftsOfThread } from "#projections/drafts/queries.ts";
-import { historyDepth } from "#projections/identities/queries.ts";
 import { listMessages, newestMessages } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
@@ -34,19 +33,22 @@ const present = ({ own, survivor }: FoundThread) =>
 /** How many messages an agent reads of a thread whose identity, which would set it, is deleted. */
 const defaultHistoryDepth = 10;
 
-/** A thread with its newest messages and its drafts, all of one moment. */
+/** A thread with its newest messages and its drafts, all of one moment. Of a merged one, those of what it was merged into. */
 async function threadWithContent(reads: Reads, workspaceId: string, id: string) {
-  const [thread, depth = defaultHistoryDepth] = await Promise.all([
-    findThread({ reads }, workspaceId, id),
-    historyDepth(reads, workspaceId, id),
-  ]);
-  if (!thread) return undefined;
-  const threadId = thread.survivor.id;
-  const [{ messages, total }, drafts] = await Promise.all([
-    newestMessages(reads, workspaceId, { threadId, count: depth }),
-    draftsOfThread(reads, workspaceId, threadId),
-  ]);
-  return { thread, messages, total, drafts };
+  for (let threadId = id; ; ) {
+    const [own, content, { messages, total }, drafts] = await reads.together(workspaceId, (together) =>
+      Promise.all([
+        threadById(together, workspaceId, id),
+        threadId === id ? undefined : threadById(together, workspaceId, threadId),
+        newestMessages(together, workspaceId, { threadId, otherwise: defaultHistoryDepth }),
+        draftsOfThread(together, workspaceId, threadId),
+      ]),
+    );
+    if (!own) return undefined;
+    if ((own.merged_into ?? id) === threadId)
+      return { thread: { own, survivor: content ?? own }, messages, total, drafts };
+    threadId = own.merged_into ?? id;
+  }
 }
 
 export const threadRoutes = (deps: HttpDependencies): Route[] => {
@@ -78,8 +80,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         summary: "Read a thread with its newest messages and its drafts",
         description: "As many messages as the identity's thread_history_depth says, oldest first; drafts newest first.",
         answers: ThreadRead,
-        load: ({ workspaceId, params }) =>
-          deps.reads.snapshot(workspaceId, (reads) => threadWithContent(reads, workspaceId, params.id)),
+        load: ({ workspaceId, params }) => threadWithContent(deps.reads, workspaceId, params.id),
       },
       async ({ loaded: { thread, messages, total, drafts } }) => ({
         ...present(thread),

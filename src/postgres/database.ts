@@ -2,8 +2,9 @@ import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { askDescribed } from "./described.ts";
 import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
-import { isOutdated, prepared } from "./prepared.ts";
+import { isOutdated, prepared, single } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
 
@@ -24,7 +25,10 @@ export type Role = Sql & {
 export type TransactionOptions = {
   /** PostgreSQL's, by name, until the end of the transaction. */
   settings?: Readonly<Record<string, string>>;
-  /** All its statements come again and again: they are parsed and planned once a connection, not only those about what is under way. */
+  /**
+   * All its statements come again and again, and each is one command: they are parsed and planned once a connection, not only those about what is
+   * under way, and none of them goes out alone for want of values.
+   */
   recurring?: boolean;
 };
 
@@ -127,10 +131,17 @@ const asStatement = (text: string, values?: readonly unknown[]): pg.QueryConfig 
   isOfWork(text) ? prepared(text, values) : { text, values: values as unknown[] };
 
 async function ask(pool: pg.Pool, text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+  let client: pg.PoolClient | undefined;
+  let failed = true;
   try {
-    return await pool.query(asStatement(text, values));
+    client = await pool.connect();
+    const answer = await askDescribed<pg.QueryResult>(client, asStatement(text, values));
+    failed = false;
+    return answer;
   } catch (error) {
     throw asUnavailable(error);
+  } finally {
+    client?.release(failed);
   }
 }
 
@@ -148,7 +159,7 @@ async function transact<T>(
       throw asUnavailable(error);
     });
   const { ask, end } = endable(asking);
-  const stated = recurring ? prepared : asStatement;
+  const stated = recurring ? single : asStatement;
   let broken = true;
   try {
     const begun = begin(asking, settings);

@@ -1,4 +1,5 @@
-import pg from "pg";
+import type pg from "pg";
+import { Described, type QueryOnWire, type Wire } from "./described.ts";
 
 /** A statement that PostgreSQL passed over, because one that was sent with it failed before its turn came: that error is the `cause`. */
 export class NotRun extends Error {
@@ -84,31 +85,6 @@ export function endable(exchange: Exchange): { ask: Exchange; end(failure?: unkn
   };
 }
 
-type Wire = {
-  stream: { cork(): void; uncork(): void };
-  submittedNamedStatements: Record<string, string>;
-  parse(statement: { text: string }): void;
-  bind(bound: unknown): void;
-  sync(): void;
-};
-
-/** The parts of pg's query that its types leave out, and that pg calls as the answer comes in. */
-type QueryOnWire = pg.Query & {
-  name?: string;
-  text: string;
-  _result: { _types?: unknown };
-  prepare(connection: Wire): void;
-  handleRowDescription(message: unknown): void;
-  handleDataRow(row: unknown): void;
-  handleCommandComplete(command: unknown, connection: Wire): void;
-  handleReadyForQuery(connection: Wire): void;
-};
-
-const Query = pg.Query as unknown as new (
-  config: pg.QueryConfig,
-  callback: (error: Error | null, answer: pg.QueryResult) => void,
-) => QueryOnWire;
-
 /** As pg looks for it, or for how long it waits for one statement. */
 type ClientOnWire = { connectionParameters?: { query_timeout?: number | string } };
 
@@ -137,9 +113,7 @@ class Together {
     this.#asked = asked;
     this.#queries = asked.map(({ statement, resolve, reject }) => {
       const config = { ...statement, queryMode: "extended" } as pg.QueryConfig;
-      const query = new Query(config, (error, answer) => (error ? reject(error) : resolve(answer)));
-      query._result._types = client;
-      return query;
+      return new Described(client, config, (error, answer) => (error ? reject(error) : resolve(answer)));
     });
     this.callback = (error) => {
       if (error) this.#fail(error);

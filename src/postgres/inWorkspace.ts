@@ -1,4 +1,5 @@
-import pg from "pg";
+import type pg from "pg";
+import { Described, type Wire } from "./described.ts";
 
 /** Only until the end of the transaction: nothing of it is left for whoever is given the session next. */
 const naming = {
@@ -26,38 +27,24 @@ export async function askInWorkspace(client: pg.PoolClient, question: Question):
     ready.add(client);
   }
   return new Promise((resolve, reject) => {
-    client.query(new InWorkspace(question, (error, answer) => (error ? reject(error) : resolve(answer as never))));
+    client.query(new InWorkspace(client, question, (error, answer) => (error ? reject(error) : resolve(answer))));
   });
 }
 
-type Wire = {
-  parse(statement: { name: string; text: string; types?: number[] }): void;
-  bind(bound: { portal: string; statement: string; values: string[] }): void;
-  execute(portal: { portal: string }): void;
-};
-
-/** The parts of pg's query that its types leave out, and that pg calls as the answer comes in. */
-type QueryOnWire = pg.Query & {
-  prepare(connection: Wire): void;
-  handleDataRow(row: unknown): void;
-  handleCommandComplete(command: unknown, connection: Wire): void;
-};
-
-const Query = pg.Query as unknown as new (
-  config: pg.QueryConfig,
-  callback: (error: Error | undefined, answer: unknown) => void,
-) => QueryOnWire;
-
-class InWorkspace extends Query {
+class InWorkspace extends Described {
   readonly #question: Question;
   /** The first statement's answer is in: what comes now is the question's. */
   #named = false;
 
-  constructor(question: Question, callback: (error: Error | undefined, answer: unknown) => void) {
+  constructor(
+    client: pg.PoolClient,
+    question: Question,
+    callback: (error: Error | null, answer: pg.QueryResult) => void,
+  ) {
     const { text, values, name } = question;
     const statement = { text, values: values ?? [], ...(name !== undefined && question.ownSession && { name }) };
     // Otherwise what has no values goes out as a simple query, which is a transaction of its own.
-    super({ ...statement, queryMode: "extended" } as pg.QueryConfig, callback);
+    super(client, { ...statement, queryMode: "extended" } as pg.QueryConfig, callback);
     this.#question = question;
   }
 

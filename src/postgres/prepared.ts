@@ -9,7 +9,11 @@ const names = new Map<string, string>();
  * them, which are put together out of what somebody typed, are parsed every time.
  */
 export function prepared(text: string, values: readonly unknown[] | undefined): pg.QueryConfig {
-  if (!values || values.length === 0) return { text };
+  return !values || values.length === 0 ? { text } : single(text, values);
+}
+
+/** The same of what is one command and no more: without values too. */
+export function single(text: string, values: readonly unknown[] = []): pg.QueryConfig {
   const name = nameOf(text);
   return { text, values: values as unknown[], ...(name !== undefined && { name }) };
 }

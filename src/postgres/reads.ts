@@ -4,6 +4,7 @@ import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
 import { askInWorkspace } from "./inWorkspace.ts";
+import { joiningLookUps, type LookUp } from "./lookUps.ts";
 import { isOfAnotherSession, isOutdated, prepared } from "./prepared.ts";
 import { asUnavailable } from "./unavailable.ts";
 
@@ -23,6 +24,8 @@ function inside(workspaceId: string, tx: Tx): Reads {
   const seen: Reads = {
     of: (other) => (other === workspaceId ? tx : refuse()),
     snapshot: (other, ask) => (other === workspaceId ? ask(seen) : refuse()),
+    together: (other, ask) => (other === workspaceId ? ask(seen) : refuse()),
+    lookUp: (other) => (other === workspaceId ? tx : refuse()),
     ofNone: { query: refuse },
     ofAll: { query: refuse },
   };
@@ -41,6 +44,8 @@ function begin(exchange: Exchange, workspace: string): Promise<unknown> {
   exchange({ text: `set local countersign.workspace = '${workspace}'`, values: [] }).catch(() => {});
   return begun;
 }
+
+type Seen = { workspace: string; own: boolean; atOnce: boolean };
 
 type Statement = { text: string; values: readonly unknown[] | undefined };
 
@@ -80,7 +85,8 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
     }
   }
 
-  async function snapshot<T>(workspace: string, questions: (tx: Tx) => Promise<T>, own: boolean): Promise<T> {
+  /** `atOnce`: nothing is asked after the first answer, so that the end goes out with the questions. */
+  async function snapshot<T>(questions: (tx: Tx) => Promise<T>, { workspace, own, atOnce }: Seen): Promise<T> {
     const client = await connect();
     const exchange = exchangeOn(client);
     const { ask, end } = endable(exchange);
@@ -94,9 +100,10 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
     try {
       const begun = begin(exchange, workspace);
       begun.catch(end);
-      const answer = await questions(asking).finally(end);
-      await exchange({ text: "commit", values: [] });
-      await begun;
+      const answering = questions(asking).finally(end);
+      if (!atOnce) await answering;
+      end();
+      const [answer] = await Promise.all([answering, exchange({ text: "commit", values: [] }), begun]);
       broken = false;
       return answer;
     } catch (thrown) {
@@ -121,14 +128,23 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
     }
   }
 
+  const askAlone = ({ workspace, ...statement }: LookUp) => again((own) => ask(workspace, statement, own));
   const seeing = (workspace: string): Tx => ({
-    query: (text, values) => again((own) => ask(workspace, { text, values }, own)) as never,
+    query: (text, values) => askAlone({ workspace, text, values }) as never,
   });
+  const seenAsOne = <T>(workspaceId: string, questions: (reads: Reads) => Promise<T>, atOnce: boolean): Promise<T> => {
+    const workspace = named(workspaceId);
+    return again((own) => snapshot((tx) => questions(inside(workspace, tx)), { workspace, own, atOnce }));
+  };
+  const askJoined = joiningLookUps({ connect, alone: askAlone });
   return {
     of: (workspaceId) => seeing(named(workspaceId)),
-    snapshot(workspaceId, ask) {
+    snapshot: (workspaceId, ask) => seenAsOne(workspaceId, ask, false),
+    together: (workspaceId, ask) => seenAsOne(workspaceId, ask, true),
+    lookUp(workspaceId) {
       const workspace = named(workspaceId);
-      return again((own) => snapshot(workspace, (tx) => ask(inside(workspace, tx)), own));
+      const ask = ownSession ? askJoined : askAlone;
+      return { query: (text, values) => ask({ workspace, text, values }) as never };
     },
     ofNone,
     ofAll: seeing(everyWorkspace),

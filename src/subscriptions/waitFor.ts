@@ -54,8 +54,8 @@ export function createWaitFor({
   /** What the runner beside us said last. It can go back: a database that crashed may have lost its last moments. */
   let said: ReadonlyMap<string, number> = new Map();
   let looking = false;
-  /** Ended where somebody waits for what the runner beside us does not tell, or nobody waits. */
-  let nap = new AbortController();
+  /** Ends the pause between two looks: where somebody waits for what the runner beside us does not tell, or nobody waits. */
+  let wakeUp: (() => void) | undefined;
 
   function wake(positions: ReadonlyMap<string, number>): void {
     for (const waiter of [...waiting]) if (isReached(waiter, positions)) waiter.done(true);
@@ -63,18 +63,26 @@ export function createWaitFor({
 
   const isTold = ({ of }: Waiter): boolean => of.every((name) => said.has(name));
   const endNap = (): void => {
-    if (![...waiting].every(isTold) || waiting.size === 0) nap.abort();
+    if (![...waiting].every(isTold) || waiting.size === 0) wakeUp?.();
   };
+
+  /** Whether it was as long as it was to be. */
+  const nap = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const end = (whole: boolean) => (): void => {
+        clearTimeout(timer);
+        wakeUp = undefined;
+        resolve(whole);
+      };
+      const timer = setTimeout(end(true), patienceMs);
+      wakeUp = end(false);
+    });
 
   async function look(): Promise<void> {
     if (looking) return;
     looking = true;
     while (waiting.size > 0 && !closing.signal.aborted) {
-      if ([...waiting].every(isTold)) {
-        nap = new AbortController();
-        await pause(patienceMs, nap.signal);
-        if (nap.signal.aborted) continue;
-      }
+      if ([...waiting].every(isTold) && !(await nap())) continue;
       const stored = await loadCheckpoints(database, names).catch(() => new Map<string, Checkpoint>());
       wake(new Map([...stored].map(([name, { position }]) => [name, position])));
       if (![...waiting].every(isTold)) await pause(lookEveryMs, closing.signal);

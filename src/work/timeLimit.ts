@@ -4,11 +4,16 @@ export class TookTooLong extends Error {
 }
 
 /** What `work` comes to, or TookTooLong after so many milliseconds. */
-export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new TookTooLong(`it did not end within ${milliseconds / 1000} s`);
-    timer = setTimeout(() => reject(error), milliseconds);
+export const within = <T>(milliseconds: number, work: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    // Made only when it comes to that: an error takes down where it was made, which costs.
+    const late = (): void => reject(new TookTooLong(`it did not end within ${milliseconds / 1000} s`));
+    const timer = setTimeout(late, milliseconds);
+    const ended =
+      <A>(settle: (answer: A) => void) =>
+      (answer: A): void => {
+        clearTimeout(timer);
+        settle(answer);
+      };
+    work.then(ended(resolve), ended(reject));
   });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}

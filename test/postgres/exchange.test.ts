@@ -69,6 +69,21 @@ describe("several statements in one message", () => {
     expect(last.rows).to.deep.equal([{ all: [1, 2] }]);
   });
 
+  it("are told once a connection what the rows of a named statement look like, also where there were none", async () => {
+    let described = 0;
+    (client as unknown as { connection: NodeJS.EventEmitter }).connection.on("rowDescription", () => {
+      described += 1;
+    });
+    const exchange = exchangeOn(client);
+    const upTo = (n: number) => prepared("select n, n::text as text from generate_series(1, $1::int) n", [n]);
+    const rowsOf = (n: number) => Array.from({ length: n }, (_, at) => ({ n: at + 1, text: String(at + 1) }));
+    for (const n of [0, 2, 0, 1]) expect((await exchange(upTo(n))).rows).to.deep.equal(rowsOf(n));
+    const both = await Promise.all([exchange(upTo(1)), exchange(ask("select 7 as n")), exchange(upTo(3))]);
+    expect(both.map(({ rows }) => rows)).to.deep.equal([rowsOf(1), [{ n: 7 }], rowsOf(3)]);
+    // The statement without a name is described each time.
+    expect(described).to.equal(2);
+  });
+
   it("wait for those before them, and then go together", async () => {
     const answers = countAnswers(client);
     const exchange = exchangeOn(client);
@@ -182,6 +197,58 @@ describe("several statements in one message", () => {
     });
   });
 
+  const workspaceId = "00000000-0000-4000-8000-000000000001";
+  const seenBy = "select current_setting('countersign.workspace') as of, now()::text as at, $1::int as n";
+
+  describe("of look-ups", () => {
+    const otherId = "00000000-0000-4000-8000-000000000002";
+    let reading: pg.Pool;
+    let answers: { count: number }[];
+
+    beforeEach(() => {
+      answers = [];
+      reading = new pg.Pool({ connectionString: test.serviceUrl });
+      reading.on("error", () => {});
+      reading.on("connect", (each) => each.on("error", () => {}));
+      reading.on("connect", (each) => answers.push(countAnswers(each as pg.PoolClient)));
+    });
+    afterEach(() => reading.end());
+
+    it("are those of one moment, each seen by its own workspace", async () => {
+      const reads = createReads(reading, reading as never);
+      const asked = [workspaceId, otherId, workspaceId];
+      const found = await Promise.all(asked.map((of, n) => reads.lookUp(of).query(seenBy, [n])));
+      expect(found.map(({ rows }) => [rows[0]!.of, rows[0]!.n])).to.deep.equal(asked.map((of, n) => [of, n]));
+      expect(answers.map(({ count }) => count)).to.deep.equal([1]);
+      expect(await failureOf((async () => reads.lookUp("*").query(seenBy, [1]))())).to.be.instanceOf(TypeError);
+    });
+
+    it("do not fail for each other: who has no answer is asked alone", async () => {
+      const reads = createReads(reading, reading as never);
+      const lookUp = reads.lookUp(workspaceId);
+      const [before, failed, after] = await Promise.all([
+        lookUp.query(seenBy, [1]),
+        failureOf(lookUp.query("select 1 / $1::int", [0])),
+        lookUp.query(seenBy, [2]),
+      ]);
+      expect([before.rows[0]!.n, after.rows[0]!.n]).to.deep.equal([1, 2]);
+      expect(failed).to.include({ code: "22012" });
+    });
+
+    it("are Unavailable where nobody answers", async () => {
+      const nowhere = new pg.Pool({ connectionString: "postgres://nobody@127.0.0.1:9/none" });
+      const lookUp = createReads(nowhere, nowhere as never).lookUp(workspaceId);
+      const failures = await Promise.all([1, 2].map((n) => failureOf(lookUp.query(seenBy, [n]))));
+      for (const failure of failures) expect(failure).to.be.instanceOf(Unavailable);
+      await nowhere.end();
+      const here = createReads(reading, reading as never).lookUp(workspaceId);
+      const cutOff = "select pg_terminate_backend(pg_backend_pid()), $1::int";
+      for (const failure of await Promise.all([cutOff, seenBy].map((text) => failureOf(here.query(text, [1])))))
+        expect(failure).to.be.instanceOf(Unavailable);
+      expect((await here.query(seenBy, [2])).rows[0]).to.include({ of: workspaceId, n: 2 });
+    });
+  });
+
   describe("of a transaction", () => {
     const stored = async () => (await database.query("select n from read.toys order by n")).rows.map(({ n }) => n);
 
@@ -202,6 +269,22 @@ describe("several statements in one message", () => {
       expect(await stored()).to.deep.equal([4, 5]);
       const after = await database.query("select current_setting('lock_timeout') as timeout");
       expect(after.rows).to.deep.equal([{ timeout: "0" }]);
+    });
+
+    it("go together without values too, where each is one command", async () => {
+      const own = await database.pool.connect();
+      const answers = countAnswers(own);
+      own.release();
+      await database.transaction(
+        async (tx) => {
+          void tx.query("insert into read.toys values ($1)", [4]);
+          void tx.query("delete from read.toys where n = 4");
+          void tx.query("insert into read.toys values ($1)", [5]);
+        },
+        { recurring: true },
+      );
+      expect(answers.count).to.equal(1);
+      expect(await stored()).to.deep.equal([5]);
     });
 
     it("undo it where one fails that nobody waited for, and it throws what that one met", async () => {
@@ -263,21 +346,41 @@ describe("several statements in one message", () => {
     });
 
     it("of reads begin with what is asked first, and see one state of one workspace", async () => {
-      const workspaceId = "00000000-0000-4000-8000-000000000001";
-      const question = "select current_setting('countersign.workspace') as of, now()::text as at, $1::int as n";
       const answers: { count: number }[] = [];
       const reading = new pg.Pool({ connectionString: test.serviceUrl, max: 1 });
       reading.on("connect", (each) => answers.push(countAnswers(each as pg.PoolClient)));
       const reads = createReads(reading, reading as never);
       const late = await reads.snapshot(workspaceId, async (within) => {
         const tx = within.of(workspaceId);
-        const [one, other] = await Promise.all([tx.query(question, [1]), tx.query(question, [2])]);
+        const [one, other] = await Promise.all([tx.query(seenBy, [1]), tx.query(seenBy, [2])]);
         expect([one.rows[0]!.of, one.rows[0]!.n, other.rows[0]!.n]).to.deep.equal([workspaceId, 1, 2]);
         expect(other.rows[0]!.at).to.equal(one.rows[0]!.at);
         return tx;
       });
       expect(answers.map(({ count }) => count)).to.deep.equal([2]);
       expect(await failureOf(late.query("select 1"))).to.match(/after the end of its transaction/);
+      await reading.end();
+    });
+
+    it("of reads that are asked at once are one with their end; what is asked later is refused", async () => {
+      const answers: { count: number }[] = [];
+      const reading = new pg.Pool({ connectionString: test.serviceUrl, max: 1 });
+      reading.on("connect", (each) => answers.push(countAnswers(each as pg.PoolClient)));
+      const reads = createReads(reading, reading as never);
+      const seen = await reads.together(workspaceId, async (within) => {
+        const tx = within.of(workspaceId);
+        const both = await Promise.all([tx.query(seenBy, [1]), tx.query(seenBy, [2])]);
+        expect(await failureOf(tx.query("select 1"))).to.match(/after the end of its transaction/);
+        return both.map(({ rows }) => rows[0]);
+      });
+      const at = seen[0]!.at;
+      expect(seen).to.deep.equal([1, 2].map((n) => ({ of: workspaceId, at, n })));
+      expect(answers.map(({ count }) => count)).to.deep.equal([1]);
+      const failed = await failureOf(
+        reads.together(workspaceId, async (within) => within.of(workspaceId).query("select 1 / $1::int", [0])),
+      );
+      expect(failed).to.include({ code: "22012" });
+      expect((await reads.of(workspaceId).query(seenBy, [3])).rows[0]).to.include({ of: workspaceId, n: 3 });
       await reading.end();
     });
 

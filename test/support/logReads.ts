@@ -97,6 +97,7 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
       return { rows: rows as never[], rowCount: rows.length };
     },
   };
-  const reads: Reads = { of: () => tx, snapshot: (_, ask) => ask(reads), ofNone: tx, ofAll: tx };
+  const snapshot: Reads["snapshot"] = (_, ask) => ask(reads);
+  const reads: Reads = { of: () => tx, lookUp: () => tx, snapshot, together: snapshot, ofNone: tx, ofAll: tx };
   return reads;
 }

@@ -35,9 +35,7 @@ export async function approvalView(
     version === draft.version ? draft : await earlierVersion(deps.store, draftId, version);
   const content = await loadContent(deps.blobs, stored);
   const { state: thread } = await loadThread(deps, draft.threadId);
-  const { row, answered, newer, held } = await deps.reads.snapshot(draft.workspaceId, (reads) =>
-    readRows(reads, draftId, draft),
-  );
+  const { row, answered, newer, held } = await readRows(deps.reads, draftId, draft);
   const previous = await previousVersion(deps, events, version);
   const body = answered && (await bodyOf(deps, answered));
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
@@ -96,14 +94,29 @@ function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded
 }
 
 /** The draft's row, the message it answers and what came after that, all of one moment. */
-async function readRows(reads: Reads, draftId: string, { workspaceId, basedOnMessageId, ...draft }: Draft) {
-  const [row, answered] = await Promise.all([
+type Rows = { row?: ReadDraft | undefined; answered?: MessageRow | undefined; newer?: MessageRow; held?: HeldRow };
+
+/** All of one moment. */
+async function readRows(reads: Reads, draftId: string, draft: Draft): Promise<Rows> {
+  const { workspaceId } = draft;
+  const [row, answered] = await reads.together(workspaceId, (together) => subjectsOf(together, draftId, draft));
+  // The row says whether anything newer came in: that is seldom so.
+  if (row?.newer_message_id === null) return { row, answered };
+  return reads.snapshot(workspaceId, (snapshot) => rowsWithNewer(snapshot, draftId, draft));
+}
+
+const subjectsOf = (reads: Reads, draftId: string, { workspaceId, basedOnMessageId }: Draft) =>
+  Promise.all([
     draftById(reads, workspaceId, draftId),
     basedOnMessageId === null ? undefined : messageById(reads, workspaceId, basedOnMessageId),
   ]);
+
+async function rowsWithNewer(reads: Reads, draftId: string, draft: Draft): Promise<Rows> {
+  const { workspaceId } = draft;
+  const [row, answered] = await subjectsOf(reads, draftId, draft);
   const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
   const [newer, held] = await Promise.all([newerWord(reads, workspaceId, after), newerHeld(reads, workspaceId, after)]);
-  return { row, answered, newer, held };
+  return { row, answered, ...(newer && { newer }), ...(held && { held }) };
 }
 
 async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageBody> {

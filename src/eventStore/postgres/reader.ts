@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { askDescribed } from "#src/postgres/described.ts";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
 import { type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
@@ -91,11 +92,18 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
 
   /** Under its name a connection prepares it once. */
   async function ask<R extends unknown[] = Row>({ query_timeout = timeoutMs, ...named }: Ask): Promise<R[]> {
+    let client: pg.PoolClient | undefined;
+    let failed = true;
     try {
-      const query = { ...named, rowMode: "array", query_timeout } as pg.QueryArrayConfig;
-      return (await pool.query<R>(query)).rows;
+      client = await pool.connect();
+      const query = { ...named, rowMode: "array", query_timeout } as const;
+      const { rows } = await askDescribed<pg.QueryArrayResult<R>>(client, query);
+      failed = false;
+      return rows;
     } catch (error) {
       throw asUnavailable(error);
+    } finally {
+      client?.release(failed);
     }
   }
 

@@ -8,6 +8,14 @@ import { pinoHttp } from "pino-http";
  * query strings what people search for.
  */
 export function logRequests(logger: Logger): RequestHandler {
+  // Once, when it is over. As `customProps` they would be put together at either end, each time into a logger of its own.
+  const withCaller = (request: IncomingMessage, response: ServerResponse, said: object) => ({
+    ...said,
+    req: request,
+    ip: (request as Request).ip,
+    route: (request as Request).route?.path ?? "unknown",
+    api_key: (response as ServerResponse & { locals?: { apiKey?: { id: string } } }).locals?.apiKey?.id,
+  });
   return pinoHttp({
     logger,
     genReqId: (request) => request.id,
@@ -15,11 +23,9 @@ export function logRequests(logger: Logger): RequestHandler {
     serializers: { req: ({ id, method }) => ({ id, method }), res: ({ statusCode }) => ({ statusCode }) },
     customAttributeKeys: { reqId: "request_id" },
     customLogLevel: levelOf,
-    customProps: (request, response) => ({
-      ip: (request as Request).ip,
-      route: (request as Request).route?.path ?? "unknown",
-      api_key: (response as ServerResponse & { locals?: { apiKey?: { id: string } } }).locals?.apiKey?.id,
-    }),
+    quietResLogger: true,
+    customSuccessObject: withCaller,
+    customErrorObject: (...[request, response, , said]) => withCaller(request, response, said),
     customSuccessMessage: () => "request",
     customErrorMessage: () => "request failed",
     wrapSerializers: false,

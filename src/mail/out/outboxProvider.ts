@@ -7,6 +7,9 @@ export type OutboxProvider = Required<Omit<MailProvider, "hasRoom" | "letNobodyI
   accepts(attemptId: string): Promise<number>;
 };
 
+/** A database that was there so few milliseconds ago is not looked for again. */
+const believedForMs = 1_000;
+
 /** Catches mail in the database instead of delivering it (src/http/outbox/outbox.ts shows it). Behaves like a provider: it can be away, and its answer can get lost. */
 export function createOutboxProvider(database: Database): OutboxProvider {
   const accepts = async (attemptId: string): Promise<number> => {
@@ -16,17 +19,21 @@ export function createOutboxProvider(database: Database): OutboxProvider {
     );
     return rows[0]?.n ?? 0;
   };
+  /** When the last mail was caught. */
+  let reachedAt = Number.NEGATIVE_INFINITY;
   return {
     name: "outbox",
     isMailbox: true,
     async connect() {
-      await database.query("select 1");
+      if (performance.now() - reachedAt > believedForMs) await database.query("select 1");
       let used = false;
       return {
         async handOver(mail, mayWrite) {
           if (used) return { kind: "not_handed_over", message: "this connection has already been used" };
           used = true;
-          return handOver(database.pool, mail, mayWrite);
+          const outcome = await handOver(database.pool, mail, mayWrite);
+          reachedAt = outcome.kind === "accepted" ? performance.now() : Number.NEGATIVE_INFINITY;
+          return outcome;
         },
         discard() {
           used = true;

@@ -8,7 +8,9 @@ const depsWith = (open: number, settings: object = {}) =>
   ({
     settings,
     reads: {
-      of: () => ({ query: async (_: string, values: number[]) => ({ rows: [{ count: Math.min(open, values[3]!) }] }) }),
+      lookUp: () => ({
+        query: async (_: string, values: number[]) => ({ rows: [{ count: Math.min(open, values[3]!) }] }),
+      }),
     },
   }) as unknown as Dependencies;
 

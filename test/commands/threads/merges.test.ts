@@ -206,7 +206,10 @@ describe("a merge", () => {
       await world.drain();
       const filed = world.log.all.filter(({ stream }) => stream.startsWith("filing-")) as Recorded<FilingEvent>[];
       await projectEvents(chains as Projection, client, filed);
-      const node = { ...world.createNode(), reads: { of: () => client, ofNone: client, ofAll: client } as never };
+      const node = {
+        ...world.createNode(),
+        reads: { of: () => client, lookUp: () => client, ofNone: client, ofAll: client } as never,
+      };
       const origin = { identityId, threadId: younger, attemptId: identityId, domain: "agents.localhost" };
       const ours = world.node.messageIds.mint(origin);
       const rawSha256 = await world.node.blobs.put(Buffer.from("answer"));
@@ -234,7 +237,7 @@ describe("a merge", () => {
           },
         },
       }) as unknown as Recorded<FilingEvent>;
-    const reads = () => ({ of: () => client, ofNone: client, ofAll: client }) as never;
+    const reads = () => ({ of: () => client, lookUp: () => client, ofNone: client, ofAll: client }) as never;
 
     /** Projects in batches of so many, into empty tables; answers how many rows of merges were written or deleted. */
     async function project(events: readonly Recorded<FilingEvent>[], size: number): Promise<number> {

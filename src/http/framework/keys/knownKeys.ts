@@ -1,0 +1,28 @@
+import type { KeyPrincipal } from "../principal.ts";
+
+type FindKey = (hash: string) => Promise<KeyPrincipal | undefined>;
+
+/** For so long a key that was found needs no look-up: a busy one costs one a second. */
+const knownForMs = 1_000;
+const mostKnown = 10_000;
+
+/**
+ * Remembers the live keys that were found, and none that were not. A request under a key that has been revoked since is what a request is that was
+ * looked up just before: this instance refuses it once it has heard of the revocation, and the DELETE is answered after that (`revocation.ts`). `now`:
+ * milliseconds of a clock that only goes forward.
+ */
+export function rememberingKeys(find: FindKey, { now }: { now: () => number }): FindKey {
+  const known = new Map<string, { key: KeyPrincipal; since: number }>();
+
+  return async (hash) => {
+    const since = now();
+    const found = known.get(hash);
+    if (found && since - found.since < knownForMs) return found.key;
+    const key = await find(hash);
+    known.delete(hash);
+    if (key === undefined) return undefined;
+    if (known.size >= mostKnown) known.clear();
+    known.set(hash, { key, since });
+    return key;
+  };
+}

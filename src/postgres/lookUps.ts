@@ -1,0 +1,80 @@
+import type pg from "pg";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { exchangeOn } from "./exchange.ts";
+import { prepared } from "./prepared.ts";
+import { asUnavailable } from "./unavailable.ts";
+
+/** A question that an index answers at once, by one workspace. */
+export type LookUp = { workspace: string; text: string; values: readonly unknown[] | undefined };
+
+type Options = {
+  connect: () => Promise<pg.PoolClient>;
+  /** One by itself. */
+  alone: (lookUp: LookUp) => Promise<pg.QueryResult>;
+};
+
+type Waiting = {
+  lookUp: LookUp;
+  resolve: (answer: pg.QueryResult | Promise<pg.QueryResult>) => void;
+  reject: (error: unknown) => void;
+};
+
+/** A message of more would keep its first waiting for its last. */
+const mostTogether = 16;
+
+const naming = "select set_config('countersign.workspace', $1, true)";
+
+/**
+ * Look-ups of one turn of the event loop go out as one message: a message costs more than what it brings. Each names its workspace before it is
+ * asked, and sees no other. Where one is refused, whoever has no answer yet is asked alone: nobody fails for another's.
+ */
+export function joiningLookUps({ connect, alone }: Options): (lookUp: LookUp) => Promise<pg.QueryResult> {
+  let waiting: Waiting[] = [];
+
+  function send(): void {
+    const all = waiting;
+    waiting = [];
+    for (let from = 0; from < all.length; from += mostTogether) void ask(all.slice(from, from + mostTogether));
+  }
+
+  async function ask(group: readonly Waiting[]): Promise<void> {
+    const [only] = group;
+    if (group.length === 1) return only!.resolve(alone(only!.lookUp));
+    try {
+      const answers = await askTogether(group.map(({ lookUp }) => lookUp));
+      for (const [index, { lookUp, resolve }] of group.entries()) resolve(answers[index] ?? alone(lookUp));
+    } catch (unavailable) {
+      for (const { reject } of group) reject(unavailable);
+    }
+  }
+
+  /** Undefined for those that were not answered. Throws Unavailable where nobody answers. */
+  async function askTogether(lookUps: readonly LookUp[]): Promise<(pg.QueryResult | undefined)[]> {
+    const client = await connect();
+    const exchange = exchangeOn(client);
+    const asked = [
+      exchange({ text: "begin read only", values: [] }),
+      ...lookUps.flatMap(({ workspace, text, values }) => [
+        exchange(prepared(naming, [workspace])),
+        exchange(prepared(text, values)),
+      ]),
+      exchange({ text: "commit", values: [] }),
+    ];
+    const answers = await Promise.allSettled(asked);
+    const failed = answers.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
+    // What failed may have been the connection, or what it remembers: nothing is asked of it again.
+    client.release(failed !== undefined);
+    const reason = failed && asUnavailable(failed.reason);
+    if (reason instanceof Unavailable) throw reason;
+    return lookUps.map((_, index) => {
+      const answer = answers[2 + 2 * index]!;
+      return answer.status === "fulfilled" ? answer.value : undefined;
+    });
+  }
+
+  return (lookUp) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ lookUp, resolve, reject });
+      if (waiting.length === 1) setImmediate(send);
+    });
+}

@@ -1,0 +1,72 @@
+import { expect } from "chai";
+import Type from "typebox";
+import { createAuthenticate } from "#src/http/framework/keys/authenticate.ts";
+import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { rememberingKeys } from "#src/http/framework/keys/knownKeys.ts";
+import type { KeyPrincipal } from "#src/http/framework/principal.ts";
+import { route } from "#src/http/framework/route.ts";
+import { keyId, serveRoutes, workspaceId } from "./support.ts";
+
+describe("keys that were looked up a moment ago", () => {
+  const key: KeyPrincipal = { kind: "api_key", id: keyId, workspaceId, name: "busy", scopes: ["read:threads"] };
+
+  /** A look-up that counts, over keys that come and go, at a time that is set by hand. */
+  function lookUps() {
+    const live = new Map<string, KeyPrincipal>();
+    const seen = { at: 1_000_000, asked: 0 };
+    const findLive = async (hash: string) => {
+      seen.asked += 1;
+      return live.get(hash);
+    };
+    return { live, seen, find: rememberingKeys(findLive, { now: () => seen.at }) };
+  }
+
+  it("are looked up again after a second, counted from before the look-up, and then are what they are", async () => {
+    const { live, seen, find } = lookUps();
+    live.set("hash", key);
+    for (let times = 0; times < 10; times++) expect(await find("hash")).to.equal(key);
+    seen.at += 999;
+    expect(await find("hash")).to.equal(key);
+    expect(seen.asked).to.equal(1);
+    live.delete("hash");
+    seen.at += 1;
+    expect(await find("hash")).to.equal(undefined);
+    expect(seen.asked).to.equal(2);
+  });
+
+  it("are remembered alone: one that was not there works as soon as it is, and each is its own", async () => {
+    const { live, seen, find } = lookUps();
+    expect(await find("hash")).to.equal(undefined);
+    live.set("hash", key);
+    expect(await find("hash")).to.equal(key);
+    expect(await find("another hash")).to.equal(undefined);
+    expect(seen.asked).to.equal(3);
+  });
+
+  it("do nothing from the moment that this instance hears of their revocation", async () => {
+    const { live, find } = lookUps();
+    live.set("hash", key);
+    const inFlight = createInFlight();
+    const authenticate = createAuthenticate({ findKey: find, keyHash: () => "hash" });
+    let ran = 0;
+    const routes = [
+      route(
+        "GET /v1/toys",
+        { scope: "read:threads", limit: "read", summary: "", answers: Type.Unknown() },
+        async () => {
+          ran += 1;
+          return {};
+        },
+      ),
+    ];
+    const service = await serveRoutes(routes, { authenticate, inFlight });
+    try {
+      expect((await service.ask("GET /v1/toys")).status).to.equal(200);
+      inFlight.revoke(keyId);
+      expect((await service.ask("GET /v1/toys")).status).to.equal(401);
+      expect(ran).to.equal(1);
+    } finally {
+      await service.close(0);
+    }
+  });
+});
