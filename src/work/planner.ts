@@ -118,10 +118,10 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
 
   async function planTogether(): Promise<void> {
     for await (const batch of subscribe(processes, front)) {
-      await write(together, batch);
+      await pace.taking(() => write(together, batch));
       reached = batch.position;
       // What comes meanwhile is in the next batch.
-      await pace();
+      await pace.next();
     }
     if (!signal.aborted) throw new Error("the event store was closed under its reader");
   }
