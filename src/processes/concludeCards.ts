@@ -50,7 +50,9 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     onlyNews: true,
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
-    concerns: ({ type, data }) => type !== "ApproversNotified" || data.message !== undefined,
+    // Where nobody was ever asked in a chat, no card stands in one.
+    concerns: ({ type, data }, { furtherChannels }) =>
+      furtherChannels && (type !== "ApproversNotified" || data.message !== undefined),
     on: Object.fromEntries(telling.map((type) => [type, onEvent])),
     onTimer: ({ key: draftId, payload }, context) => conclude({ draftId, ...payload } as Card, context),
   };

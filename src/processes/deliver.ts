@@ -195,6 +195,11 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
     concerns: ({ type, data }) => type !== "DraftSent" || data.tellsThread !== true,
+    // A claim with its queueing is nobody's to look after; that is planned itself.
+    answered: {
+      asks: ({ type, data }) => (type === "SendClaimed" ? data.attemptId : null),
+      answers: ({ type, data }) => (type === "DraftQueued" || type === "DraftRequeued" ? data.attemptId : null),
+    },
     on: {
       SendClaimed: onClaimed,
       DraftQueued: onQueued,

@@ -4,12 +4,20 @@ import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const timer = "escalate";
 
 /** From each of these on, somebody has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
+
+/** Settings of an identity that say when, and to whom, a draft escalates. */
+const timeChanges: readonly (keyof IdentitySettings)[] = [
+  "secondaryApprovalChannel",
+  "escalationDelayMinutes",
+  "approvalsRequired",
+];
 
 /**
  * A pending draft that nobody decided about in time goes to the identity's secondary channel, once a version. The time runs from that version
@@ -44,11 +52,9 @@ export function escalateUnanswered(deps: Dependencies): Process {
     name: "escalateUnanswered",
     categories: ["draft", "identity"],
     keyOf: (event) => idOf(event.stream),
-    concerns: ({ type, data }) =>
-      type !== "IdentityUpdated" ||
-      "secondaryApprovalChannel" in data.changes ||
-      "escalationDelayMinutes" in data.changes ||
-      "approvalsRequired" in data.changes,
+    // Where no identity ever had a second channel, there is nobody to go to, and no timer to cancel.
+    concerns: ({ type, data }, { furtherChannels }) =>
+      type === "IdentityUpdated" ? timeChanges.some((setting) => setting in data.changes) : furtherChannels,
     on: {
       ...Object.fromEntries(asking.map((type) => [type, onAsking])),
       IdentityUpdated: async (event, context) => {

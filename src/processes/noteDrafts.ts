@@ -22,6 +22,10 @@ export function noteDrafts(deps: Dependencies): Process {
     name: "noteDrafts",
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
+    answered: {
+      asks: ({ stream, revision }) => noteOf(idOf(stream), revision),
+      answers: ({ type, data }) => (type === "DraftNoted" ? noteOf(data.draftId, data.revision) : null),
+    },
     on: {
       DraftSubmitted: note,
       DraftEdited: note,
@@ -34,3 +38,5 @@ export function noteDrafts(deps: Dependencies): Process {
     },
   };
 }
+
+const noteOf = (draftId: string, draftRevision: number): string => `${draftId} ${draftRevision}`;

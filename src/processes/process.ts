@@ -36,8 +36,11 @@ export type ProcessContext = {
   signal: AbortSignal;
 };
 
-/** What there was in an event's workspace when it happened. Either may be true where that is not known. */
-export type Listeners = { rules: boolean; webhooks: boolean };
+/**
+ * What there was in an event's workspace when it happened. Each may be true where that is not known. `furtherChannels`: an identity asks, or has asked
+ * before, for approval elsewhere than in one mailbox: in a chat, or through a second channel.
+ */
+export type Listeners = { rules: boolean; webhooks: boolean; furtherChannels: boolean };
 
 /** A stream, and the revision at which it was seen to stand in the way of something. */
 export type Obstacle = Guard;
@@ -72,6 +75,11 @@ export type Process = {
   keyOf(event: Recorded): string;
   /** False where an event asks nothing of it: then nothing is planned, and no handler is woken. By default every event of a type in `on` does. */
   concerns?(event: Recorded<any>, listeners: Listeners): boolean;
+  /**
+   * Where the log itself tells that what an event asks is done: what it asks, by a name of the process's own, and what an event answers; null for
+   * nothing of the kind. An event that is planned together with a later one that answers it is done with, and no handler is woken.
+   */
+  answered?: { asks(event: Recorded<any>): string | null; answers(event: Recorded<any>): string | null };
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
   /**

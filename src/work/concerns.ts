@@ -21,3 +21,28 @@ export function mayConcern(process: Process, event: Recorded, listeners: Listene
     return true;
   }
 }
+
+/** Those of these events that none of `events`, which hold them, answers later on. */
+export function unanswered(
+  { answered }: Process,
+  asking: readonly Recorded[],
+  events: readonly Recorded[],
+): readonly Recorded[] {
+  if (!answered || asking.length === 0) return asking;
+  const answeredAt = new Map<string | null, number>();
+  for (const event of events) answeredAt.set(nameBy(answered.answers, event), event.position);
+  return asking.filter((event) => {
+    const name = nameBy(answered.asks, event);
+    return name === null || (answeredAt.get(name) ?? -1) < event.position;
+  });
+}
+
+/** Where the process cannot tell, nothing is asked and nothing is answered. */
+function nameBy(nameOf: (event: Recorded) => string | null, event: Recorded): string | null {
+  if (isUnreadable(event)) return null;
+  try {
+    return nameOf(event);
+  } catch {
+    return null;
+  }
+}

@@ -45,14 +45,16 @@ export function createEndings({
     // Those of lanes that end in this moment go together.
     await new Promise((resolve) => setImmediate(resolve));
     for (let failures = 0; waiting.length > 0; ) {
-      if (!closing.signal.aborted) await pace();
+      if (!closing.signal.aborted) await pace.next();
       const batch = waiting.slice(0, mostAtOnce);
       const askedAt = clock.monotonic();
       try {
-        const { held, readyAgain, taken, failed } = await recordEndings(
-          database,
-          batch.map(({ ending }) => ending),
-          { now: clock.now(), holder: goesOn() },
+        const { held, readyAgain, taken, failed } = await pace.taking(() =>
+          recordEndings(
+            database,
+            batch.map(({ ending }) => ending),
+            { now: clock.now(), holder: goesOn() },
+          ),
         );
         crashPoint("work:ended");
         const isLeft = ({ ending }: (typeof batch)[number]): boolean => failed?.left.has(ending) ?? false;

@@ -1,23 +1,43 @@
+import { isUnreadable } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceOf } from "./keys.ts";
 
 /** Where it is not known who listens. */
-export const anyListeners: Listeners = { rules: true, webhooks: true };
+export const anyListeners: Listeners = { rules: true, webhooks: true, furtherChannels: true };
 
-/** Reads the log like a process, for the planner itself: how far it is known who listens is stored like how far a process is planned. */
+/**
+ * Reads the log like a process, for the planner itself: how far it is known who listens is stored like how far a process is planned. It has a
+ * name for what it reads: `listeners`, before it, knew nothing of identities.
+ */
 export const listenersReader: Process = {
-  name: "listeners",
-  categories: ["rule", "webhook"],
+  name: "listenersAndChannels",
+  categories: ["rule", "webhook", "identity"],
   keyOf: ({ stream }) => stream,
   on: {},
 };
 
-const began = ["RuleCreated", "WebhookCreated"];
 const ended = ["RuleDeleted", "WebhookDeleted"];
 
-/** Which workspaces have rules and webhooks, at one place of the log. */
+/** Whether an event is the beginning of something that listens. One that cannot be read may be. */
+function begins(event: Recorded): boolean {
+  const { stream, type, data } = event;
+  if (type === "RuleCreated" || type === "WebhookCreated") return true;
+  if (categoryOf(stream) !== "identity") return false;
+  if (isUnreadable(event)) return true;
+  if (type === "IdentityCreated") return asksFurther(data);
+  return type === "IdentityUpdated" && asksFurther(data.changes as Partial<IdentitySettings>);
+}
+
+const asksFurther = ({ approvalChannel, secondaryApprovalChannel }: Partial<IdentitySettings>): boolean =>
+  Boolean(secondaryApprovalChannel) || (Boolean(approvalChannel) && approvalChannel?.type !== "email");
+
+/**
+ * Which workspaces have rules and webhooks, and which have had identities that ask in more than one mailbox, at one place of the log. What was
+ * asked in a chat or of a second approver stays when the channel is gone.
+ */
 export type KnownListeners = {
   /** Goes on by one event. */
   follow(event: Recorded): void;
@@ -49,7 +69,7 @@ export async function loadListeners(sql: Sql): Promise<KnownListeners> {
       const { stream, type } = event;
       const workspaceId = workspaceOf(event);
       const known = workspaces.get(stream);
-      if (began.includes(type) && known === undefined && workspaceId !== "") {
+      if (known === undefined && workspaceId !== "" && begins(event)) {
         workspaces.set(stream, workspaceId);
         count(stream, workspaceId, 1);
         changed.add(stream);
@@ -64,7 +84,7 @@ export async function loadListeners(sql: Sql): Promise<KnownListeners> {
       const workspaceId = workspaceOf(event);
       if (workspaceId === "") return anyListeners;
       const has = (category: string) => (counts.get(nameOf(category, workspaceId)) ?? 0) > 0;
-      return { rules: has("rule"), webhooks: has("webhook") };
+      return { rules: has("rule"), webhooks: has("webhook"), furtherChannels: has("identity") };
     },
     changes() {
       const streams = [...changed];

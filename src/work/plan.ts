@@ -6,6 +6,7 @@ import { type EventItem, type Item, type ItemRow, isEventItem, itemColumns, item
 import { workspaceOf } from "./keys.ts";
 import { type Claimed, type LaneId, newlyClaimedUntil, type Taken } from "./lanes.ts";
 import { type ListenerChanges, storeListeners } from "./listeners.ts";
+import { movingOn, movingOnValues } from "./movingOn.ts";
 import { wakeSetAside } from "./setAside.ts";
 import { beginsWork } from "./transactions.ts";
 import { storingTurnsAndClaims, turnsOfWoken } from "./turns.ts";
@@ -71,49 +72,44 @@ export function lanesOf(planned: readonly Planned[]): (LaneId & { workspace: str
 
 type Row = { complete: boolean; ready: boolean; items: ItemRow[] | null } & (Claimed | { claim: null });
 
+/** Where there is nothing to do: a third of what the whole statement costs. */
+async function moveOn(sql: Sql, plan: Plan, planner: Planner): Promise<void> {
+  const { rows } = await sql.query<Pick<Row, "complete">>(
+    `${movingOn} select complete from whole`,
+    movingOnValues(plan, planner),
+  );
+  requireComplete(rows);
+}
+
+function requireComplete([row]: readonly Pick<Row, "complete">[]): void {
+  if (!row!.complete) throw new PlanMoved("another instance plans now, or the stored plan has gone back");
+}
+
 /**
- * One statement: a plan is written with almost every event. The front is locked before rows of processes, as in processRows.ts.
+ * One statement: a plan is written with almost every event.
  *
  * A lane is claimed here if none of its process is ready, which would come before it, and if it is new or waits as this statement saw it when
  * it began (`seen`): whatever else changes a lane that waits, changes its generation, and then its items may be others.
  */
-async function addWork(
-  sql: Sql,
-  { planned, from, front, position, now }: Plan,
-  { lease, holder, room = [] }: Planner,
-): Promise<Written> {
+async function addWork(sql: Sql, plan: Plan, planner: Planner): Promise<Written> {
+  const { planned, now } = plan;
+  if (planned.length === 0) {
+    await moveOn(sql, plan, planner);
+    return { taken: [], ready: false };
+  }
   const lanes = lanesOf(planned);
   const { rows } = await sql.query<Row>(
-    `with held as (
-       select set_config('synchronous_commit', 'off', true) from work.leases
-       where name = $5 and epoch = $6 and holder = $7 for share
-     ),
-     front as (select position from work.front where position = $16 and exists (select from held) for update),
-     mine as (
-       select name from work.processes join unnest($8::text[], $9::bigint[]) as stood (name, planned) using (name, planned)
-       where exists (select from held) and (select count(*) from front) >= 0 order by name for update of processes
-     ),
-     whole as (
-       select exists (select from held) and (select count(*) from mine) = cardinality($8::text[])
-         and ($16::bigint is null or exists (select from front)) as complete
-     ),
-     moved_on as (
-       update work.processes process set planned = case when $16::bigint is null then $10::bigint end
-       from mine, whole where whole.complete and process.name = mine.name
-     ),
-     front_moved_on as (
-       update work.front set position = $10 from whole where whole.complete and $16::bigint is not null
-     ),
+    `${movingOn},
      added as (
        insert into work.items (process, key, position, stream, revision, due_at)
        select process, key, position, stream, revision, '-infinity'
-       from unnest($11::text[], $12::text[], $13::bigint[], $14::text[], $15::bigint[])
+       from unnest($12::text[], $13::text[], $14::bigint[], $15::text[], $16::bigint[])
          as item (process, key, position, stream, revision), whole
        where whole.complete on conflict do nothing
        returning *
      ),
      woken as (
-       select process, key, workspace from unnest($1::text[], $2::text[], $3::text[]) as lane (process, key, workspace), whole
+       select process, key, workspace from unnest($8::text[], $9::text[], $10::text[]) as lane (process, key, workspace), whole
        where whole.complete
      ),
      ${turnsOfWoken},
@@ -130,14 +126,14 @@ async function addWork(
      ),
      lanes as (
        insert into work.lanes as lane (process, key, workspace, state, turn, generation, claim, holder, claimed_until)
-       select process, key, workspace, state, turn, generation, claim, case when state = 'claimed' then $7 end,
+       select process, key, workspace, state, turn, generation, claim, case when state = 'claimed' then $3 end,
          case when state = 'claimed' then ${newlyClaimedUntil} end
        from given order by process, key
        on conflict (process, key) do update set generation = lane.generation + 1,
          workspace = case when lane.workspace = '' then excluded.workspace else lane.workspace end,
          state = case when ${isTaken} then 'claimed' when ${isWoken} then 'ready' else lane.state end,
          claim = case when ${isTaken} then excluded.claim else lane.claim end,
-         holder = case when ${isTaken} then $7 else lane.holder end,
+         holder = case when ${isTaken} then $3 else lane.holder end,
          claimed_until = case when ${isTaken} then ${newlyClaimedUntil} else lane.claimed_until end,
          retry_at = case when ${isTaken} then null else lane.retry_at end,
          turn = case when ${isWoken} then excluded.turn else lane.turn end,
@@ -151,33 +147,27 @@ async function addWork(
      select complete, exists (select from lanes where state = 'ready') as ready, taken.process, taken.key, taken.workspace, taken.claim, taken.generation, (
        select json_agg(due) from (
          select ${itemColumns} from (
-           select * from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $4
+           select * from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $11
            union all select * from added item where item.process = taken.process and item.key = taken.key
          ) item order by position, due_at, id limit ${itemsOfTurn}
        ) due
      ) as items
      from whole left join taken on true order by taken.turn`,
     [
+      ...movingOnValues(plan, planner),
       lanes.map(({ process }) => process),
       lanes.map(({ key }) => key),
       lanes.map(({ workspace }) => workspace),
       now,
-      lease.name,
-      lease.epoch,
-      holder,
-      [...from.keys()],
-      [...from.values()],
-      position,
       planned.map(({ process }) => process),
       planned.map(({ key }) => key),
       planned.map(({ event }) => event.position),
       planned.map(({ event }) => event.stream),
       planned.map(({ event }) => event.revision),
-      front ?? null,
-      room,
+      planner.room ?? [],
     ],
   );
-  if (!rows[0]!.complete) throw new PlanMoved("another instance plans now, or the stored plan has gone back");
+  requireComplete(rows);
   const events = new Map(planned.map(({ event }) => [event.position, event]));
   const taken = rows.flatMap(({ complete, ready, items, ...lane }) =>
     lane.claim === null ? [] : { lane, items: itemsOf(items).map((item) => withEvent(item, events)) },
@@ -191,7 +181,7 @@ function withEvent(item: Item, events: ReadonlyMap<number, Recorded>): Item {
   return event && !isUnreadable(event) ? { ...(item as EventItem), event } : item;
 }
 
-const isWoken = "lane.state = 'waiting' and (lane.retry_at is null or lane.retry_at <= $4)";
+const isWoken = "lane.state = 'waiting' and (lane.retry_at is null or lane.retry_at <= $11)";
 const isTaken = `${isWoken} and excluded.claim is not null and lane.generation = excluded.generation`;
 
 /**

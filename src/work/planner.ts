@@ -6,7 +6,7 @@ import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
-import { mayConcern } from "./concerns.ts";
+import { mayConcern, unanswered } from "./concerns.ts";
 import { keyFor } from "./keys.ts";
 import { anyListeners, type KnownListeners, listenersReader, loadListeners } from "./listeners.ts";
 import { createPace } from "./pace.ts";
@@ -118,10 +118,10 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
 
   async function planTogether(): Promise<void> {
     for await (const batch of subscribe(processes, front)) {
-      await write(together, batch);
+      await pace.taking(() => write(together, batch));
       reached = batch.position;
       // What comes meanwhile is in the next batch.
-      await pace();
+      await pace.next();
     }
     if (!signal.aborted) throw new Error("the event store was closed under its reader");
   }
@@ -186,8 +186,8 @@ async function watch({
 }
 
 /**
- * What these processes have to do about events: each about those that it has not got yet (`from`) and that may concern it. The listeners'
- * reader does nothing but read on.
+ * What these processes have to do about events: each about those that it has not got yet (`from`), that may concern it and that nothing later
+ * among them answers. The listeners' reader does nothing but read on.
  */
 export function workOf(
   events: readonly Recorded[],
@@ -196,12 +196,14 @@ export function workOf(
 ): Planned[] {
   const heard = heardBy(listeners, events, from.get(listenersReader.name));
   const working = processes.filter((process) => process !== listenersReader);
-  return working.flatMap((process) =>
-    events
+  return working.flatMap((process) => {
+    const asking = events
       .filter(({ position }) => position > from.get(process.name)!)
-      .filter((event) => mayConcern(process, event, heard(event)))
-      .map((event) => ({ process: process.name, key: keyOf(process, event), event })),
-  );
+      .filter((event) => mayConcern(process, event, heard(event)));
+    return unanswered(process, asking, events).map((event) => ({
+      ...{ process: process.name, key: keyOf(process, event), event },
+    }));
+  });
 }
 
 /**

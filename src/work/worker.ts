@@ -98,14 +98,14 @@ export function createWorker(options: WorkerOptions): Worker {
     // What wakes it in this moment is looked for with one statement.
     await new Promise((resolve) => setImmediate(resolve));
     while (again && !stopping.signal.aborted) {
-      await pace();
+      await pace.next();
       again = false;
       const rooms = processes.map(roomOf).filter(({ lanes }) => lanes > 0);
       if (rooms.length === 0) return;
       const claimedAt = clock.monotonic();
       asking = true;
       try {
-        const taken = await claimLanes(database, { rooms, holder, now: clock.now() });
+        const taken = await pace.taking(() => claimLanes(database, { rooms, holder, now: clock.now() }));
         if (taken.length > 0) crashPoint("work:claimed");
         for (const { lane, items } of taken) begin(lane, items, claimedAt);
       } catch (error) {

@@ -7,8 +7,9 @@ import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { oneLook } from "#src/commands/states/oneLook.ts";
 import { deliver } from "#src/processes/deliver.ts";
-import { concerns } from "#src/work/concerns.ts";
+import { concerns, unanswered } from "#src/work/concerns.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
+import type { Recorded } from "#streams/event.ts";
 import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
@@ -50,8 +51,7 @@ describe("what a reply asks the log", () => {
     const toQueue = exchanges();
     await world.drain();
     await expectSound(world, [before, draftId], ["sent"]);
-    const ofTheClaim = 1;
-    expect({ toQueue, toHandOver: exchanges() - toQueue - ofTheClaim }).to.deep.equal({ toQueue: 2, toHandOver: 3 });
+    expect({ toQueue, toHandOver: exchanges() - toQueue }).to.deep.equal({ toQueue: 2, toHandOver: 3 });
   });
 });
 
@@ -194,6 +194,33 @@ describe("a draft's end", () => {
     const rule = deliver(world.node, { provider: {} as never, connections: 1 } as never);
     expect(concerns(rule, sent)).to.equal(false);
     expect(concerns(rule, { ...sent, data: before })).to.equal(true);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+});
+
+describe("what a reply asks that the log has answered", () => {
+  const asking = (name: string, world: SendWorld, events: readonly Recorded[]): string[] => {
+    const rule = world.node.processes.find((process) => process.name === name)!;
+    const mine = events.filter((event) => concerns(rule, event));
+    return unanswered(rule, mine, events).map(({ type }) => type);
+  };
+
+  it("is that its thread hears of it, and that its claim is followed by its queueing", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    await send(world, draftId);
+    await world.run();
+    const events = world.log.all as readonly Recorded[];
+    expect(asking("noteDrafts", world, events)).to.deep.equal([]);
+    expect(asking("deliver", world, events)).to.deep.equal(["DraftQueued"]);
+    const untold = events.filter(({ type, data }) => type !== "DraftNoted" || data.status !== "sending");
+    expect(asking("noteDrafts", world, untold)).to.deep.equal(["DraftQueued"]);
+    // A note of before that comes late says nothing about it.
+    const [older] = untold.filter(({ type }) => type === "DraftNoted");
+    const late = { ...older!, position: events.at(-1)!.position + 1 };
+    expect(asking("noteDrafts", world, [...untold, late])).to.deep.equal(["DraftQueued"]);
+    const cutOff = events.filter(({ type }) => type !== "DraftQueued");
+    expect(asking("deliver", world, cutOff)).to.deep.equal(["SendClaimed"]);
     await expectSound(world, [draftId], ["sent"]);
   });
 });

@@ -15,7 +15,7 @@ import type { Answer, Obstacle, Process, Timer } from "#src/processes/process.ts
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
-import { concerns } from "#src/work/concerns.ts";
+import { concerns, unanswered } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -259,15 +259,22 @@ export function openSendWorld(
     for (const { name, run } of woken) await work(name, run);
   }
 
-  /** Hands every event that is new to every process, `deliveries` times. */
+  /** Hands every event that is new to every process, `deliveries` times, but for what the log has answered by then. */
   async function drain(): Promise<void> {
-    for (; position < log.all.length; position++) {
-      const event = copyOf(log.all[position] as Recorded);
-      for (const { name } of node.processes.filter((process) => concerns(process, event))) {
-        for (let n = 0; n < deliveries; n++)
-          await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
+    while (position < log.all.length) {
+      const together = log.all.slice(position) as Recorded[];
+      for (const each of together) {
+        position += 1;
+        const event = copyOf(each);
+        const asked = node.processes.filter(
+          (process) => concerns(process, event) && unanswered(process, [each], together).length > 0,
+        );
+        for (const { name } of asked) {
+          for (let n = 0; n < deliveries; n++)
+            await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
+        }
+        await wakeAside(event);
       }
-      await wakeAside(event);
     }
   }
 

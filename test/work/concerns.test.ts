@@ -113,6 +113,79 @@ describe("what is planned for nobody", () => {
     });
   }
 
+  it("is an event in a workspace that asks for approval in one mailbox alone, and never did elsewhere", async () => {
+    const { seen, process } = listening((_, { furtherChannels }) => furtherChannels);
+    const mailbox = { type: "email", config: { to: "approver@example.com" } };
+    const chat = { type: "telegram", config: { chat_id: "1" } };
+    let number = 0;
+    async function happensIn(workspace: string): Promise<void> {
+      const event = newEvent("Happened", { number: ++number });
+      await append(work.store, `toy-${workspace}`, {
+        ...event,
+        metadata: { ...event.metadata, workspaceId: workspace },
+      });
+    }
+    async function identity(workspace: string, type: string, settings: Record<string, unknown>): Promise<void> {
+      const data = type === "IdentityUpdated" ? { changes: settings } : settings;
+      const event = newEvent(type, data);
+      await append(work.store, `identity-${workspace}`, {
+        ...event,
+        metadata: { ...event.metadata, workspaceId: workspace },
+      });
+    }
+    for (const workspace of workspaces) {
+      await identity(workspace, "IdentityCreated", { approvalChannel: mailbox, secondaryApprovalChannel: null });
+      await happensIn(workspace);
+    }
+    await identity("w1", "IdentityUpdated", { approvalChannel: chat });
+    await identity("w2", "IdentityUpdated", { secondaryApprovalChannel: mailbox });
+    await identity("w3", "IdentityUpdated", { approvalChannel: mailbox, displayName: "Support" });
+    for (const workspace of workspaces) await happensIn(workspace);
+    // What was asked there still stands there.
+    await identity("w1", "IdentityUpdated", { approvalChannel: mailbox });
+    await identity("w2", "IdentityDeleted", {});
+    for (const workspace of workspaces) await happensIn(workspace);
+    await identity("w4", "IdentityCreated", { approvalChannel: chat, secondaryApprovalChannel: null });
+    await happensIn("w4");
+    const runner = work.run([process]);
+    await runner.idle();
+    await runner.stop();
+    // Another instance knows it from the database.
+    for (const workspace of workspaces) await happensIn(workspace);
+    await work.run([process]).idle();
+    expect([...seen].sort((one, other) => one - other)).to.deep.equal([4, 5, 7, 8, 10, 11, 12]);
+  });
+
+  /** Asks with even numbers, what the next odd one answers. */
+  const pairs: Process["answered"] = {
+    asks: ({ data }) => (data.number % 2 === 0 ? `${data.number}` : null),
+    answers: ({ data }) => (data.number % 2 === 1 ? `${data.number - 1}` : null),
+  };
+
+  it("is an event that a later one answers, of those that are planned together", async () => {
+    const { seen, process } = listening(({ data }) => data.number % 2 === 0);
+    const heardLate = listening(({ data }) => data.number % 2 === 0, "lateRule");
+    // An answer that comes first answers nothing.
+    await work.happen("toy-1", 2, 5, 3, 4);
+    await work.happen("toy-2", 6);
+    const asking = { ...process, answered: pairs };
+    await work.run([asking, heardLate.process]).idle();
+    expect(seen).to.have.members([4, 6]);
+    expect(heardLate.seen).to.have.members([2, 4, 6]);
+    expect(await itemsMade()).to.equal(5);
+  });
+
+  it("is no event about whose answer the process cannot tell", async () => {
+    const { seen, process } = listening(({ data }) => data.number % 2 === 0);
+    const unsure: Process["answered"] = {
+      asks: ({ data }) => pairs.asks({ data } as never),
+      answers: ({ data }) => (data.nested as { answer: string }).answer,
+    };
+    await work.happen("toy-1", 2, 3);
+    await work.run([{ ...process, answered: unsure }]).idle();
+    expect(seen).to.deep.equal([2]);
+  });
+
   it("is not left out by an instance that does not know yet who listens, nor for a process that is behind", async () => {
     const first = listening(whereRulesAre);
     await append(work.store, "rule-1", inWorkspace("w1", "RuleCreated"));

@@ -39,7 +39,7 @@ describe("rewinding a database that is older than the event log", function () {
       { process: "tells", ...events, skipped: true },
     ]);
     expect(await stood()).to.deep.equal([
-      { name: "listeners", planned: head },
+      { name: "listenersAndChannels", planned: head },
       { name: "looks", planned: head },
       { name: "tells", planned: head },
     ]);

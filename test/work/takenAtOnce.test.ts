@@ -107,6 +107,20 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     expect(await states()).to.deep.equal([]);
   });
 
+  it("need not be there: the plan moves on, for who plans and knows where it stands alone", async () => {
+    const stood = async () => (await work.rows("select planned from work.processes"))[0]!.planned;
+    const movingOn = (from: number, to: number, by = holder) =>
+      writePlan(
+        work.database,
+        { planned: [], from: new Map([["toyRule", from]]), position: to, moved: new Map(), now },
+        { lease, holder: by, room: [] },
+      ).catch((error) => error);
+    expect(await movingOn(0, 5)).to.deep.equal({ taken: [], ready: false });
+    expect(await movingOn(5, 6, "former")).to.be.instanceOf(PlanMoved);
+    expect(await movingOn(0, 7)).to.be.instanceOf(PlanMoved);
+    expect(await stood()).to.equal(5);
+  });
+
   it("are none that changed since the plan was begun: what it has to do then is not known", async () => {
     await plan(["a"], { room: [] });
     const [first] = await claim();
