@@ -52,6 +52,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
   );
   if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;
+  server.on("drop", (dropped) => limits.onRefused?.("connections", dropped?.remoteAddress ?? ""));
   server.on("connection", connections.add);
   server.on("clientError", refuseUnreadable);
   await bound(server, options);
