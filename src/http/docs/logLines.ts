@@ -255,11 +255,6 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "warn",
-    says: "connections to HTTP beyond HTTP_CONNECTIONS are refused",
-    todo: "Said once a minute while it goes on: `refused` is how many since the line before, `reason` which of the two limits, `remote` the newest of them. `remote` is your own proxy? Set `TRUST_PROXY`, so that it is exempt from the limit of one address. A customer with many clients, or more callers than expected? Raise `HTTP_CONNECTIONS`. A stranger? Nothing, or keep the address away in front of the service.",
-  },
-  {
-    level: "warn",
     says: "a connection for mail came past the proxy, from an address not in SMTP_IN_RELAYS",
     todo: "If `remote` is your proxy, add it to `SMTP_IN_RELAYS`: until then mail that it brings is refused. If it is a stranger, keep strangers away from that port.",
   },
