@@ -26,11 +26,17 @@ export function followMerges(
   for (const event of absorbed) {
     remember(tx, merges, { absorbedId: event.data.absorbedId as string, survivorId: idOf(event.stream) });
   }
-  if (absorbed.length === 0 && written.length === 0) return;
+  // Two statements: one that asks for either would look at every row of every merge there ever was.
+  const absorbedIds = absorbed.map((event) => event.data.absorbedId as string);
+  if (absorbedIds.length > 0) move(tx, { table, merges, rows: "m.absorbed_id = any($1::uuid[])" }, absorbedIds);
+  if (written.length > 0) move(tx, { table, merges, rows: `${table}.id = any($1::uuid[])` }, written);
+}
+
+/** Moves those rows on absorbed threads to their survivors of which the condition `rows` over `ids` is true. */
+function move(tx: ProjectorTx, { table, merges, rows }: MergedTable & { rows: string }, ids: readonly string[]): void {
   tx.write(
-    `update ${table} set thread_id = m.survivor_id from ${merges} m
-     where ${table}.thread_id = m.absorbed_id and (${table}.id = any($1::uuid[]) or m.absorbed_id = any($2::uuid[]))`,
-    [written, absorbed.map((event) => event.data.absorbedId)],
+    `update ${table} set thread_id = m.survivor_id from ${merges} m where ${table}.thread_id = m.absorbed_id and ${rows}`,
+    [ids],
   );
 }
 

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
+import { nameSources } from "./support/sourceMaps.mjs";
 import { atEnd } from "./support/testEnd.ts";
 import { testFailure } from "./support/testFailure.ts";
 import { type Asked, endOfFile, type Told } from "./support/testMessages.ts";
@@ -23,6 +24,8 @@ const timeoutMs = 120_000;
 const { TEST_RUN_DIRECTORY: directory = "" } = process.env;
 // Only now: what reads TypeScript keeps its cache where it was.
 process.env.TMPDIR = directory;
+// What reads TypeScript sees to this itself.
+if (process.env.TEST_CODE) nameSources();
 
 const { timeout } = Mocha.Runnable.prototype as unknown as { timeout(ms?: number | string): unknown };
 /** What tests ask for themselves raises the limit and never lowers it. */

@@ -5,6 +5,7 @@ import { postgresLinks } from "./accounts/postgresLinks.ts";
 import { postgresPasswords } from "./accounts/postgresPasswords.ts";
 import { postgresSessions } from "./accounts/postgresSessions.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
+import { rememberingBlobs } from "./blobs/recentBlobs.ts";
 import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
 import { createSlackApi, type SlackApi } from "./channels/slack/slackApi.ts";
@@ -56,7 +57,7 @@ import type { Attended } from "./processes/attendTelegramBots.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
-import { rulesOfStreams } from "./snapshots/rules.ts";
+import { ownRules } from "./snapshots/rules.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
@@ -132,7 +133,7 @@ export function compose(
   const slack = createSlackApi({ ...config, resolver });
   const sendingDomains = createSendingDomains(config);
   const ids = systemIds;
-  const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
+  const snapshots = { kept: postgresSnapshots(database), rules: ownRules(), log: logger };
   const states = createStates({ store, snapshots });
   const silent = {
     ...createStreamServices({ store, clock, ids, states }),
@@ -144,7 +145,7 @@ export function compose(
       passwords: postgresPasswords({ database, clock, hasher: argon2Hasher() }),
       links: postgresLinks({ database, clock, ids }),
     },
-    blobs: postgresBlobs(database),
+    blobs: rememberingBlobs(postgresBlobs(database)),
     reads: database.reads,
     projected: waitFor.projected,
     headerReader: createHeaderReader(),

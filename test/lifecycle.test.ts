@@ -149,7 +149,7 @@ describe("the service as a process", function () {
 
 /** Its parent is gone: the last of it may be reaped a moment later. */
 async function reaped(pid: number): Promise<void> {
-  for (let waits = 0; waits < 200 && isAlive(pid); waits++) await sleep(50);
+  for (let waits = 0; waits < 1_200 && isAlive(pid); waits++) await sleep(50);
   expect(isAlive(pid)).to.equal(false);
 }
 

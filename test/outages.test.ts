@@ -12,13 +12,14 @@ import { launch, readPostmaster, stop } from "#src/embeddedPostgres/postmaster.t
 import { startSender } from "#test/mail/in/smtpSender.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { startService, type TestService } from "#test/support/service.ts";
+import { testSettings } from "#test/support/settings.ts";
 import { approvalLink, type Client, createClient, until } from "../scripts/support/client.ts";
 
 const customer = "ada@customer.example";
-/** Nobody waits longer for an answer, whatever the database does. */
+/** Nobody waits longer for an answer, whatever the database does, but for what the machine takes: twice what one does that asks nobody. */
 const longestAnswerMs = 12_000;
 /** How long each caller pauses between two requests. */
-const pauseMs = inFull ? 60 : 200;
+const pauseMs = inFull ? 60 : 400;
 const draftsPressed = inFull ? 3 : 2;
 
 const settings = {
@@ -118,21 +119,24 @@ async function asked(url: string, init: RequestInit = {}): Promise<Answer> {
   };
 }
 
-/** The service with an approver asked about some drafts, ready for something bad to happen. */
+/** A service with an approver asked about some drafts, ready for something bad to happen. */
 class World {
-  service!: TestService;
-  apiKey!: string;
-  client!: Client;
+  readonly service: TestService;
+  readonly apiKey: string;
+  readonly client: Client;
   identity!: { id: string; email_address: string };
   /** What a draft answers. */
   basis!: { thread_id: string; identity_id: string; based_on_message_id: string };
   /** An approval link that nobody presses. */
   link!: string;
 
-  async open(options: Parameters<typeof startService>[0]): Promise<this> {
-    this.service = await startService({ ...options, env: { ...settings, ...options?.env } });
-    this.apiKey = this.service.apiKey!;
-    this.client = createClient({ ...this.service, apiKey: this.apiKey });
+  constructor(service: World["service"], apiKey: string) {
+    this.service = service;
+    this.apiKey = apiKey;
+    this.client = createClient({ ...service, apiKey });
+  }
+
+  async open(): Promise<this> {
     this.identity = await this.client.identity();
     this.basis = await this.#question();
     const { draft } = await this.#asked();
@@ -175,15 +179,14 @@ class World {
     const callers = new Callers(this);
     await sleep(300);
     const pressing = drafts.map(({ draft }, index) => sleep(150 * index).then(() => this.#press(draft)));
-    await happen();
-    await until(
-      "the service to be ready",
-      async () => (await fetch(`${this.service.url}/readyz`)).status === 200,
-      40_000,
-    );
-    await Promise.all(pressing);
-    await sleep(300);
-    await callers.stop();
+    try {
+      await happen();
+      await until("the service to be ready", async () => (await fetch(`${this.service.url}/readyz`)).status === 200);
+      await Promise.all(pressing);
+      await sleep(300);
+    } finally {
+      await callers.stop();
+    }
     expect(this.service.exitCode(), "the process is up").to.equal(null);
     expectOnlyPromisedAnswers(callers.seen);
     for (const id of callers.drafts) expect((await this.client.api(`GET /v1/drafts/${id}`)).status).to.equal(200);
@@ -196,26 +199,19 @@ class World {
 
   /** An approver who is told to try again does. */
   async #press(link: string): Promise<void> {
-    await until(
-      "the press to count",
-      async () => {
-        const { status, page } = await this.client.press(link, "approve").catch(() => ({ status: 0, page: "" }));
-        return status === 200 || page.includes("Already approved");
-      },
-      40_000,
-    );
+    await until("the press to count", async () => {
+      const { status, page } = await this.client.press(link, "approve").catch(() => ({ status: 0, page: "" }));
+      // After 2 s a busy machine's hand-over is cut off, and what is not known to have left is not tried again.
+      return status === 200 || /Already approved|Approved, but it could not be delivered/.test(page);
+    });
   }
 
   /** Sent, and there once; or not known to be sent, and there once at most. */
   async #endsOnce(id: string, text: string): Promise<void> {
-    const draft = await until(
-      `draft ${id} to end`,
-      async () => {
-        const { body } = await this.client.api(`GET /v1/drafts/${id}`);
-        return ["sent", "failed", "stale"].includes(body.status) && body;
-      },
-      30_000,
-    );
+    const draft = await until(`draft ${id} to end`, async () => {
+      const { body } = await this.client.api(`GET /v1/drafts/${id}`);
+      return ["sent", "failed", "stale"].includes(body.status) && body;
+    });
     const copies = (await this.client.outbox()).filter(
       (mail) => mail.to.includes(customer) && mail.text.includes(text),
     );
@@ -228,10 +224,11 @@ class World {
 }
 
 function expectOnlyPromisedAnswers(seen: Seen): void {
-  for (const [kind, answers] of Object.entries(seen)) {
-    const slowest = Math.max(...answers.map(({ ms }) => ms));
-    expect(slowest, `the slowest answer to ${kind}`).to.be.below(longestAnswerMs);
-  }
+  const slowestOf = (answers: readonly Answer[]): number => Math.max(...answers.map(({ ms }) => ms));
+  for (const [kind, answers] of Object.entries(seen))
+    expect(slowestOf(answers), `the slowest answer to ${kind}`).to.be.below(
+      longestAnswerMs + 2 * slowestOf(seen.alive),
+    );
   for (const { status, retryAfter, body } of [...seen.read, ...seen.write]) {
     if (status < 300) continue;
     expect(status, body).to.equal(503);
@@ -254,111 +251,116 @@ function expectOnlyPromisedAnswers(seen: Seen): void {
 }
 
 describe("Outages of the embedded PostgreSQL", function () {
-  this.timeout(120_000);
-
-  it("killed with kill -9 while everybody works, it is started again", async () => {
-    const world = await new World().open({ database: "embedded" });
-    const { dataDir } = world.service;
-    const { directory } = await preparePlace(dataDir);
-    try {
-      await world.survive(async () => {
-        const place = await preparePlace(dataDir);
-        process.kill((await readPostmaster(place))!.pid, "SIGKILL");
-        await sleep(500);
-      });
-    } finally {
-      await world.service.stop();
-      await rm(directory, { recursive: true, force: true });
-    }
-  });
-});
-
-describe("Outages of a configured PostgreSQL", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let dataDir: string;
-  let adminUrl: string;
-  let world: World;
-  let port: number;
+  let directory: string;
+  let service: TestService;
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "countersign-outages-"));
-    const made = await startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }) });
-    adminUrl = made.adminUrl;
-    port = Number(new URL(made.serviceUrl).port);
-    await made.stop();
-    await startServer();
-    const urls = { DATABASE_URL: made.serviceUrl, DATABASE_OWNER_URL: made.ownerUrl };
-    world = await new World().open({ database: "embedded", env: urls });
+    service = await startService({ database: "embedded", dataDir, env: { ...testSettings, ...settings } });
+    ({ directory } = await preparePlace(dataDir));
   });
   after(async () => {
-    await world?.service.stop();
-    await stopServer();
-    await rm((await preparePlace(dataDir)).directory, { recursive: true, force: true });
-    await rm(dataDir, { recursive: true, force: true });
+    await service?.stop();
+    for (const path of [directory, dataDir]) await rm(path, { recursive: true, force: true });
   });
 
-  async function startServer(): Promise<void> {
-    const place = await preparePlace(dataDir);
-    await launch(place, port);
-    await until("the server", async () => (await readPostmaster(place))?.ready);
-  }
-  async function stopServer(): Promise<void> {
-    const place = await preparePlace(dataDir);
-    const running = await readPostmaster(place);
-    if (running) await stop(place, running.pid);
-  }
-
-  /** Those who come while the server is away are told so. */
-  async function expectEverybodyNotices(comeBack: () => Promise<void>, { waits = false } = {}): Promise<void> {
-    const callers = new Callers(world);
-    await comeBack();
-    await callers.stop();
-    const { seen } = callers;
-    expectOnlyPromisedAnswers(seen);
-    for (const kind of ["read", "write", "page"] as const) expect(seen[kind][0]!.status, kind).to.equal(503);
-    // Who hands over a mail is let wait some seconds: one that was stored after all is told 250.
-    expect(seen.mail[0]!.status).to.be.oneOf(waits ? [250, 451] : [451]);
-    // What was found out is told for a second, and the read models may still be catching up with what was before.
-    const notReady = seen.ready.filter(({ status }) => status === 503);
-    expect(notReady.flatMap(({ body }) => JSON.parse(body).not_ready)).to.include("database");
-  }
-
-  itInFull("whose backends are all terminated, again and again", async () => {
-    const admin = new pg.Client(adminUrl);
-    await admin.connect();
+  it("killed with kill -9 while everybody works, it is started again", async () => {
+    const world = await new World(service, service.apiKey!).open();
     await world.survive(async () => {
-      for (let times = 0; times < 12; times++) {
-        await admin.query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
-        );
-        await sleep(150);
-      }
+      const place = await preparePlace(dataDir);
+      process.kill((await readPostmaster(place))!.pid, "SIGKILL");
+      await sleep(500);
     });
-    await admin.end();
   });
 
-  it("that is stopped for 5 s", async () => {
-    await world.survive(async () => {
+  describe("and of a configured one", () => {
+    let adminUrl: string;
+    let world: World;
+    let port: number;
+
+    // On the same data, without the service that would start it again.
+    before(async () => {
+      const logger = pino({ level: "silent" });
+      const { stop: leave, ...urls } = await startEmbeddedPostgres({ dataDir, logger, beside: true });
+      await leave();
+      await service.stop();
+      ({ adminUrl } = urls);
+      port = Number(new URL(urls.serviceUrl).port);
+      await startServer();
+      const { apiKey } = service;
+      const env = { DATABASE_URL: urls.serviceUrl, DATABASE_OWNER_URL: urls.ownerUrl, ...testSettings, ...settings };
+      service = await startService({ database: "embedded", dataDir, env });
+      world = await new World(service, apiKey!).open();
+    });
+    after(async () => {
+      await service.stop();
       await stopServer();
-      await expectEverybodyNotices(() => sleep(5_000).then(startServer), { waits: true });
     });
-  });
 
-  it("that is there and answers nothing for 12 s", async () => {
-    await world.survive(async () => {
-      const stopped = await processesOfServer();
-      for (const pid of stopped) process.kill(pid, "SIGSTOP");
-      await expectEverybodyNotices(async () => {
-        await sleep(12_000);
-        for (const pid of stopped) process.kill(pid, "SIGCONT");
+    async function startServer(): Promise<void> {
+      const place = await preparePlace(dataDir);
+      await launch(place, port);
+      await until("the server", async () => (await readPostmaster(place))?.ready);
+    }
+    async function stopServer(): Promise<void> {
+      const place = await preparePlace(dataDir);
+      const running = await readPostmaster(place);
+      if (running) await stop(place, running.pid);
+    }
+
+    /** Those who come while the server is away are told so. */
+    async function expectEverybodyNotices(comeBack: () => Promise<void>, { waits = false } = {}): Promise<void> {
+      const callers = new Callers(world);
+      await comeBack().finally(() => callers.stop());
+      const { seen } = callers;
+      expectOnlyPromisedAnswers(seen);
+      for (const kind of ["read", "write", "page"] as const) expect(seen[kind][0]!.status, kind).to.equal(503);
+      // Who hands over a mail is let wait some seconds: one that was stored after all is told 250.
+      expect(seen.mail[0]!.status).to.be.oneOf(waits ? [250, 451] : [451]);
+      // What was found out is told for a second, and the read models may still be catching up with what was before.
+      const notReady = seen.ready.filter(({ status }) => status === 503);
+      expect(notReady.flatMap(({ body }) => JSON.parse(body).not_ready)).to.include("database");
+    }
+
+    itInFull("whose backends are all terminated, again and again", async () => {
+      const admin = new pg.Client(adminUrl);
+      await admin.connect();
+      await world.survive(async () => {
+        for (let times = 0; times < 12; times++) {
+          await admin.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+          );
+          await sleep(150);
+        }
+      });
+      await admin.end();
+    });
+
+    it("that is stopped for 5 s", async () => {
+      await world.survive(async () => {
+        await stopServer();
+        await expectEverybodyNotices(() => sleep(5_000).then(startServer), { waits: true });
       });
     });
-  });
 
-  /** The postmaster and all its children, which are not asked to go away. */
-  async function processesOfServer(): Promise<number[]> {
-    const { pid } = (await readPostmaster(await preparePlace(dataDir)))!;
-    const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
-    return [pid, ...children.trim().split(" ").map(Number)];
-  }
+    it("that is there and answers nothing for 12 s", async () => {
+      await world.survive(async () => {
+        const stopped = await processesOfServer();
+        for (const pid of stopped) process.kill(pid, "SIGSTOP");
+        await expectEverybodyNotices(async () => {
+          await sleep(12_000);
+          for (const pid of stopped) process.kill(pid, "SIGCONT");
+        });
+      });
+    });
+
+    /** The postmaster and all its children, which are not asked to go away. */
+    async function processesOfServer(): Promise<number[]> {
+      const { pid } = (await readPostmaster(await preparePlace(dataDir)))!;
+      const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+      return [pid, ...children.trim().split(" ").map(Number)];
+    }
+  });
 });

@@ -78,13 +78,18 @@ function writeRows(tx: ProjectorTx, rows: readonly Row[]): void {
   );
 }
 
-/** Only words long enough that parts of them can be asked for. Nearly all are known: those are looked up, not written again. */
+/**
+ * Only words long enough that parts of them can be asked for. Nearly all are known: each is looked up by its key, not written again, and never
+ * compared with all of the vocabulary.
+ */
 function learn(tx: ProjectorTx, vocabulary: ReadonlyMap<string, ReadonlySet<string>>): void {
   for (const [workspaceId, words] of vocabulary) {
     tx.write(
       `insert into search_words (workspace_id, word)
-       select $1, new.word from unnest($2::text[]) as new (word)
-       where not exists (select from search_words known where known.workspace_id = $1 and known.word = new.word collate "C")`,
+       select $1, word from (
+         select word collate "C" from unnest($2::text[]) as new (word)
+         except select word from search_words where workspace_id = $1 and word = any($2::text[])
+       ) as unknown (word)`,
       [workspaceId, [...words].filter((word) => word.length >= shortestPart)],
     );
   }

@@ -17,6 +17,9 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   rules: () => import("./rules.ts"),
 };
 
+/** What `main-job` can be told to measure alone. */
+const parts = ["mails", "replies"] as const;
+
 /** Those that drive a whole service, wherever its log is. The others measure PostgreSQL's. */
 const onAnyLog = ["inbound", "main-job", "rules"];
 
@@ -27,6 +30,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string" },
     threads: { type: "string" },
     mails: { type: "string" },
+    only: { type: "string" },
     "event-store": { type: "string" },
     profile: { type: "string" },
     statements: { type: "boolean" },
@@ -39,9 +43,11 @@ const numbers = [values.repetitions, values.seconds, values.threads, values.mail
   (value) => value === undefined || Number(value) > 0,
 );
 const misplaced = eventStore ? names.filter((name) => !onAnyLog.includes(name)) : [];
-if (unknown.length > 0 || misplaced.length > 0 || !numbers) {
+const only = parts.find((part) => part === values.only);
+const isPart = only === values.only;
+if (unknown.length > 0 || misplaced.length > 0 || !numbers || !isPart) {
   const options =
-    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--event-store stand-in|URL] [--profile FOLDER] [--statements]";
+    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--only mails|replies] [--event-store stand-in|URL] [--profile FOLDER] [--statements]";
   console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] ${options}`);
   console.error(`--event-store goes with ${onAnyLog.join(", ")}`);
   process.exit(2);
@@ -86,7 +92,7 @@ async function runAll(on: BenchServer): Promise<void> {
     const threads = values.threads === undefined ? undefined : Number(values.threads);
     const mails = values.mails === undefined ? undefined : Math.round(Number(values.mails));
     const repetitions = Math.round(Number(values.repetitions ?? bench.repetitions));
-    const summary = await bench.run({ server: on, repetitions, seconds, threads, mails });
+    const summary = await bench.run({ server: on, repetitions, seconds, threads, mails, only });
     console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions, ...summary }));
   }
 }

@@ -1,15 +1,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTransport } from "nodemailer";
 import pg from "pg";
 import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { type Client, createClient, until } from "../support/client.ts";
 import { startInstance } from "../support/instance.ts";
 import { residentMegabytes } from "../support/memory.ts";
 import { cpuSeconds } from "./cpu.ts";
-import { progress } from "./measure.ts";
+import { progress, sideBySide } from "./measure.ts";
 import type { BenchServer } from "./server.ts";
+import { openSmtpSender } from "./smtpSender.ts";
 
 /** A whole service as a process of its own, on a database of its own on the benchmark's server. */
 export type BenchInstance = {
@@ -89,22 +89,21 @@ export const smtpConnections = 8;
 
 /** Hands raw mails over by eight connections, in turns to these addresses; resolves when all were answered 250. */
 export async function sendAll(port: number, mails: readonly Buffer[], recipients: readonly string[]): Promise<void> {
-  const transport = createTransport({
-    ...{ host: "127.0.0.1", port, secure: false, ignoreTLS: true },
-    ...{ pool: true, maxConnections: smtpConnections, maxMessages: Number.POSITIVE_INFINITY },
-  });
+  let taken = 0;
   let sent = 0;
-  try {
-    await Promise.all(
-      mails.map(async (raw, index) => {
+  await sideBySide(smtpConnections, async () => {
+    const sender = await openSmtpSender(port);
+    try {
+      while (taken < mails.length) {
+        const index = taken++;
         const to = recipients[index % recipients.length]!;
-        await transport.sendMail({ envelope: { from: "customer@customer.example", to }, raw });
+        await sender.send(mails[index]!, { from: "customer@customer.example", to });
         if (++sent % 500 === 0) progress(`${sent} of ${mails.length} mails taken`);
-      }),
-    );
-  } finally {
-    transport.close();
-  }
+      }
+    } finally {
+      sender.close();
+    }
+  });
 }
 
 /** How many mails are in their threads and can be read there. */

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { approvalLink, type Client, type OutboxMail, until } from "../support/client.ts";
-import type { Instance } from "../support/instance.ts";
 import { approver, type Identity, mailOf } from "./conversation.ts";
 import { openSender, type Sender } from "./sender.ts";
-import type { World } from "./world.ts";
+import type { Reached, World } from "./world.ts";
 
 /** A customer and an agent at work on an instance that may die at any moment. */
 export type Load = {
@@ -12,8 +11,8 @@ export type Load = {
   readonly acknowledged: readonly string[];
   /** Drafts whose submission was answered. */
   readonly drafts: readonly string[];
-  /** Points them to another instance. */
-  at(instance: Instance): void;
+  /** Points them to another instance; `resting`, they ask it for little. */
+  at(instance: Reached, how?: { resting?: boolean }): void;
   /** Resolves when what they had begun is over. */
   stop(): Promise<void>;
 };
@@ -21,14 +20,16 @@ export type Load = {
 /** Between two mails, and between two drafts: under load as long as it lasts, and unhurried, for a sample. */
 const hurried = { mailMs: 40, draftMs: 20 };
 const slow = { mailMs: 150, draftMs: 80 };
+const slowest = { mailMs: 800, draftMs: 400 };
 
 /** Questions and answers to them, mail after mail; every filed question is drafted on and sent. Refusals and lost connections are part of it. */
 export function startLoad(
   world: World,
   identity: Identity,
-  { instance: first, unhurried = false }: { instance: Instance; unhurried?: boolean },
+  { instance: first, unhurried = false }: { instance: Reached; unhurried?: boolean },
 ): Load {
-  const pauses = unhurried ? slow : hurried;
+  const usual = unhurried ? slow : hurried;
+  let pauses = usual;
   const acknowledged: string[] = [];
   const drafts: string[] = [];
   let instance = first;
@@ -71,7 +72,8 @@ export function startLoad(
   return {
     acknowledged,
     drafts,
-    at(next) {
+    at(next, { resting = false } = {}) {
+      pauses = resting ? slowest : usual;
       instance = next;
       client = world.client(next);
     },
@@ -89,7 +91,7 @@ function namedBy(acknowledged: readonly string[]): string | undefined {
 }
 
 async function work(
-  { client, instance, identity }: { client: Client; instance: Instance; identity: Identity },
+  { client, instance, identity }: { client: Client; instance: Reached; identity: Identity },
   answered: Set<string>,
   drafts: string[],
 ): Promise<void> {
@@ -111,7 +113,7 @@ async function work(
 }
 
 /** Presses Approve in the newest approval mail. */
-async function approveByLink(client: Client, { url }: Instance): Promise<void> {
+async function approveByLink(client: Client, { url }: Reached): Promise<void> {
   const newest = await until("an approval mail", async () => {
     const page = await (await fetch(`${url}/outbox`)).text();
     return /\/outbox\/(\d+)/.exec(page)?.[1];

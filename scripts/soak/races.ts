@@ -42,7 +42,8 @@ export const races: Proof = {
         await sendsAtTheCap({ world, instance, send: sender.send, report, parallel: Math.min(parallel, size * 5) });
       const { left } = await judgeSends(world, report);
       report.figure("left, each looked at in its history", left);
-      report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
+      // Nothing is killed here: a sample leaves that to those where something is.
+      if (size > races.sample) report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
     } finally {
       sender.close();
       await world.close();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, until } from "../support/client.ts";
 import type { Instance } from "../support/instance.ts";
 import type { Proof, Report } from "./proof.ts";
-import { openWorld, type World } from "./world.ts";
+import { openWorld, type Reached, sameSecrets, type World } from "./world.ts";
 
 /** Each POST is asked for so often at the same moment, in turn at one instance and the other. */
 const duplicates = 4;
@@ -30,9 +30,10 @@ export const repetitions: Proof = {
   checked: 6,
   sample: 1,
   async run(size, report) {
-    const world = await openWorld();
+    const world = await openWorld(sameSecrets, { here: size === 1 });
     try {
-      const one = await world.start();
+      // It is never killed.
+      const one = await world.reach();
       const load: Load = { made: [], mails: [], requests: 0 };
       const over = new AbortController();
       // A sample of one kill hits right behind an effect, where a repetition has to find what was done.
@@ -43,7 +44,7 @@ export const repetitions: Proof = {
       const minutes = passMinutes(world, over.signal);
       const working = Promise.all(
         Array.from({ length: lanes }, (_, lane) =>
-          work({ load, clients, pauseMs: size === 1 ? 200 : 0 }, { bases, lane }, over.signal),
+          work({ load, clients, ...(size === 1 ? unhurried : hurried) }, { bases, lane }, over.signal),
         ),
       );
       for (let kill = first; kill < first + size; kill++) {
@@ -104,7 +105,13 @@ async function basesOf(client: Client): Promise<Record<string, string>[]> {
   );
 }
 
-type Asking = { load: Load; clients: () => Client[]; pauseMs?: number };
+/** Between two rounds of a lane, and before a caller asks again. */
+type Pauses = { roundMs: number; againMs: number };
+const hurried: Pauses = { roundMs: 0, againMs: 100 };
+/** A sample's one kill is at a request, however few there are. */
+const unhurried: Pauses = { roundMs: 500, againMs: 300 };
+
+type Asking = Pauses & { load: Load; clients: () => Client[] };
 
 async function work(
   asking: Asking,
@@ -113,7 +120,7 @@ async function work(
 ): Promise<void> {
   for (let n = lane; !over.aborted; n += lanes) {
     const post = (line: string, type: string, body?: unknown) => repeatedly(asking, { line, type, body });
-    if (asking.pauseMs) await sleep(asking.pauseMs);
+    await sleep(asking.roundMs);
     const text = `Answer ${randomUUID()}`;
     const draft = await post("/v1/drafts", "DraftSubmitted", { ...bases[n % bases.length], body_text: text });
     if (n % 3 === 0) await post(`/v1/drafts/${draft.id}/approve`, "DraftApproved");
@@ -125,7 +132,7 @@ async function work(
 
 /** One POST, several times at once; each caller asks until it has an answer. `type`: of the event that it has to leave. */
 async function repeatedly(
-  { load, clients }: Asking,
+  { load, clients, againMs }: Asking,
   { line, type, body }: { line: string; type: string; body?: unknown },
 ) {
   const key = randomUUID();
@@ -137,7 +144,7 @@ async function repeatedly(
         const answer = await client.api(`POST ${line}`, body, { "Idempotency-Key": key }).catch(() => undefined);
         const inFlight = answer?.status === 409 && answer.body.error === "idempotency_in_flight";
         if (answer && answer.status < 500 && !inFlight) return answer;
-        await sleep(100);
+        await sleep(againMs);
       }
     }),
   );
@@ -146,7 +153,7 @@ async function repeatedly(
 }
 
 async function judge(
-  { world, instance }: { world: World; instance: Instance },
+  { world, instance }: { world: World; instance: Reached },
   load: Load,
   report: Report,
 ): Promise<void> {

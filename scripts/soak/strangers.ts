@@ -21,7 +21,8 @@ const settings = { SMTP_IN_RELAYS: "192.0.2.0/24", LOG_LEVEL: "info" };
 const most = { healthP99: 100, filed: 2_000, heldMs: 100 };
 /** Its service says how long its event loop is held. */
 const watchedLoop = { NODE_OPTIONS: `--import=${new URL("./loopWatch.mjs", import.meta.url).href}` };
-const lookEveryMs = 20;
+/** At full size, where the times count; a sample only asks whether there is an answer. */
+const lookEveryMs = (size: number): number => (size < strangers.full ? 100 : 20);
 
 /**
  * Mail, bodies and connections that cost a reader much, many at once: the service answers meanwhile, and another workspace's mail is filed.
@@ -51,7 +52,7 @@ export const strangers: Proof = {
       const mails = hostileMail(size);
       const bodies = largeBodies(size < strangers.full ? 4 : 27);
       const begun = instance.log.length;
-      await watched("nothing", () => sleep(2_000));
+      await watched("nothing", () => sleep(size < strangers.full ? 500 : 2_000));
       await watched("hostile mail", () => sendHostile(instance, attacked, { mails, report }));
       const count = Math.max(2, Math.round(size / 10));
       await watched("large JSON", () => postLarge(world, instance, { bodies, count, report }));
@@ -74,7 +75,7 @@ async function watch(
   { what, attack, size }: { what: string; attack: () => Promise<void>; size: number },
 ): Promise<void> {
   const over = new AbortController();
-  const health = watchHealth(innocent.instance, over.signal);
+  const health = watchHealth(innocent.instance, { everyMs: lookEveryMs(size), signal: over.signal });
   const mail = watchMail(innocent, over.signal);
   try {
     await attack();
@@ -110,9 +111,12 @@ function judgeLoop(log: readonly string[], { report, size }: { report: Report; s
 /** At most, since it began. */
 const memoryOf = ({ child }: Instance): number => Math.round(residentMegabytes(child.pid!)?.most ?? 0);
 
-async function watchHealth({ url }: Instance, signal: AbortSignal): Promise<{ ms: number[]; bad: number }> {
+async function watchHealth(
+  { url }: Instance,
+  { everyMs, signal }: { everyMs: number; signal: AbortSignal },
+): Promise<{ ms: number[]; bad: number }> {
   const watcher = new Worker(new URL("./healthWatcherThread.mjs", import.meta.url), {
-    workerData: { url, everyMs: lookEveryMs },
+    workerData: { url, everyMs },
   });
   const seen = once(watcher, "message");
   signal.addEventListener("abort", () => watcher.postMessage("over"));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startLoad } from "./load.ts";
 import type { Proof } from "./proof.ts";
 import { settle } from "./settled.ts";
-import { openWorld } from "./world.ts";
+import { openWorld, sameSecrets } from "./world.ts";
 
 /** Longer than a lease lives, so that the other instance takes over before the stopped one goes on. */
 const stoppedMs = 12_000;
@@ -15,18 +15,21 @@ export const suspended: Proof = {
   checked: 2,
   sample: 1,
   async run(size, report) {
-    const world = await openWorld({ SECRETS_KEYS: `soak:${Buffer.alloc(32, 5).toString("base64")}` });
+    const unhurried = size < 2;
+    const world = await openWorld(sameSecrets, { here: unhurried });
     try {
       const one = await world.start();
-      const two = await world.start();
+      const stoppable = unhurried ? undefined : await world.start();
+      // Of a single stop it is the one that goes on.
+      const two = stoppable ?? (await world.reach());
       const identity = await world.client(one).identity();
-      const unhurried = size < 2;
       const loads = [one, two].map((instance) => startLoad(world, identity, { instance, unhurried }));
       for (let stop = 0; stop < size; stop++) {
         await sleep(2_000);
-        const [sleeper, other] = stop % 2 === 0 ? [one, two] : [two, one];
+        const [sleeper, other] = stoppable && stop % 2 === 1 ? [stoppable, one] : [one, two];
         await sleeper.kill("SIGSTOP");
-        for (const load of loads) load.at(other);
+        // What was under way at the stop is the point: a sample needs little more until the end of it.
+        for (const load of loads) load.at(other, { resting: unhurried });
         await sleep(stoppedMs);
         await sleeper.kill("SIGCONT");
         loads[0]?.at(one);

@@ -4,10 +4,9 @@ import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
+import { type Beside, knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { type Client, createClient } from "../support/client.ts";
-import { freePort } from "../support/freePort.ts";
 import { type Instance, startInstance } from "../support/instance.ts";
 
 /** Where an instance is. */
@@ -40,6 +39,9 @@ const shortBounds = {
   SMTP_RETRY_SECONDS: "1,1",
   NOTIFY_THROTTLE_SECONDS: "0",
 };
+
+/** For instances of one world of which one may live in this process. */
+export const sameSecrets = { SECRETS_KEYS: `soak:${Buffer.alloc(32, 5).toString("base64")}` };
 
 /** `here`: the service runs in this process, which costs a tenth of one of its own to start. For samples that neither kill it nor measure it. */
 export async function openWorld(
@@ -82,9 +84,7 @@ export async function openWorld(
     start,
     async reach() {
       if (!here || !database) return start();
-      const port = await freePort();
-      const own = { PORT: `${port}`, PUBLIC_URL: `http://127.0.0.1:${port}` };
-      const beside = await startBeside(database, { ...env, ...own, LOG_LEVEL: "silent" });
+      const beside = await startBeside(database, { ...env, ...(await knownAddress()), LOG_LEVEL: "silent" });
       inProcess.push(beside);
       apiKey ??= beside.apiKey;
       return beside;

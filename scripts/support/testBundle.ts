@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type BuildFailure, build, type Plugin } from "esbuild";
+import { type BuildFailure, build, type Plugin, stop } from "esbuild";
 import { projectRoot } from "./bundle.mjs";
 
 /** What lanes run: `script` with `execArgv`, which loads a file of tests from where `of` says. `folder`: where a bundle is. */
@@ -27,12 +27,15 @@ export async function bundleTests(
     return {
       script: join(into, "scripts/testRun.mjs"),
       folder: into,
-      execArgv: ["--enable-source-maps"],
+      execArgv: [],
       of: (file) => made.get(resolve(file)) ?? resolve(file),
     };
   } catch (error) {
     if (!(error as Partial<BuildFailure>).errors) throw error;
     return { script: join(projectRoot, runner), execArgv: process.execArgv, of: resolve };
+  } finally {
+    // It would keep what it has read, some 500 MB, as long as this process lives.
+    await stop();
   }
 }
 

@@ -9,6 +9,11 @@ const ofAllStreams = "upcast.ts";
 
 const imported = /\bfrom\s+"(\.{1,2}\/[^"]+)"/g;
 
+let own: ReadonlyMap<string, string> | undefined;
+
+/** The service's, read once a process. */
+export const ownRules = (): ReadonlyMap<string, string> => (own ??= rulesOfStreams());
+
 /**
  * For each kind of stream, by category, a hash of the sources that make its states: its folder, everything they import, and the upcasters.
  * A change of any of them makes another one, by itself.

@@ -58,6 +58,29 @@ export async function createTables(tx: Sql, schema: string, { projection, ddl, s
   }
 }
 
+/**
+ * Names of the projections that have all their tables, of their version: a start asks once for all of them, and has nothing else to do
+ * as a rule. Takes no lock and changes nothing.
+ */
+export async function soundAmong(sql: Sql, projections: readonly Projection[]): Promise<Set<string>> {
+  const tables = projections.flatMap(({ name, tables }) => tables.map((table) => [name, table] as const));
+  const { rows } = await sql.query<{ name: string }>(
+    `select name from unnest($1::text[], $2::int[]) as wanted (name, version) join work.checkpoints using (name, version)
+     where not exists (
+       select from unnest($3::text[], $4::text[]) as needed (projection, name)
+       where needed.projection = wanted.name and to_regclass(format('%I.%I', $5::text, needed.name)) is null
+     )`,
+    [
+      projections.map(({ name }) => name),
+      projections.map(({ version }) => version),
+      tables.map(([name]) => name),
+      tables.map(([, table]) => table),
+      liveSchema,
+    ],
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
 /** What was found of a projection: its tables, none (they were made), or those of another version. */
 export type Found = "sound" | "created" | "otherVersion";
 

@@ -7,7 +7,7 @@ import { loadCheckpoints, lowestStored } from "./checkpoints.ts";
 import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { expireLease } from "./leases.ts";
 import { createProjectionReaders, type Member, type ProjectionReaders, type State } from "./projectionReaders.ts";
-import { ensureTables, type Found, serviceRoleOf, type TablesSql, tablesFile } from "./projectionTables.ts";
+import { ensureTables, type Found, serviceRoleOf, soundAmong, type TablesSql, tablesFile } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
 import { asError, backoffMs, type Log, pause } from "./retrying.ts";
 
@@ -63,12 +63,18 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   async function prepareAll(): Promise<void> {
     const changed: Member[] = [];
     let created = 0;
-    for (const member of members)
+    const sound = await soundAmong(database, projections).catch(() => new Set<string>());
+    for (const member of members) {
+      if (sound.has(member.projection.name)) {
+        member.state = "standingBy";
+        continue;
+      }
       await insist(member, async () => {
         const found = await prepare(member);
         if (found === "created") created += 1;
         if (found === "otherVersion") changed.push(member);
       });
+    }
     if (created > 0) log.info({ created }, "read models created");
     if (stopping.signal.aborted) return;
     if (options.alone) await insist(members[0]!, () => expireLease(database, leaseName(projections)));

@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect } from "chai";
 import { pino } from "pino";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
@@ -6,13 +5,14 @@ import { createSmtpReceiver, type SmtpReceiver } from "#src/mail/in/smtpReceiver
 import { corpus, hasCorpus, seeded } from "#test/mail/in/mails.ts";
 import { emptyLines, headerMail, type SlowMail, slowMails } from "#test/mail/in/slowMails.ts";
 import { startMail } from "#test/mail/in/smtpSender.ts";
-import { inFull } from "#test/support/full.ts";
+import { inFull, sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { longestHold } from "#test/support/processorTime.ts";
 import { rotated } from "#test/support/rotated.ts";
 
 /** Mail as strangers may make it, over SMTP: each is told 250, filed, shown without harm, and can be answered. */
 describe("attacks by mail", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let service: InProcess;
   let smtp: SmtpReceiver;
   let tenant: Workspace;
@@ -65,14 +65,19 @@ describe("attacks by mail", function () {
     return rows[0] as { id: string; thread_id: string };
   };
 
-  /** The thread of the mail handed in last, and a draft that answers it. */
-  async function answered() {
+  /** The thread of a mail, by default of the one handed in last, and a draft that answers it and names it. */
+  async function answered(given?: string | null) {
     await filed();
-    const id = (await inbound()).at(-1)!.message_id;
+    const id = given === undefined ? (await inbound()).at(-1)!.message_id : given;
     const message = await stored(id);
     const thread = await tenant.ask(`GET /v1/threads/${message.thread_id}`);
     expect(thread.status, thread.text.slice(0, 300)).to.equal(200);
-    const json = { thread_id: message.thread_id, identity_id: identity.id, based_on_message_id: id, body_text: "x" };
+    const json = {
+      thread_id: message.thread_id,
+      identity_id: identity.id,
+      based_on_message_id: id,
+      body_text: `About ${id}.`,
+    };
     return { message, thread: thread.json, draft: await tenant.ask("POST /v1/drafts", { json }) };
   }
 
@@ -105,24 +110,49 @@ describe("attacks by mail", function () {
     "multiparts 2,000 deep": `Message-ID: <deep@x>\r\nFrom: a@b.example\r\n${Array.from({ length: 2_000 }, (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`).join("")}\r\nend`,
   };
 
-  for (const [name, raw] of Object.entries(forged)) {
-    it(`files ${name}, shows it and lets it be answered`, async () => {
-      await hand(raw);
-      const { thread, draft } = await answered();
-      expect([201, 422], draft.text.slice(0, 300)).to.include(draft.status);
-      expect(JSON.stringify(thread).length).to.be.below(200_000);
-      if (draft.status !== 201) return expect(draft.json.message).to.include("no sender to reply to");
-      const { id } = draft.json;
-      await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.notification_status.state === "sent");
-      const asked = ((await (await fetch(`${service.url}/outbox.json`)).json()) as any[]).at(-1);
-      const link = new URL(/http\S+\/a\/[\w-]+/.exec(asked.text)![0]).pathname;
-      const page = await fetch(service.url + link);
-      expect(page.status).to.equal(200);
-      expect(await page.text()).not.to.match(/<script|<img|<form[^>]* action|\u202e/);
-      expect((await tenant.ask(`POST /v1/drafts/${id}/send`)).status).to.equal(202);
-      await until(async () => ["sent", "failed"].includes((await tenant.ask(`GET /v1/drafts/${id}`)).json.status));
+  describe("of an odd form", () => {
+    type Told = { status: number; text: string };
+    type Story = Awaited<ReturnType<typeof answered>> & { page?: Told; sent?: Told };
+    const stories = new Map<string, Story>();
+
+    // All at once: each step is waited for once.
+    before(async () => {
+      for (const raw of Object.values(forged)) await hand(raw);
+      await filed();
+      const rows = (await inbound()).slice(-Object.keys(forged).length);
+      for (const [n, name] of Object.keys(forged).entries()) stories.set(name, await answered(rows[n]!.message_id));
+      const drafted = [...stories.values()].filter(({ draft }) => draft.status === 201);
+      await untilAll(drafted, (draft) => draft.notification_status.state === "sent");
+      const outbox = (await (await fetch(`${service.url}/outbox.json`)).json()) as any[];
+      for (const story of drafted) {
+        const asked = outbox.find(({ text }) => text.includes(`About ${story.message.id}.`));
+        const link = new URL(/http\S+\/a\/[\w-]+/.exec(asked.text)![0]).pathname;
+        const page = await fetch(service.url + link);
+        story.page = { status: page.status, text: await page.text() };
+        story.sent = await tenant.ask(`POST /v1/drafts/${story.draft.json.id}/send`);
+      }
+      await untilAll(drafted, ({ status }) => ["sent", "failed", "pending"].includes(status));
     });
-  }
+
+    async function untilAll(those: readonly Story[], isSo: (draft: any) => boolean): Promise<void> {
+      for (const { draft } of those)
+        await until(async () => isSo((await tenant.ask(`GET /v1/drafts/${draft.json.id}`)).json));
+    }
+
+    for (const name of Object.keys(forged)) {
+      it(`files ${name}, shows it and lets it be answered`, async () => {
+        const { thread, draft, page, sent } = stories.get(name)!;
+        expect([201, 422], draft.text.slice(0, 300)).to.include(draft.status);
+        expect(JSON.stringify(thread).length).to.be.below(200_000);
+        if (draft.status !== 201) return expect(draft.json.message).to.include("no sender to reply to");
+        expect(page!.status).to.equal(200);
+        expect(page!.text).not.to.match(/<script|<img|<form[^>]* action|\u202e/);
+        expect(sent!.status, sent!.text).to.equal(202);
+        const { status } = (await tenant.ask(`GET /v1/drafts/${draft.json.id}`)).json;
+        expect(status).to.be.oneOf(["sent", "failed"]);
+      });
+    }
+  });
 
   it("reads one mail once, however many of an identity's addresses it names, and says what it left out", async () => {
     const { headerReader, parser } = service.deps;
@@ -154,14 +184,13 @@ describe("attacks by mail", function () {
   it("files another's mail and answers meanwhile, whatever one identity is sent", async () => {
     const other = await service.identity(tenant.id);
     const all = Object.values(slowMails).flatMap((mails, turn) => rotated<SlowMail>(mails(), turn, 1));
-    const loop = monitorEventLoopDelay({ resolution: 20 });
-    loop.enable();
-    for (const { raw } of [...all, { raw: emptyLines() }]) await hand(raw);
-    await hand(mail({ id: "innocent@customer.example", to: other.address }), other.address);
-    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200);
-    await filed();
-    loop.disable();
-    expect(loop.max / 1e6, "milliseconds that the event loop was held").to.be.below(3_000);
+    const heldMs = await longestHold(async () => {
+      for (const { raw } of [...all, { raw: emptyLines() }]) await hand(raw);
+      await hand(mail({ id: "innocent@customer.example", to: other.address }), other.address);
+      expect((await fetch(`${service.url}/healthz`)).status).to.equal(200);
+      await filed();
+    });
+    expect(heldMs, "milliseconds that the event loop was held").to.be.below(3_000);
     const { reason } = (await inbound()).find(({ reason }) => reason?.includes("lines were read"))!;
     expect(reason).to.match(/^only its first \d+ lines were read$/);
   });
@@ -172,7 +201,7 @@ describe("attacks by mail", function () {
     await hand(mail({ id: "asked@customer.example" }));
     const { draft, message } = await answered();
     expect(draft.status).to.equal(201);
-    for (const { raw } of slowMails.htmls().slice(0, 5)) await hand(raw);
+    for (const { raw } of slowMails.htmls().slice(0, sized(2, 5))) await hand(raw);
     const word = mail({ id: "word@customer.example", inReplyTo: "asked@customer.example" });
     await hand(padding + word);
     // The same message again, by another way.

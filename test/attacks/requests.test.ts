@@ -11,7 +11,7 @@ import { rotated } from "#test/support/rotated.ts";
 
 /** Every route of the OpenAPI document, asked for what it must refuse. */
 describe("attacks by request", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let service: InProcess;
   let tenant: Tenant;
   let document: Document;
@@ -49,7 +49,7 @@ describe("attacks by request", function () {
       const field = `${lineOf(each.operation)} ${each.hostile.path.join(".")}`;
       fields.set(field, [...(fields.get(field) ?? []), each]);
     }
-    return [...fields.values()].flatMap((values, turn) => rotated(values, turn, 2));
+    return [...fields.values()].flatMap((values, turn) => rotated(values, turn, 1));
   };
 
   const askHostile = ({ operation, hostile }: ReturnType<typeof hostiles>[number]) =>
@@ -87,7 +87,7 @@ describe("attacks by request", function () {
     for (const operation of operations.filter(({ method, scope }) => method === "GET" && scope !== null)) {
       for (const { name, schema } of operation.parameters.filter((each) => each.in === "query")) {
         const hostile = ["%00", "%ed%a0%80", "x", "", "-1", "1e9", "9".repeat(30), "null", "%27", "%0d%0a"];
-        for (const value of rotated(hostile, turn++, 3)) {
+        for (const value of rotated(hostile, turn++, 2)) {
           const text = new URLSearchParams(`${name}=${value}`).get(name) as string;
           const answer = await tenant.ask(`${lineOf(operation)}?${name}=${value}`);
           if (!text.includes("\0") && check.takes(schema, text)) expect(answer.status, text).to.be.below(500);

@@ -13,19 +13,21 @@ import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
+import { type Beside, knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { operator } from "#test/support/cause.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { startService, type TestService } from "#test/support/service.ts";
 import { approvalLink, type Client, createClient, type OutboxMail, until } from "../../scripts/support/client.ts";
 
 const customer = "ada@customer.example";
 
-/** The service as a process of its own on a log in EventStoreDB, and the same parts once more in this process to look with. */
+/** The service on a log in EventStoreDB, and the same parts once more to look with. */
 class World {
   database!: TestDatabase;
-  service!: TestService;
+  service!: Beside;
+  /** What the service logs. */
+  readonly lines: string[] = [];
   composition!: Composition;
   client!: Client;
   workspaceId!: string;
@@ -41,7 +43,7 @@ class World {
   }
 
   async open(): Promise<this> {
-    this.database = await createTestDatabase();
+    this.database = await createTestDatabase({ readModels: true });
     const urls = { DATABASE_URL: this.database.serviceUrl, DATABASE_OWNER_URL: this.database.ownerUrl };
     const config = loadConfig({ NODE_ENV: "test", ...this.#env, ...urls });
     this.composition = compose(config, this.database, { logger: pino({ level: "silent" }) });
@@ -54,7 +56,8 @@ class World {
   }
 
   async startService(): Promise<void> {
-    this.service = await startService({ env: this.#env, database: this.database });
+    const settings = { ...this.#env, ...(await knownAddress()), LOG_LEVEL: "info" };
+    this.service = await startBeside(this.database, settings, (line) => this.lines.push(line));
     if (this.client) this.client = createClient({ ...this.service, apiKey: this.#apiKey });
   }
 
@@ -208,8 +211,9 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(300_000) };
       // In a sample every other one is rebuilt, so that one comparison shows the followed and the rebuilt.
       for (const projection of projections.filter((_, n) => inFull || n % 2 === 0)) await rebuild(replay, projection);
-      await expectReadModelsEqualAReplay(world);
       await draftAsked(world, identity);
+      // After the trouble they are compared, the rebuilt and the followed: in a sample that once.
+      if (inFull || !more) await expectReadModelsEqualAReplay(world);
     });
 
     it("lets everybody come to the end of a log that ends with somebody else's events", async () => {
@@ -237,7 +241,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       await reaches(world.client, before.draft, "sent");
       const mails = (await outbox(world.client)).length;
       const left = await world.checkpoints();
-      await world.service.kill("SIGTERM");
+      await world.service.stop();
       log.interfere();
       await world.startService();
       const mail = await draftAsked(world, identity);
@@ -246,7 +250,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       expect(await sentCopies(world.client, before.text)).to.equal(1);
       expect((await outbox(world.client)).length, "one approval mail and one reply more").to.equal(mails + 2);
       for (const [who, position] of await world.checkpoints()) expect(position, who).to.be.at.least(left.get(who)!);
-      expect(world.service.output()).not.to.include("not the one that was read before");
+      expect(world.lines.join("")).not.to.include("not the one that was read before");
     });
 
     it("appends nothing for a key once its DELETE has answered", async () => {
@@ -385,7 +389,6 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
       await server.start();
       await until("ready again", async () => (await fetch(`${world.service.url}/readyz`)).status === 200);
       await patiently(() => world.client.ask(`PATCH /v1/identities/${id}`, { display_name: "Changed" }));
-      expect(world.service.exitCode()).to.equal(null);
     });
   });
 }

@@ -4,6 +4,7 @@ import { compareReadings, type Difference } from "#src/html/compare/compareReadi
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { textOfBody } from "#src/html/textOfHtml.ts";
 import { inFull } from "#test/support/full.ts";
+import { processorMs } from "#test/support/processorTime.ts";
 import { pictures, subsetHtml } from "./reduce/generated.ts";
 
 const nothing: Difference = { onlyHtml: [], onlyText: [], linksOnlyHtml: [], linksOnlyText: [] };
@@ -138,9 +139,12 @@ describe("compareReadings", () => {
   it("stays short and quick whatever it is given", function () {
     this.timeout(120_000);
     const words = (prefix: string) => Array.from({ length: 40_000 }, (_, n) => `${prefix}${n}`).join(" ");
-    const began = performance.now();
-    const { onlyHtml, onlyText } = compareReadings(`<p>${words("a")}</p>`, words("b")) as Difference;
-    expect(performance.now() - began).to.be.lessThan(15_000);
+    let long = {} as Difference;
+    const tookMs = processorMs(() => {
+      long = compareReadings(`<p>${words("a")}</p>`, words("b")) as Difference;
+    });
+    expect(tookMs).to.be.lessThan(15_000);
+    const { onlyHtml, onlyText } = long;
     expect([...onlyHtml, ...onlyText].map((run) => run.length)).to.satisfy((all: number[]) =>
       all.every((n) => n <= 120),
     );
@@ -151,9 +155,8 @@ describe("compareReadings", () => {
     const found = compareReadings(links, "") as Difference;
     expect(found.linksOnlyHtml).to.have.length(6);
     for (const hostile of ["a.", "a@", "http://", "-", "1,", "**", "tel:1"]) {
-      const start = performance.now();
-      compareReadings(`<p>${hostile.repeat(100_000)}</p>`, hostile.repeat(100_000).slice(1));
-      expect(performance.now() - start, hostile).to.be.lessThan(15_000);
+      const compare = () => void compareReadings(`<p>${hostile.repeat(100_000)}</p>`, hostile.repeat(100_000).slice(1));
+      expect(processorMs(compare), hostile).to.be.lessThan(15_000);
     }
   });
 

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect } from "chai";
 import pg from "pg";
 import { runHere } from "#test/support/commandHere.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { longestHold } from "#test/support/processorTime.ts";
 import { testSettings } from "#test/support/settings.ts";
 
 const megabyte = 1024 * 1024;
@@ -184,15 +184,6 @@ describe("attachments, both ways [d6 attachments]", function () {
     expect(await service.deps.blobs.size(hash)).to.equal(file.length);
   });
 
-  /** The longest that the event loop of this process, and so of its service, stands still while `work` runs; in ms. */
-  async function longestStandstill(work: () => Promise<unknown>): Promise<number> {
-    const delays = monitorEventLoopDelay({ resolution: 5 });
-    delays.enable();
-    await work();
-    delays.disable();
-    return delays.max / 1e6;
-  }
-
   const bodies: [string, () => string][] = [
     [
       "millions of fields",
@@ -204,7 +195,7 @@ describe("attachments, both ways [d6 attachments]", function () {
     it(`do not make room for ${what}: 422 before anything is parsed`, async () => {
       const body = Buffer.from(bodyOf());
       let answer: Awaited<ReturnType<typeof send>> | undefined;
-      const standstill = await longestStandstill(async () => {
+      const standstill = await longestHold(async () => {
         answer = await workspace.ask("POST /v1/emails/send", { body, headers: { "Content-Type": "application/json" } });
       });
       expect([answer?.status, answer?.json.error]).to.deep.equal([422, "invalid_request"]);

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import pg from "pg";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
-import { itInFull } from "#test/support/full.ts";
+import { describeInFull, itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { type Client, createClient } from "../../scripts/support/client.ts";
 
-describe("checking domains with two instances, one of them killed", function () {
+describeInFull("checking domains with two instances, one of them killed", function () {
   this.timeout(180_000);
   let dns: DnsServer;
   let database: TestDatabase;

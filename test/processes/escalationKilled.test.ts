@@ -6,7 +6,7 @@ import { createOutbox } from "#src/mail/out/outbox.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { asking } from "#test/support/asking.ts";
 import { composeBeside } from "#test/support/besideService.ts";
-import { itInFull } from "#test/support/full.ts";
+import { describeInFull, itInFull } from "#test/support/full.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
@@ -14,7 +14,7 @@ import { testSettings } from "#test/support/settings.ts";
 
 const minute = 60_000;
 
-describe("escalation by two instances, one killed on the way [d7 escalation]", function () {
+describeInFull("escalation by two instances, one killed on the way [d7 escalation]", function () {
   this.timeout(240_000);
   let database: TestDatabase;
   let composition: ReturnType<typeof composeBeside>;

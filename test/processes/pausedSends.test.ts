@@ -5,7 +5,7 @@ import { type Identity, type InProcess, mail, startInProcess, until, type Worksp
 
 /** On the running service, with its work table. */
 describe("sends that cannot go on", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let service: InProcess;
   let workspace: Workspace;
   let base: object;
@@ -90,7 +90,7 @@ describe("sends that cannot go on", function () {
     await approveAll(drafts);
     await until(async () => (await lanes("sendApproved")) >= 24);
     await approveAll([goodId]);
-    await until(async () => (await workspace.ask(`GET /v1/drafts/${goodId}`)).json.status === "sent", 45_000);
+    await until(async () => (await workspace.ask(`GET /v1/drafts/${goodId}`)).json.status === "sent");
     expect(await count("DraftSent")).to.equal(before + 1);
     stuck = false;
     await until(async () => (await count("DraftSent")) === before + 31);

@@ -95,7 +95,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     patient = false;
     living = await startHere();
     // What was cut off is due at once: nobody has to wait for a lease to run out.
-    const all = await settled(ask, id, { count: 2, timeoutMs: 15_000 });
+    const all = await settled(ask, id, { count: 2 });
     expect(all.map(({ status }) => status)).to.deep.equal(["delivered", "delivered"]);
     expect(receiver.requests.map(({ body }) => body.type)).to.deep.equal([
       "draft.created",

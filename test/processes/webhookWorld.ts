@@ -26,7 +26,7 @@ export async function deliveriesOf(ask: Ask, id: string): Promise<any[]> {
 export async function settled(
   ask: Ask,
   id: string,
-  { count, timeoutMs = 30_000 }: { count: number; timeoutMs?: number },
+  { count, timeoutMs = 90_000 }: { count: number; timeoutMs?: number },
 ): Promise<any[]> {
   let all: any[] = [];
   await until(async () => {

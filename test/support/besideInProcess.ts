@@ -7,14 +7,19 @@ import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { startService } from "#src/service.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 import { settingsOn } from "./settings.ts";
+import { sharedReaders } from "./sharedReaders.ts";
 
 export type Beside = Awaited<ReturnType<typeof startBeside>>;
 
 /**
  * One more instance on a database that has its tables, every role of it, in this process: it takes over from one that was killed, or works beside it.
- * It costs a fifth of what a process does.
+ * It costs a fifth of what a process does. `log` takes each line of its log.
  */
-export async function startBeside(database: DatabaseUrls, environment: Record<string, string> = {}) {
+export async function startBeside(
+  database: DatabaseUrls,
+  environment: Record<string, string> = {},
+  log?: (line: string) => void,
+) {
   const config = loadConfig({
     ...settingsOn(database),
     LOG_LEVEL: "silent",
@@ -22,8 +27,8 @@ export async function startBeside(database: DatabaseUrls, environment: Record<st
     SMTP_IN_PORT: String(await freePort()),
     ...environment,
   });
-  const logger = pino({ level: config.logLevel });
-  const composition = compose(config, database, { logger });
+  const logger = log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel });
+  const composition = compose(config, database, { logger, readers: sharedReaders() });
   const instanceId = randomUUID();
   const service = await startService(config, composition, { instanceId, logger });
   const first = await firstWorkspace(composition.deps);
@@ -38,6 +43,12 @@ export async function startBeside(database: DatabaseUrls, environment: Record<st
     /** In order, as at SIGTERM. */
     stop: () => (stopping ??= service.stop().then(() => composition.close())),
   };
+}
+
+/** Settings for an address that is known before the start: links in its mails lead there. */
+export async function knownAddress(): Promise<{ PORT: string; PUBLIC_URL: string }> {
+  const port = await freePort();
+  return { PORT: `${port}`, PUBLIC_URL: `http://127.0.0.1:${port}` };
 }
 
 /** What killed instances held is free at once: that leases run out is other tests' matter. `sql` is the owner's. */

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
  * In this process `promisify(generateKeyPair)` makes a few real pairs of each kind, and gives them out by turns from then on: a pair for each
  * domain of the tests costs seconds of the processor. To be imported before anything of the service.
  */
-const pairs = 8;
+const pairs = 3;
 const generate = promisify(crypto.generateKeyPair) as (...asked: unknown[]) => Promise<unknown>;
 const made = new Map<string, { asked: number; kept: Promise<unknown>[] }>();
 

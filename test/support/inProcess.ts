@@ -11,7 +11,6 @@ import { createWorkspace } from "#src/commands/workspaces.ts";
 import { compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
-import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
 import { adjustableClock } from "./adjustableClock.ts";
@@ -19,15 +18,11 @@ import { asking } from "./asking.ts";
 import { operator } from "./cause.ts";
 import { createTestDatabase } from "./postgres.ts";
 import { settingsOn } from "./settings.ts";
+import { sharedReaders } from "./sharedReaders.ts";
 
 export type InProcess = Awaited<ReturnType<typeof startInProcess>>;
 export type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
-
-let readers: ReaderPool | undefined;
-
-/** The threads that read mail, which take a second to start: the same for all services of this process, as long as it lives. */
-const sharedReaders = () => (readers ??= createReaderPool());
 
 /**
  * Every role of the service in this process, on a database of its own, answering on a real socket. `log` takes each line of its log, or
@@ -71,7 +66,8 @@ export async function startInProcess(
 
   const caughtUp = async () => {
     const of = projections.map(({ name }) => name as ReadModel);
-    if (!(await deps.projected(await store.head(), { of }))) throw new Error("the read models did not catch up");
+    const head = await store.head();
+    await until(() => deps.projected(head, { of }));
   };
 
   return {

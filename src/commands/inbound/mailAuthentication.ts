@@ -22,8 +22,7 @@ export async function authenticateMessage(
   cause: Cause,
 ): Promise<boolean> {
   const { number, messageId, identityId, classification, subject } = message;
-  const { state: thread } = await deps.threads.load(threadId);
-  if (!awaitsAuthentication(thread, number)) return true;
+  if (!(await stillAwaits(deps, threadId, number))) return true;
   const authentication = await authenticationOf(deps, message);
   if (authentication === "no room") return false;
   const fromEmail = message.from?.address ?? null;
@@ -41,6 +40,16 @@ export async function authenticateMessage(
   };
   await onThread(deps, { threadId, command: { type: "AuthenticateMessage", message: authenticated } }, cause);
   return true;
+}
+
+/**
+ * Mostly it was filed here a moment ago, and the thread's state is kept. One that is too old to know the mail is loaded anew. One that is too old to
+ * know that it is done costs a look at the mail for nothing: the thread takes no second answer.
+ */
+async function stillAwaits({ threads }: Dependencies, threadId: string, number: number): Promise<boolean> {
+  const kept = threads.kept(threadId)?.state;
+  if (kept && awaitsAuthentication(kept, number)) return true;
+  return awaitsAuthentication((await threads.load(threadId)).state, number);
 }
 
 async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication | "no room"> {

@@ -7,11 +7,11 @@ import { reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
 
 /** /openapi.json: the same bytes for everybody, made once, and none for those who have them. */
-export function serveDocument(document: Document): RequestHandler {
+export function serveDocument(document: () => Document): RequestHandler {
   let made: { bytes: Buffer; headers: Record<string, string> } | undefined;
 
   function make() {
-    const bytes = Buffer.from(JSON.stringify(document));
+    const bytes = Buffer.from(JSON.stringify(document()));
     const ETag = `"${createHash("sha256").update(bytes).digest("base64url")}"`;
     return { bytes, headers: { ETag, "Cache-Control": "no-cache", "Content-Type": "application/json; charset=utf-8" } };
   }

@@ -25,12 +25,15 @@ const files: Record<string, { path: string; type: string }> = {
 };
 
 /** /docs: the OpenAPI document in Swagger UI, and the pages beside it, readable without any network but the way here; /llms.txt for models. */
-export function docsPages(document: Document, declared: Declared): Router {
+export function docsPages(
+  { title, document }: { title: string; document: () => Document },
+  declared: Declared,
+): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const page = docsPage(document.info.title);
+  const page = docsPage(title);
   const read = new Map<string, Promise<Buffer>>();
   router.get("/docs", (_, response) => send(response, page));
-  router.get("/llms.txt", (_, response) => send(response, plain(llmsText(document))));
+  router.get("/llms.txt", (_, response) => send(response, plain(llmsText(document()))));
   for (const name of Object.keys(documents)) {
     let made: Reply | undefined;
     router.get(`/docs/${name}`, async (_, response) => {

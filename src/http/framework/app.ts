@@ -16,7 +16,7 @@ import { errorReply } from "./errors.ts";
 import { requireKnownHost } from "./hosts.ts";
 import { createInFlight, type InFlight } from "./keys/inFlight.ts";
 import { logRequests } from "./logging.ts";
-import { type Info, openApi } from "./openapi/openapi.ts";
+import { type Document, type Info, openApi } from "./openapi/openapi.ts";
 import { nameRequest } from "./requestId.ts";
 import { type Route, type RouteScope, route } from "./route.ts";
 import { send } from "./send.ts";
@@ -67,19 +67,25 @@ export function createApp(options: AppOptions): Express {
   app.use(["/v1", "/auth"], apiHeaders());
   app.use(onlySound(unknown));
   mount(app, options.routes, serveOptions);
-  const document = openApi(options.routes, options.info, {
-    idempotency: options.idempotency !== undefined,
-    limits: options.limits !== undefined,
-  });
+  const document = documentOf(options);
   app.use(["/openapi.json", "/docs", "/llms.txt"], limitDocuments(options.strangers));
   app.get("/", limitDocuments(options.strangers));
   app.get("/openapi.json", serveDocument(document));
-  app.use(docsPages(document, { routes: options.routes, settings: options.settings ?? [] }));
+  app.use(
+    docsPages({ title: options.info.title, document }, { routes: options.routes, settings: options.settings ?? [] }),
+  );
   const { readiness = [], metrics, metricsToken } = options;
   app.use(healthRoutes(readiness, { metrics, metricsToken }));
   for (const handler of options.beside ?? []) app.use(handler);
   app.use(unknown, lastResort(options.upgradeUrl));
   return app;
+}
+
+/** Made when first asked for: most starts of a service are not for its document. */
+function documentOf({ routes, info, idempotency, limits }: AppOptions): () => Document {
+  let made: Document | undefined;
+  return () =>
+    (made ??= openApi(routes, info, { idempotency: idempotency !== undefined, limits: limits !== undefined }));
 }
 
 function mount(app: Express, routes: readonly Route[], options: ServeOptions): void {

@@ -10,7 +10,8 @@ import { storableLine } from "./storable.ts";
 /** What a thread is asked for; `job` is its number in the pool. */
 export type ReaderTask = { job: number; bytes: Uint8Array } & (
   | { name: "parse"; limits: ParseLimits }
-  | { name: "signers" }
+  /** `isWhole`: of all of the mail, so that what is not signed need not be sent again. */
+  | { name: "signers"; isWhole: boolean }
   | { name: "signatures"; answers: Answers }
   | { name: "sender"; sender: Sender; answers: Answers }
 );
@@ -56,8 +57,8 @@ async function workOn(task: ReaderTask): Promise<() => unknown> {
       return () => parseMail(bytes, task.limits);
     }
     case "signers": {
-      const { signersOf } = await import("./authentication/verifyMail.ts");
-      return () => signersOf(bytes);
+      const { signersOf, signersOrFindings } = await import("./authentication/verifyMail.ts");
+      return () => (task.isWhole ? signersOrFindings(bytes) : signersOf(bytes));
     }
     case "signatures": {
       const { verifySignatures } = await import("./authentication/verifyMail.ts");

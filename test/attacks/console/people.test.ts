@@ -151,7 +151,7 @@ describe("people × routes × foreign ids", function () {
     let asked = 0;
     for (const role of roles) {
       const browser = await deskOf(service, stranger.workspaceId, { role });
-      for (const { path } of rotated(pages, roles.indexOf(role), 12)) {
+      for (const { path } of rotated(pages, roles.indexOf(role), 9)) {
         const own = await browser.get(pathOfPage(path, stranger));
         asked += 1;
         if (role === "owner" ? own.status !== 200 : own.status !== 200 && own.status !== 403)
@@ -207,9 +207,9 @@ describe("people × routes × foreign ids", function () {
     ];
     const head = await service.store.head();
     const holes: string[] = [];
-    for (const [turn, route] of rotated(forms, 0, 16).entries()) {
+    for (const [turn, route] of rotated(forms, 0, 12).entries()) {
       const address = pathOfPage(route.path, stranger);
-      for (const [what, token, headers] of rotated(forged, turn, 3)) {
+      for (const [what, token, headers] of rotated(forged, turn, 2)) {
         const { status } = await owner.post(address, { ...fieldsOf(offered.get(route)), ...token }, headers);
         if (status !== 403) holes.push(`${route.path} with ${what}: ${status}`);
       }
@@ -236,7 +236,7 @@ describe("people × routes × foreign ids", function () {
       const browser = await deskOf(service, stranger.workspaceId, { role });
       senders.push(browser.user.id);
       const head = await service.store.head();
-      for (const route of rotated(staying, senders.length, 8)) {
+      for (const route of rotated(staying, senders.length, 6)) {
         const fields = fieldsOf(offered.get(route));
         await browser.get("/settings");
         for (const { foreign, missing, id } of foreignPaths(route.path, stranger, tenant)) {

@@ -3,18 +3,30 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { authenticateMail } from "#src/processes/authenticateMail.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 
-describe("authenticating large mails", () => {
+/** What a thread's state says of its first mail. */
+type State = { unauthenticated: Record<string, true> };
+const awaiting: State = { unauthenticated: { 1: true } };
+const notAwaiting: State = { unauthenticated: {} };
+
+describe("what authenticating mails asks for", () => {
   /** Mails whose senders' DNS is silent until `stop`. */
-  function world(sizeBytes: number) {
+  function world(sizeBytes: number, { kept, loaded = awaiting }: { kept?: State; loaded?: State } = {}) {
     let stop = (): void => {};
     const silence = new Promise<never>((_, reject) => (stop = () => reject(new Error("stopped"))));
     const begun: string[] = [];
+    let loads = 0;
     const received = (workspaceId: string) => {
       const mail = { number: 1, references: [], identityId: workspaceId, workspaceId, rawSha256: "" };
       return { ...mailReceived(mail), sizeBytes };
     };
     const deps = {
-      threads: { load: async () => ({ state: { unauthenticated: { 1: true } } }) },
+      threads: {
+        kept: () => kept && { state: kept },
+        load: async () => {
+          loads += 1;
+          return { state: loaded };
+        },
+      },
       store: { read: async (stream: string) => [{ data: received(stream.slice("inbox-".length)) }] },
       authenticator: {
         authenticate: ({ turn }: { turn: string }) => {
@@ -39,11 +51,28 @@ describe("authenticating large mails", () => {
         () => {},
       );
     };
-    return { come, begun, ended, stop };
+    return { come, begun, ended, stop, loads: () => loads };
   }
   const settle = async () => {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
+
+  it("goes by the state that is kept of its thread only where that knows the mail", async () => {
+    for (const [states, looks, loads] of [
+      [{ kept: awaiting, loaded: notAwaiting }, 1, 0],
+      [{ kept: notAwaiting, loaded: awaiting }, 1, 1],
+      [{ kept: notAwaiting, loaded: notAwaiting }, 0, 1],
+      [{ loaded: awaiting }, 1, 1],
+      [{ loaded: notAwaiting }, 0, 1],
+    ] as const) {
+      const { come, begun, stop, ...thread } = world(1_000, states);
+      const coming = come("asks");
+      await settle();
+      expect([begun.length, thread.loads()], JSON.stringify(states)).to.deep.equal([looks, loads]);
+      stop();
+      await coming;
+    }
+  });
 
   it("leaves places to others: what finds no room gives its own back at once", async () => {
     const { come, begun, ended, stop } = world(300_000);

@@ -73,7 +73,7 @@ describe("the event stream [d11 stream]", function () {
       const path = after ? "/v1/events/stream" : "/v1/events/stream?after=MC4w";
       const stream = await openStream(service.url, workspace.key, { path, lastEventId: after || undefined });
       const wanted = Math.min(count - seen.length, 1 + ((connections * 13) % 37));
-      await stream.until(() => stream.events().length >= wanted, 20_000);
+      await stream.until(() => stream.events().length >= wanted);
       await stream.close();
       // What came behind that is forgotten, as by a client that died: the next connection has to bring it again.
       const taken = stream.events().slice(0, wanted);
@@ -113,7 +113,7 @@ describe("the event stream [d11 stream]", function () {
       const batch = Array.from({ length: Math.min(100, count - version + 1) }, (_, index) => version + index);
       await draft.all(...batch.map((each) => ({ type: "DraftEdited", data: edited(each) })));
     }
-    await quick.until(() => quick.events().length === count, 30_000);
+    await quick.until(() => quick.events().length === count);
     await quick.close();
     let text = "";
     const decoder = new TextDecoder();

@@ -17,11 +17,13 @@ import {
 } from "./findings.ts";
 import { fewSignatures, isOverloaded, signatureFields } from "./signatureLimits.ts";
 
+type Signers = { overloaded: boolean; asks: Question[] };
+
 /**
  * What of a mail has to be known before its signatures can be checked: which keys DNS is to be asked for, at most five of each kind of
  * signature. `overloaded`: no mail needs such a header, and its signatures are not looked at. Takes the header, or all of the mail.
  */
-export function signersOf(raw: Buffer): { overloaded: boolean; asks: Question[] } {
+export function signersOf(raw: Buffer): Signers {
   const header = raw.subarray(0, startOfBody(raw));
   if (isOverloaded(header)) return { overloaded: true, asks: [] };
   const fields = readHeaderFields(fewSignatures(header), new Set(signatureFields));
@@ -30,6 +32,13 @@ export function signersOf(raw: Buffer): { overloaded: boolean; asks: Question[] 
     overloaded: false,
     asks: [...new Set(names)].filter((name) => name !== undefined).map((name) => `TXT ${name}`),
   };
+}
+
+/** The same of a whole mail, and what its signatures say at once where that asks nobody: of mail that is not signed. */
+export async function signersOrFindings(raw: Buffer): Promise<Signers & { read?: Found<Omit<Findings, "spf">> }> {
+  const signers = signersOf(raw);
+  if (signers.overloaded || signers.asks.length > 0) return signers;
+  return { ...signers, read: await verifySignatures(raw, new Map()) };
 }
 
 /** Where a signature's key is. A signature that the library reads otherwise costs another round of questions, no more. */

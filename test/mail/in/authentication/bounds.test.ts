@@ -4,7 +4,12 @@ import { eachOf } from "#src/dns/resolver.ts";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { fewSignatures } from "#src/mail/in/authentication/signatureLimits.ts";
 import { sparingDeadZones } from "#src/mail/in/authentication/sparingDeadZones.ts";
-import { signersOf, verifySender, verifySignatures } from "#src/mail/in/authentication/verifyMail.ts";
+import {
+  signersOf,
+  signersOrFindings,
+  verifySender,
+  verifySignatures,
+} from "#src/mail/in/authentication/verifyMail.ts";
 import { mail } from "../mails.ts";
 
 const asking = (lookUp: (name: string) => Promise<Lookup<never>>): Resolver =>
@@ -64,11 +69,14 @@ describe("DNS that does not answer", () => {
   });
 
   it("fetches a mail's bytes once where nobody has to be asked, and asks no thread who a relay is", async () => {
-    for (const [fields, fetches, jobs] of [
-      [[], 1, ["signers", "signatures"]],
-      [["DKIM-Signature: v=1; a=rsa-sha256; d=silent.example; s=s; h=from; bh=x; b=x"], 2, ["signers", "signatures"]],
+    const signature = "DKIM-Signature: v=1; a=rsa-sha256; d=silent.example; s=s; h=from; bh=x; b=x";
+    for (const [fields, size, [fetches, jobs]] of [
+      [[], 100, [1, ["signers"]]],
+      [[], 100_000, [1, ["signers", "signatures"]]],
+      [[signature], 100, [2, ["signers", "signatures"]]],
+      [[signature], 100_000, [2, ["signers", "signatures"]]],
     ] as const) {
-      const raw = mail(["From: a@silent.example", ...fields]);
+      const raw = mail(["From: a@silent.example", ...fields], "x\r\n".repeat(size / 3));
       let fetched = 0;
       const pool = atOnce();
       const clock = { monotonic: () => 0 };
@@ -82,6 +90,34 @@ describe("DNS that does not answer", () => {
       const found = await authenticator.authenticate(received, { address: "a@silent.example", fromCount: 1 });
       expect(found).to.include({ spf: "none", dkim: fields.length > 0 ? "fail" : "none", arc: "none" });
       expect([fetched, pool.jobs]).to.deep.equal([fetches, jobs]);
+    }
+  });
+
+  it("asks a thread once about an envelope whose domain says all that SPF has to know, and DNS nothing twice", async () => {
+    for (const [envelopeFrom, helo, [jobs, asks]] of [
+      ["a@plain.example", "x.example", [1, 1]],
+      ["a@Plain.Example", "x.example", [1, 1]],
+      ["", "plain.example", [1, 1]],
+      ["", "192.0.2.1", [1, 0]],
+      ["a@pläin.example", "x.example", [1, 0]],
+      ["a@onward.example", "x.example", [2, 2]],
+    ] as const) {
+      const asked: string[] = [];
+      const resolver = asking(async (name) => {
+        if (name.startsWith("_dmarc.") || name === "silent.example") return { outcome: "missing" };
+        asked.push(name);
+        const record = name === "onward.example" ? "v=spf1 include:plain.example -all" : "v=spf1 ip4:192.0.2.1 -all";
+        return { outcome: "found", records: [record] as never[] };
+      });
+      const pool = atOnce();
+      const authenticator = createMailAuthenticator({ resolver, clock: { monotonic: () => 0 }, pool });
+      const raw = mail(["From: a@silent.example"]);
+      const withRaw = async <T>(work: (bytes: Buffer) => Promise<T>): Promise<T> => work(raw);
+      const received = { withRaw, envelopeFrom, remote: { ip: "192.0.2.1", helo }, turn: "a" };
+      const found = await authenticator.authenticate(received, { address: "a@silent.example", fromCount: 1 });
+      const threads = pool.jobs.filter((job) => job === "sender").length;
+      const passes = found.spf === "pass";
+      expect([passes, threads, asked.length], `${envelopeFrom} ${helo}`).to.deep.equal([asks > 0, jobs, asks]);
     }
   });
 
@@ -124,7 +160,7 @@ function atOnce() {
     jobs,
     async run(job: any): Promise<any> {
       jobs.push(job.name);
-      if (job.name === "signers") return signersOf(job.bytes);
+      if (job.name === "signers") return job.isWhole ? signersOrFindings(job.bytes) : signersOf(job.bytes);
       return job.name === "sender" ? verifySender(job.sender, job.answers) : verifySignatures(job.bytes, job.answers);
     },
   };

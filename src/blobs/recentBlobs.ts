@@ -1,0 +1,54 @@
+import type { Blobs } from "./blobs.ts";
+
+/** Bytes in memory, all together. */
+const mostBytes = 4 * 1024 * 1024;
+/** A larger blob is not kept: a few of them would leave no room for others. */
+const largestBytes = 128 * 1024;
+/** Milliseconds after which what was stored counts as old; it is let go after twice that at most. */
+const usualMs = 30_000;
+
+/**
+ * Remembers for a moment what was stored here, so that it need not be fetched again: a mail is read right after it came in, once to be shown
+ * and once or twice for its signatures. Known by its hash alone, as in the store: whoever asks has the hash from an event of their own.
+ * Only what the store has taken and hashed itself is remembered, as it was then; each caller gets a copy.
+ */
+export function rememberingBlobs(blobs: Blobs, { recentMs = usualMs }: { recentMs?: number } = {}): Blobs {
+  let young = new Map<string, Buffer>();
+  let old = new Map<string, Buffer>();
+  let bytesOfYoung = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** What is young becomes old, and what was old is let go. */
+  function age(): void {
+    old = young;
+    young = new Map();
+    bytesOfYoung = 0;
+    clearTimeout(timer);
+    timer = old.size > 0 ? setTimeout(age, recentMs).unref() : undefined;
+  }
+
+  function remember(sha256: string, bytes: Buffer): void {
+    if (young.has(sha256)) return;
+    if (bytesOfYoung + bytes.length > mostBytes / 2) age();
+    young.set(sha256, bytes);
+    bytesOfYoung += bytes.length;
+    timer ??= setTimeout(age, recentMs).unref();
+  }
+
+  return {
+    ...blobs,
+    async put(bytes, sha256) {
+      if (sha256 !== undefined || bytes.length > largestBytes) return blobs.put(bytes, sha256);
+      // Whose bytes they are may change them meanwhile; and the copy holds no memory beside its own.
+      const stored = Buffer.allocUnsafeSlow(bytes.length);
+      bytes.copy(stored);
+      const hash = await blobs.put(stored);
+      remember(hash, stored);
+      return hash;
+    },
+    async get(sha256) {
+      const known = young.get(sha256) ?? old.get(sha256);
+      return known ? Buffer.from(known) : blobs.get(sha256);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { readFile } from "node:fs/promises";
+import { expect } from "chai";
+import { drafts } from "#projections/drafts/projector.ts";
+import { messages } from "#projections/messages/projector.ts";
+import type { Projection } from "#projections/projection.ts";
+import { search } from "#projections/search/projector.ts";
+import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
+import type { Recorded } from "#streams/event.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+import { inboundMessage } from "#test/support/examples/index.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { project } from "#test/support/projecting.ts";
+
+const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
+/** So many mails and merges there were before. */
+const many = 2_000;
+/** Rows that one more mail or draft may look at in any table: each of its own words, and a part of what there is. */
+const few = 1_000;
+
+const event = (position: number, stream: string, { type, data }: Pick<Recorded, "type" | "data">): Recorded => ({
+  ...{ id: uuid(position), stream, revision: 0, position, schemaVersion: 1, type, data },
+  metadata: {
+    ...{ workspaceId: uuid(1), actor: { kind: "system", id: "test" }, correlationId: "test", causationId: "test" },
+    at: "2026-11-01T00:00:00.000Z",
+  },
+});
+
+/** Each on a thread of its own; the last has words of many others. */
+const received = (n: number): Recorded => {
+  const words = Array.from({ length: n > many ? 400 : 1 }, (_, index) => `parcel${n - index} leeds${n - index}`);
+  const body = { text: words.join(" "), html: null, extracted: words.join(" ") };
+  const message = inboundMessage(n, { messageId: uuid(10_000 + n), identityId: uuid(2), body });
+  return event(n, `thread-${uuid(20_000 + n)}`, { type: "MessageReceived", data: { ...message } });
+};
+
+const submitted = (n: number): Recorded =>
+  event(n, `draft-${uuid(30_000 + n)}`, {
+    type: "DraftSubmitted",
+    data: {
+      ...{ workspaceId: uuid(1), threadId: uuid(20_000 + n), identityId: uuid(2), basedOnMessageId: null },
+      ...{ basedOnNumber: 0, messageId: uuid(40_000 + n), contentSha256: "0".repeat(64), content: draftContent() },
+      ...{ contentBlob: null, rationale: null, metadata: null, staleWarning: false, autoApproved: false },
+    },
+  });
+
+describe("one more mail, or draft, among many", () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase(testDatabase);
+  });
+  after(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+
+  /** The most rows of a table that projecting this event looks at, beside many like it, in tables that nobody else sees. */
+  async function rowsLookedAt(
+    projection: Projection,
+    { merges, eventOf }: { merges: string; eventOf: (n: number) => Recorded },
+  ): Promise<number> {
+    const enough = new Error("seen enough");
+    let most = Number.NaN;
+    const work = async (tx: Sql) => {
+      await tx.query("set local search_path = pg_temp");
+      const file = new URL(`../../projections/${projection.name}/tables.sql`, import.meta.url);
+      await tx.query(await readFile(file, "utf8"));
+      const before = Array.from({ length: many }, (_, index) => eventOf(index + 1));
+      await project(projection, tx, before);
+      await tx.query(
+        `insert into ${merges} select gen_random_uuid(), gen_random_uuid() from generate_series(1, ${many})`,
+      );
+      await tx.query("analyze");
+      const counted = await counts(tx);
+      await project(projection, tx, [eventOf(many + 1)]);
+      const after = await counts(tx);
+      most = Math.max(...[...after].map(([table, rows]) => rows - (counted.get(table) ?? 0)));
+      throw enough;
+    };
+    await database.transaction(work).catch((error) => {
+      if (error !== enough) throw error;
+    });
+    return most;
+  }
+
+  async function counts(tx: Sql): Promise<Map<string, number>> {
+    const { rows } = await tx.query<{ relname: string; looked_at: number }>(
+      "select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as looked_at from pg_stat_xact_user_tables",
+    );
+    return new Map(rows.map(({ relname, looked_at }) => [relname, looked_at]));
+  }
+
+  it("is not compared with every message and every merge there ever was", async () => {
+    const merges = "message_thread_merges";
+    expect(await rowsLookedAt(messages as Projection, { merges, eventOf: received })).to.be.within(1, few);
+  });
+
+  it("is not compared with every draft", async () => {
+    const merges = "draft_thread_merges";
+    expect(await rowsLookedAt(drafts as Projection, { merges, eventOf: submitted })).to.be.within(1, few);
+  });
+
+  it("is not compared with all of the vocabulary, nor with every message that has words", async () => {
+    const merges = "search_thread_merges";
+    expect(await rowsLookedAt(search as Projection, { merges, eventOf: received })).to.be.within(1, few);
+  });
+});
