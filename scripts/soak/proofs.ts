@@ -3,6 +3,7 @@ import { content } from "./content.ts";
 import { corpus } from "./corpus.ts";
 import { escalations } from "./escalations.ts";
 import { grants } from "./grants.ts";
+import { histories } from "./histories.ts";
 import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
 import { neighbours } from "./neighbours.ts";
@@ -36,4 +37,5 @@ export const proofs: readonly Proof[] = [
   escalations,
   neighbours,
   strangers,
+  histories,
 ];

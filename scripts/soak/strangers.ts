@@ -18,7 +18,9 @@ import { openWorld, type World } from "./world.ts";
 const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
 const settings = { SMTP_IN_RELAYS: "192.0.2.0/24", LOG_LEVEL: "info" };
 /** What everybody else may feel of it, at full size: in milliseconds. */
-const most = { healthP99: 100, filed: 2_000 };
+const most = { healthP99: 100, filed: 2_000, heldMs: 100 };
+/** Its service says how long its event loop is held. */
+const watchedLoop = { NODE_OPTIONS: `--import=${new URL("./loopWatch.mjs", import.meta.url).href}` };
 /** At full size, where the times count; a sample only asks whether there is an answer. */
 const lookEveryMs = (size: number): number => (size < strangers.full ? 100 : 20);
 
@@ -41,7 +43,7 @@ export const strangers: Proof = {
       serviceUrl: world.env.DATABASE_URL as string,
     });
     try {
-      const instance = await world.start();
+      const instance = await world.start(watchedLoop);
       const attacked = await world.client(instance).identity({ approval_channel: undefined });
       const { identity } = await openTenant(beside, instance, { name: "Customer's" });
       const innocent: Innocent = { world, instance, identity };
@@ -49,11 +51,13 @@ export const strangers: Proof = {
       // Made before: what this process does at length would count as the service's.
       const mails = hostileMail(size);
       const bodies = largeBodies(size < strangers.full ? 4 : 27);
+      const begun = instance.log.length;
       await watched("nothing", () => sleep(size < strangers.full ? 500 : 2_000));
       await watched("hostile mail", () => sendHostile(instance, attacked, { mails, report }));
       const count = Math.max(2, Math.round(size / 10));
       await watched("large JSON", () => postLarge(world, instance, { bodies, count, report }));
       await watched("idle and trickling connections", () => holdConnections(world, instance, { size, report }));
+      judgeLoop(instance.log.slice(begun), { report, size });
       report.figure("CPU seconds of the service", cpuSecondsOf(instance.child.pid!).toFixed(1));
     } finally {
       await beside.close();
@@ -94,6 +98,14 @@ async function watch(
   if (p99 > most.healthP99) report.violation(`/healthz p99 was ${p99} ms during ${what}`);
   if (Math.max(...took) > most.filed)
     report.violation(`another's mail took ${Math.round(Math.max(...took))} ms during ${what}`);
+}
+
+/** In milliseconds of the main thread's CPU between two ticks of a timer: several requests and mails may have had a part in one. */
+function judgeLoop(log: readonly string[], { report, size }: { report: Report; size: number }): void {
+  const held = log.flatMap((line) => Number(/^{"held_ms":(\d+),/.exec(line)?.[1] ?? []));
+  const longest = Math.max(0, ...held);
+  report.figure("event loop held over 50 ms of CPU", `${held.length} times, ${longest} ms at most`);
+  if (size >= strangers.full && longest > most.heldMs) report.violation(`the event loop was held for ${longest} ms`);
 }
 
 /** At most, since it began. */

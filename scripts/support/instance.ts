@@ -25,7 +25,11 @@ const startsWithinMs = 120_000;
 /** As `npm start` and the image start it. */
 export const serviceFlags = ["--max-semi-space-size=8"];
 /** As the image has it. */
-export const serviceEnvironment = { MALLOC_ARENA_MAX: "2" };
+export const serviceEnvironment = {
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_MMAP_THRESHOLD_: "262144",
+  MALLOC_TRIM_THRESHOLD_: "2097152",
+};
 
 /**
  * Starts an instance on free ports and waits for its `ready` line. `flags`: for Node itself. Throws with the end of its log if it does not

@@ -35,6 +35,7 @@ import { createRevocation } from "./framework/keys/revocation.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
 import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
+import { tellRefused } from "./framework/refusedConnections.ts";
 import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
@@ -202,7 +203,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const server = await listen(app, {
     host,
     port,
-    ...(connections && { connections: { ...connections, isExempt } }),
+    ...(connections && { connections: { ...connections, isExempt, onRefused: tellRefused(options) } }),
   }).catch(async (error) => {
     await revocation.stop();
     throw error;

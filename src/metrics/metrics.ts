@@ -6,6 +6,8 @@ export type Metrics = {
   appended(append: { outcome: "done" | "moved" | "failed"; types: readonly string[] }, seconds: number): void;
   /** A mail was quarantined because its stored bytes are lost; what events tell is counted with their append. */
   mailLost(): void;
+  /** A connection to HTTP was refused. */
+  httpRefused(reason: HttpRefusal): void;
   /** A sender of mail was told to come back later, or shown out. */
   mailRefused(reason: MailRefusal): void;
   /** A mail of the service's own was kept back: what it was for (approval, outcome, notice, test, rule), and why. */
@@ -13,6 +15,9 @@ export type Metrics = {
   /** All metrics as text, for the collector. */
   shown(): Promise<{ contentType: string; text: string }>;
 };
+
+/** Why: the limit of one address, or that of all together. */
+export type HttpRefusal = "connections_of_address" | "connections";
 
 /** Why: limits of one address, and of all together; who is too slow or guesses recipients; SMTP_IN_BUDGET; no room on the disk. */
 export type MailRefusal =
@@ -59,6 +64,12 @@ export const measures = {
     kind: "histogram",
     help: "Requests by method, route and status, with their duration.",
     labels: ["method", "route", "status"],
+  },
+  httpRefused: {
+    name: "countersign_http_connections_refused_total",
+    kind: "counter",
+    help: "Connections to HTTP that this instance refused, by the limit of HTTP_CONNECTIONS that stood against them: connections_of_address or connections.",
+    labels: ["reason"],
   },
   appends: {
     name: "countersign_append_duration_seconds",

@@ -28,6 +28,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const requests = new Histogram({ ...shown(measures.requests), buckets, registers });
+  const httpRefused = new Counter({ ...shown(measures.httpRefused), registers });
   const appends = new Histogram({ ...shown(measures.appends), buckets, registers });
   const events = new Counter({ ...shown(measures.events), registers });
   const deliveries = new Counter({ ...shown(measures.deliveries), registers });
@@ -51,6 +52,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
 
   return {
     answered: ({ method, route, status }, seconds) => requests.observe({ method, route, status }, seconds),
+    httpRefused: (reason) => httpRefused.inc({ reason }),
     appended({ outcome, types }, seconds) {
       appends.observe({ outcome }, seconds);
       if (outcome !== "done") return;

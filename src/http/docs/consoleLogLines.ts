@@ -22,4 +22,9 @@ export const consoleLogLines: readonly LogLine[] = [
     says: "a call of an MCP client failed",
     todo: "`err` says why: it is a bug in the code. The client was told `internal_error`.",
   },
+  {
+    level: "warn",
+    says: "connections to HTTP beyond HTTP_CONNECTIONS are refused",
+    todo: "Said once a minute while it goes on: `refused` is how many since the line before, `reason` which of the two limits, `remote` the newest of them. `remote` is your own proxy? Set `TRUST_PROXY`, so that it is exempt from the limit of one address. A customer with many clients, or more callers than expected? Raise `HTTP_CONNECTIONS`. A stranger? Nothing, or keep the address away in front of the service.",
+  },
 ];

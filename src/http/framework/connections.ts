@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
+import type { HttpRefusal } from "#src/metrics/metrics.ts";
 import { endSoon, refuseCrowded } from "./refusal.ts";
 
 export type ConnectionLimits = {
@@ -10,13 +11,14 @@ export type ConnectionLimits = {
   perAddress: number;
   /** Whether no limit of one address is meant for it: a proxy in front, behind which everybody stands. */
   isExempt(address: string): boolean;
+  onRefused?(reason: HttpRefusal, address: string): void;
 };
 
 /**
  * The connections there are, and which have a request under way: when the service closes, the others are let go of at once. Node itself would wait
  * for one that was opened and never used, as browsers keep them.
  */
-export function createConnections({ inAll, perAddress, isExempt }: ConnectionLimits) {
+export function createConnections({ inAll, perAddress, isExempt, onRefused }: ConnectionLimits) {
   const open = new Set<Socket>();
   const ofAddress = new Map<string, number>();
   const busy = new Map<Socket, number>();
@@ -41,6 +43,7 @@ export function createConnections({ inAll, perAddress, isExempt }: ConnectionLim
       const key = isExempt(address) ? undefined : ipKeyGenerator(address, 64);
       const isTooMany = key !== undefined && (ofAddress.get(key) ?? 0) >= perAddress;
       if (isTooMany || open.size >= inAll) {
+        onRefused?.(isTooMany ? "connections_of_address" : "connections", address);
         refuseCrowded(socket, isTooMany ? "too many connections from your address" : "too many connections");
         return;
       }

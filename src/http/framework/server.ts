@@ -26,6 +26,8 @@ export type ListenOptions = {
 
 /** Connections beyond the limit of all whose clients are told so at one moment; more are closed without a word. */
 const toldAtOnce = 100;
+/** Connections that wait to be accepted: what finds no place among them is not told, and tries again after 1, 3, 7 or 15 seconds. The system's own limit holds beside it. */
+const backlog = 4_096;
 const anyNumber: ConnectionLimits = {
   inAll: Number.POSITIVE_INFINITY,
   perAddress: Number.POSITIVE_INFINITY,
@@ -52,6 +54,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
   );
   if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;
+  server.on("drop", (dropped) => limits.onRefused?.("connections", dropped?.remoteAddress ?? ""));
   server.on("connection", connections.add);
   server.on("clientError", refuseUnreadable);
   await bound(server, options);
@@ -72,7 +75,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
 async function bound(server: Server, { host, port }: ListenOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(new StartError(sentenceOn(error, host, port))));
-    server.listen({ host, port }, resolve);
+    server.listen({ host, port, backlog }, resolve);
   });
 }
 

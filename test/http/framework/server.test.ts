@@ -42,7 +42,9 @@ describe("http server", () => {
 
   it("holds so many connections, so many of one address, tells one more that it is, and has room again when one is gone", async () => {
     let exempt = false;
-    const limits = { inAll: 4, perAddress: 2, isExempt: () => exempt };
+    const refused: string[] = [];
+    const onRefused = (reason: string, address: string) => void refused.push(`${reason} ${address}`);
+    const limits = { inAll: 4, perAddress: 2, isExempt: () => exempt, onRefused };
     const server = await listen((_, response) => response.end("here"), {
       ...{ host: "127.0.0.1", port: 0, connections: limits },
     });
@@ -64,6 +66,7 @@ describe("http server", () => {
     exempt = true;
     for (let n = 0; n < 2; n++) expect(await open()).to.contain("here");
     isTold(await open(), "too many connections: close some, or retry shortly");
+    expect(refused).to.deep.equal(["connections_of_address 127.0.0.1", "connections 127.0.0.1"]);
     exempt = false;
     opened[0]!.destroy();
     await asked(async () => (await open()).startsWith("HTTP/1.1 200"), true);

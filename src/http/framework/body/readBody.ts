@@ -11,6 +11,9 @@ import type { Upload } from "./uploads.ts";
 /** Bytes that this thread parses, decodes or hashes at once, at most. */
 export const atOnceBytes = 256 * 1024;
 
+/** Chunks that wait to be put together: a body that comes byte by byte would take some hundred times its size. */
+const mostChunks = 1_000;
+
 /** A body as it came. */
 export type BodyRead = {
   /** Bytes. */
@@ -90,7 +93,7 @@ class Collected {
     this.#upload.take(chunk.length);
     this.#chunks.push(chunk);
     this.#waiting += chunk.length;
-    if (this.#waiting >= atOnceBytes) this.#join();
+    if (this.#waiting >= atOnceBytes || this.#chunks.length >= mostChunks) this.#join();
   }
 
   all(): BodyRead {

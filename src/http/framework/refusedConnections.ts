@@ -1,0 +1,26 @@
+import type { Logger } from "pino";
+import type { HttpRefusal, Metrics } from "#src/metrics/metrics.ts";
+
+const saidEveryMs = 60_000;
+
+/** Counts the connections that are refused, and says so once a minute: how many since it last did, and whose the newest was. */
+export function tellRefused({
+  metrics,
+  logger,
+  now = Date.now,
+}: {
+  metrics: Pick<Metrics, "httpRefused">;
+  logger: Pick<Logger, "warn">;
+  now?: () => number;
+}): (reason: HttpRefusal, remote: string) => void {
+  let quietUntil = 0;
+  let refused = 0;
+  return (reason, remote) => {
+    metrics.httpRefused(reason);
+    refused += 1;
+    if (now() < quietUntil) return;
+    logger.warn({ remote, reason, refused }, "connections to HTTP beyond HTTP_CONNECTIONS are refused");
+    quietUntil = now() + saidEveryMs;
+    refused = 0;
+  };
+}
