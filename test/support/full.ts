@@ -7,8 +7,9 @@ export const inFull = process.env.TEST_FULL === "1";
 export const itInFull = (title: string, test: Mocha.AsyncFunc): Mocha.Test => (inFull ? it : it.skip)(title, test);
 
 /** `describe` in a full run; otherwise its tests are listed as pending, and its hooks do not run. */
-export const describeInFull = (title: string, tests: (this: Mocha.Suite) => void): Mocha.Suite | void =>
+export function describeInFull(title: string, tests: (this: Mocha.Suite) => void): void {
   (inFull ? describe : describe.skip)(title, tests);
+}
 
 /** How many: so many in a full run, fewer otherwise. */
 export const sized = (usual: number, full: number): number => (inFull ? full : usual);
