@@ -264,7 +264,6 @@ export function openSendWorld(
     while (position < log.all.length) {
       const together = log.all.slice(position) as Recorded[];
       for (const each of together) {
-        position += 1;
         const event = copyOf(each);
         const asked = node.processes.filter(
           (process) => concerns(process, event) && unanswered(process, [each], together).length > 0,
@@ -274,6 +273,8 @@ export function openSendWorld(
             await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
         }
         await wakeAside(event);
+        // Only now: where a handler was cut off, the event comes again.
+        position += 1;
       }
     }
   }
