@@ -96,12 +96,18 @@ export class Described extends Query {
   }
 }
 
-/** One statement on one connection. `query_timeout`: milliseconds, the connection's own unless it is given. */
+/**
+ * One statement on one connection. `query_timeout`: milliseconds, the connection's own unless it is given. An error tells who asked, as pg's own do:
+ * it was made where the answer came in.
+ */
 export const askDescribed = <Answer extends pg.QueryResult | pg.QueryArrayResult>(
   client: Client,
   { query_timeout, ...config }: (pg.QueryConfig | pg.QueryArrayConfig) & { query_timeout?: number },
 ): Promise<Answer> =>
-  new Promise((resolve, reject) => {
+  new Promise<Answer>((resolve, reject) => {
     const query = new Described(client, config, (error, answer) => (error ? reject(error) : resolve(answer as never)));
     client.query(Object.assign(query, { query_timeout }));
+  }).catch((error) => {
+    Error.captureStackTrace(error);
+    throw error;
   });

@@ -23,7 +23,7 @@ export type Exchange = (statement: pg.QueryConfig) => Promise<pg.QueryResult>;
  * being woken by it costs more than most statements. Within a transaction only: outside of one, the statements of a message are one themselves.
  * A statement without values may hold several commands, and goes alone.
  */
-export function exchangeOn(client: pg.PoolClient): Exchange {
+export function exchangeOn(client: pg.PoolClient, { asOne = false }: ExchangeOptions = {}): Exchange {
   let waiting: Asked[] = [];
   let isBusy = false;
 
@@ -50,7 +50,8 @@ export function exchangeOn(client: pg.PoolClient): Exchange {
   }
 
   function askTogether(asked: readonly Asked[]): void {
-    client.query(new Together(client, asked, answered) as unknown as pg.Submittable);
+    const times = asOne ? 1 : patience(asked.length);
+    client.query(new Together(client, asked, { times, ended: answered }) as unknown as pg.Submittable);
   }
 
   return (statement) =>
@@ -94,6 +95,11 @@ type ClientOnWire = { connectionParameters?: { query_timeout?: number | string }
  */
 const patience = (statements: number): number => Math.min(1 + Math.floor(statements / 8), 4);
 
+type ExchangeOptions = {
+  /** Whether a message is waited for no longer than one statement is: of statements none of which has any work worth the name. */
+  asOne?: boolean;
+};
+
 /** Several statements as one query of pg's: each is one of its own, but for the Sync, which ends the message. */
 class Together {
   /** pg puts its own in front of it, to stop its clock. */
@@ -107,9 +113,9 @@ class Together {
   /** The first whose values could not be written out, and why. */
   #unsent: { at: number; error: unknown } | undefined;
 
-  constructor(client: pg.PoolClient, asked: readonly Asked[], ended: () => void) {
+  constructor(client: pg.PoolClient, asked: readonly Asked[], { times, ended }: { times: number; ended: () => void }) {
     const each = Number((client as ClientOnWire).connectionParameters?.query_timeout ?? 0);
-    this.query_timeout = each > 0 ? each * patience(asked.length) : undefined;
+    this.query_timeout = each > 0 ? each * times : undefined;
     this.#asked = asked;
     this.#queries = asked.map(({ statement, resolve, reject }) => {
       const config = { ...statement, queryMode: "extended" } as pg.QueryConfig;

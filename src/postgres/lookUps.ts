@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { exchangeOn } from "./exchange.ts";
+import { StatementTimedOut, Unavailable } from "#src/eventStore/eventStore.ts";
+import { exchangeOn, NotRun } from "./exchange.ts";
 import { prepared } from "./prepared.ts";
 import { asUnavailable } from "./unavailable.ts";
 
@@ -40,18 +40,18 @@ export function joiningLookUps({ connect, alone }: Options): (lookUp: LookUp) =>
   async function ask(group: readonly Waiting[]): Promise<void> {
     const [only] = group;
     if (group.length === 1) return only!.resolve(alone(only!.lookUp));
-    try {
-      const answers = await askTogether(group.map(({ lookUp }) => lookUp));
-      for (const [index, { lookUp, resolve }] of group.entries()) resolve(answers[index] ?? alone(lookUp));
-    } catch (unavailable) {
-      for (const { reject } of group) reject(unavailable);
+    const answers = await askTogether(group.map(({ lookUp }) => lookUp)).catch((error) => group.map(() => error));
+    for (const [index, { lookUp, resolve, reject }] of group.entries()) {
+      const answer = answers[index];
+      if (answer instanceof Error) reject(answer);
+      else resolve(answer ?? alone(lookUp));
     }
   }
 
-  /** Undefined for those that were not answered. Throws Unavailable where nobody answers. */
-  async function askTogether(lookUps: readonly LookUp[]): Promise<(pg.QueryResult | undefined)[]> {
+  /** Of each its answer, or why there is none; undefined where it is to be asked alone. Throws Unavailable where nobody can be asked. */
+  async function askTogether(lookUps: readonly LookUp[]): Promise<(pg.QueryResult | Unavailable | undefined)[]> {
     const client = await connect();
-    const exchange = exchangeOn(client);
+    const exchange = exchangeOn(client, { asOne: true });
     const asked = [
       exchange({ text: "begin read only", values: [] }),
       ...lookUps.flatMap(({ workspace, text, values }) => [
@@ -64,11 +64,11 @@ export function joiningLookUps({ connect, alone }: Options): (lookUp: LookUp) =>
     const failed = answers.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
     // What failed may have been the connection, or what it remembers: nothing is asked of it again.
     client.release(failed !== undefined);
-    const reason = failed && asUnavailable(failed.reason);
-    if (reason instanceof Unavailable) throw reason;
+    const met = failed && asUnavailable(failed.reason);
     return lookUps.map((_, index) => {
       const answer = answers[2 + 2 * index]!;
-      return answer.status === "fulfilled" ? answer.value : undefined;
+      if (answer.status === "fulfilled") return answer.value;
+      return met instanceof Unavailable && isFor(met, answer) ? met : undefined;
     });
   }
 
@@ -78,3 +78,7 @@ export function joiningLookUps({ connect, alone }: Options): (lookUp: LookUp) =>
       if (waiting.length === 1) setImmediate(send);
     });
 }
+
+/** One that took too long has had its time, and those after it have not had theirs. Of a server that is away nobody is answered. */
+const isFor = (met: Unavailable, { reason }: PromiseRejectedResult): boolean =>
+  !(met instanceof StatementTimedOut && reason instanceof NotRun);

@@ -80,6 +80,16 @@ describe("the database", () => {
     expect(await numbers()).to.deep.equal([1, 2]);
   });
 
+  it("says of what PostgreSQL refuses where it was asked", async () => {
+    const asksWrongly = () => database.query("select nothing from nowhere");
+    const refused = (await failureOf(
+      (async function whoAsks() {
+        await asksWrongly();
+      })(),
+    )) as Error;
+    expect(refused.stack).to.contain("whoAsks");
+  });
+
   it("is Unavailable where a statement takes too long", async () => {
     const error = await failureOf(database.query("select pg_sleep(10)"));
     expect(error).to.be.instanceOf(Unavailable);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import pg from "pg";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { StatementTimedOut, Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
 import { exchangeOn, NotRun } from "#src/postgres/exchange.ts";
 import { prepared } from "#src/postgres/prepared.ts";
@@ -205,12 +205,16 @@ describe("several statements in one message", () => {
     let reading: pg.Pool;
     let answers: { count: number }[];
 
-    beforeEach(() => {
-      answers = [];
-      reading = new pg.Pool({ connectionString: test.serviceUrl });
+    function openPool(options: pg.PoolConfig = {}): void {
+      reading = new pg.Pool({ connectionString: test.serviceUrl, ...options });
       reading.on("error", () => {});
       reading.on("connect", (each) => each.on("error", () => {}));
       reading.on("connect", (each) => answers.push(countAnswers(each as pg.PoolClient)));
+    }
+
+    beforeEach(() => {
+      answers = [];
+      openPool();
     });
     afterEach(() => reading.end());
 
@@ -233,6 +237,28 @@ describe("several statements in one message", () => {
       ]);
       expect([before.rows[0]!.n, after.rows[0]!.n]).to.deep.equal([1, 2]);
       expect(failed).to.include({ code: "22012" });
+    });
+
+    it("do not wait for each other's time: one that takes too long fails alone", async () => {
+      await reading.end();
+      openPool({ statement_timeout: 1_000 });
+      const lookUp = createReads(reading, reading as never).lookUp(workspaceId);
+      const [before, late, after] = await Promise.all([
+        lookUp.query(seenBy, [1]),
+        failureOf(lookUp.query("select pg_sleep(10), $1::int", [0])),
+        lookUp.query(seenBy, [2]),
+      ]);
+      expect([before.rows[0]!.n, after.rows[0]!.n]).to.deep.equal([1, 2]);
+      expect(late).to.be.instanceOf(StatementTimedOut);
+    });
+
+    it("are given up together as soon as one would be, of a server that hangs", async () => {
+      await reading.end();
+      openPool({ query_timeout: 1_000 });
+      const lookUp = createReads(reading, reading as never).lookUp(workspaceId);
+      // Two seconds of work in fourteen statements, which together would have as long.
+      const sleeps = Array.from({ length: 6 }, () => failureOf(lookUp.query("select pg_sleep(0.28), $1::int", [0])));
+      for (const failure of await Promise.all(sleeps)) expect(failure).to.be.instanceOf(Unavailable);
     });
 
     it("are Unavailable where nobody answers", async () => {

@@ -6,7 +6,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { CheckpointMoved, ProjectorFailed, writeBatch } from "#src/subscriptions/checkpoints.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/subscriptions/projections.ts";
-import { ensureTables } from "#src/subscriptions/projectionTables.ts";
+import { ensureTables, soundAmong } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
 import { createWaitFor } from "#src/subscriptions/waitFor.ts";
@@ -366,6 +366,16 @@ describe("the projection runner", () => {
     await third.caughtUp();
     await expectExact(changed);
     expect(await rows("select version from work.checkpoints")).to.deep.equal([{ version: 2 }]);
+  });
+
+  it("asks once which of them have nothing to be made", async () => {
+    const sound = async (...asked: Projection[]) => [...(await soundAmong(database, asked))].sort();
+    expect(await sound(accounts, counts)).to.deep.equal([]);
+    await run([accounts, counts]);
+    expect(await sound(accounts, counts)).to.deep.equal([accounts.name, counts.name].sort());
+    expect(await sound({ ...accounts, version: 2 }, counts)).to.deep.equal([counts.name]);
+    await database.owner.query("drop table read.account_entries");
+    expect(await sound(accounts, counts)).to.deep.equal([counts.name]);
   });
 
   it("leaves tables alone that a newer instance has rebuilt", async () => {

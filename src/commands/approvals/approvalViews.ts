@@ -93,7 +93,7 @@ function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded
   return new Date(since + delay * 60_000).toISOString();
 }
 
-/** The draft's row, the message it answers and what came after that, all of one moment. */
+/** The draft's row, the message it answers and what came after that. */
 type Rows = { row?: ReadDraft | undefined; answered?: MessageRow | undefined; newer?: MessageRow; held?: HeldRow };
 
 /** All of one moment. */

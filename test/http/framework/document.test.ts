@@ -7,6 +7,7 @@ import { statuses } from "#src/http/framework/errors.ts";
 import { scopes } from "#src/http/framework/keys/scopes.ts";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { formats } from "#src/http/framework/validation/formats.ts";
+import { tools } from "#src/http/mcp/tools/index.ts";
 import { publicEventTypes } from "#streams/webhook/events.ts";
 import { mountedRoutes, realDocument } from "#test/support/realRoutes.ts";
 
@@ -88,6 +89,12 @@ describe("the service's own OpenAPI document", () => {
   it("is valid OpenAPI 3.1, every schema valid JSON Schema 2020-12", () => {
     expect(document.openapi).to.match(/^3\.1\./);
     expect(faultsOf(JSON.parse(JSON.stringify(document)))).to.deep.equal([]);
+  });
+
+  it("is not all that is judged by a schema: what tools of MCP take is valid JSON Schema 2020-12 too", () => {
+    const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false });
+    for (const { name, input } of tools)
+      expect(ajv.validateSchema(JSON.parse(JSON.stringify(input))), `${name}: ${ajv.errorsText()}`).to.equal(true);
   });
 
   it("refers to nothing that it does not have", () => {
