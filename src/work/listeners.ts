@@ -19,6 +19,9 @@ export const listenersReader: Process = {
   on: {},
 };
 
+/** What read in its place before, and still does in an older instance: the same table tells it who listens. */
+export const formerReaders: readonly string[] = ["listeners"];
+
 const ended = ["RuleDeleted", "WebhookDeleted"];
 
 /** Whether an event is the beginning of something that listens. One that cannot be read may be. */
