@@ -64,6 +64,7 @@ import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
 import { createPostgresDeliveries } from "./webhooks/postgresDeliveries.ts";
 import type { WebhookSender } from "./webhooks/sender.ts";
 import { createUndiciSender } from "./webhooks/undiciSender.ts";
+import { formerReaders } from "./work/listeners.ts";
 
 /** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
 export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
@@ -112,7 +113,7 @@ export function compose(
   const unmeasured = upcasting(sharingLog(createStore(config, urls, logger)));
   const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
   const metrics = prometheusMetrics({
-    depths: () => readDepths({ database, store: unmeasured, projections, isPaused }),
+    depths: () => readDepths({ database, store: unmeasured, projections, formerProcesses: formerReaders, isPaused }),
     stateBytes: () => states.bytes(),
   });
   const store = measured(unmeasured, { metrics, clock });

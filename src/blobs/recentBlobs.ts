@@ -2,6 +2,8 @@ import type { Blobs } from "./blobs.ts";
 
 /** Bytes in memory, all together. */
 const mostBytes = 4 * 1024 * 1024;
+/** What a blob takes beside its bytes: a mail may have a hundred attachments of some bytes. */
+const besideBytes = 512;
 /** A larger blob is not kept: a few of them would leave no room for others. */
 const largestBytes = 128 * 1024;
 /** Milliseconds after which what was stored counts as old; it is let go after twice that at most. */
@@ -29,9 +31,10 @@ export function rememberingBlobs(blobs: Blobs, { recentMs = usualMs }: { recentM
 
   function remember(sha256: string, bytes: Buffer): void {
     if (young.has(sha256)) return;
-    if (bytesOfYoung + bytes.length > mostBytes / 2) age();
+    const takes = bytes.length + besideBytes;
+    if (bytesOfYoung + takes > mostBytes / 2) age();
     young.set(sha256, bytes);
-    bytesOfYoung += bytes.length;
+    bytesOfYoung += takes;
     timer ??= setTimeout(age, recentMs).unref();
   }
 

@@ -9,11 +9,14 @@ export async function readDepths({
   database,
   store,
   projections,
+  formerProcesses,
   isPaused,
 }: {
   database: Database;
   store: Pick<EventStore, "head">;
   projections: readonly Pick<Projection, "name" | "apart">[];
+  /** Names that no process has any more: where they stood is kept for an older instance, and is no lag. */
+  formerProcesses: readonly string[];
   /** Whether the operator lets nothing leave. */
   isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
@@ -24,7 +27,7 @@ export async function readDepths({
   const [checkpoints, planned, lanes, timersDue, parked, draftsSending, webhookDeliveriesPending, paused] =
     await Promise.all([
       loadCheckpoints(database, names),
-      counts(database, "select name, planned as count from work.planned"),
+      counts(database, "select name, planned as count from work.planned where name <> all($1)", [formerProcesses]),
       lanesOf(database),
       counts(
         database,

@@ -19,16 +19,23 @@ export const listenersReader: Process = {
   on: {},
 };
 
+/** What read in its place before, and still does in an older instance: the same table tells it who listens. */
+export const formerReaders: readonly string[] = ["listeners"];
+
 const ended = ["RuleDeleted", "WebhookDeleted"];
 
-/** Whether an event is the beginning of something that listens. One that cannot be read may be. */
+/** Whether an event is the beginning of something that listens. One that cannot be read, or has not what it should have, may be. */
 function begins(event: Recorded): boolean {
   const { stream, type, data } = event;
   if (type === "RuleCreated" || type === "WebhookCreated") return true;
   if (categoryOf(stream) !== "identity") return false;
   if (isUnreadable(event)) return true;
-  if (type === "IdentityCreated") return asksFurther(data);
-  return type === "IdentityUpdated" && asksFurther(data.changes as Partial<IdentitySettings>);
+  try {
+    if (type === "IdentityCreated") return asksFurther(data);
+    return type === "IdentityUpdated" && asksFurther(data.changes as Partial<IdentitySettings>);
+  } catch {
+    return true;
+  }
 }
 
 const asksFurther = ({ approvalChannel, secondaryApprovalChannel }: Partial<IdentitySettings>): boolean =>

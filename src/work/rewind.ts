@@ -4,7 +4,7 @@ import type { Database, Sql } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { type Lease, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "#src/subscriptions/leases.ts";
-import { listenersReader, loadListeners } from "./listeners.ts";
+import { formerReaders, listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
 import { movedStreams, obstacleCategories, workOf } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
@@ -61,7 +61,7 @@ async function goBack(database: Database, head: number): Promise<void> {
   const steps: [sql: string, ...values: unknown[]][] = [
     // Who listens is read anew: what came and went in lost events is not known one by one.
     ["delete from work.listeners"],
-    ["update work.processes set planned = 0 where name = $1", listenersReader.name],
+    ["update work.processes set planned = 0 where name = any($1)", [listenersReader.name, ...formerReaders]],
     ["update work.processes set planned = $1 where planned > $1", head],
     ["delete from work.items where position > $1", head],
     ["delete from work.parked where position > $1", head],

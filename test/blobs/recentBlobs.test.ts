@@ -64,6 +64,15 @@ describe("blobs that were stored a moment ago", () => {
     expect(fetched).to.deep.equal(hashes.slice(0, fetched.length));
   });
 
+  it("make room where they are small, too: each takes more than its bytes", async () => {
+    const { store, fetched } = watched();
+    const blobs = rememberingBlobs(store);
+    const first = await blobs.put(Buffer.from("first"));
+    for (let number = 0; number < 10_000; number++) await blobs.put(Buffer.from(`${number}`));
+    await blobs.get(first);
+    expect(fetched).to.deep.equal([first]);
+  });
+
   it("are let go when they are old", async () => {
     const { store, fetched } = watched();
     const blobs = rememberingBlobs(store, { recentMs: 5 });

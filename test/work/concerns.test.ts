@@ -147,13 +147,16 @@ describe("what is planned for nobody", () => {
     for (const workspace of workspaces) await happensIn(workspace);
     await identity("w4", "IdentityCreated", { approvalChannel: chat, secondaryApprovalChannel: null });
     await happensIn("w4");
+    // Nobody can tell what it changed: the log goes on, and somebody may have been asked anywhere.
+    await append(work.store, "identity-w5", inWorkspace("w5", "IdentityUpdated"));
+    await happensIn("w5");
     const runner = work.run([process]);
     await runner.idle();
     await runner.stop();
     // Another instance knows it from the database.
     for (const workspace of workspaces) await happensIn(workspace);
     await work.run([process]).idle();
-    expect([...seen].sort((one, other) => one - other)).to.deep.equal([4, 5, 7, 8, 10, 11, 12]);
+    expect([...seen].sort((one, other) => one - other)).to.deep.equal([4, 5, 7, 8, 10, 11, 12, 13]);
   });
 
   /** Asks with even numbers, what the next odd one answers. */

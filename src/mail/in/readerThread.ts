@@ -29,7 +29,10 @@ const usualHeapBytes = 64 * 1024 * 1024;
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** What a mail left behind is given back once it is answered: V8 alone would keep it until the next mail needs as much. */
+/**
+ * What a mail left behind is given back before it is answered: V8 alone would keep it until the next mail needs as much, and until then the thread
+ * sleeps, and does nothing by itself. So it takes the time of the mail that left it.
+ */
 function giveBack(): void {
   if (getHeapStatistics().total_heap_size > usualHeapBytes) collectGarbage();
 }
@@ -44,7 +47,7 @@ export async function readInThread(task: ReaderTask): Promise<unknown> {
   } catch (error) {
     return { fault: `reading it failed: ${storableLine(String((error as Error)?.message), 300)}` };
   } finally {
-    setImmediate(giveBack);
+    giveBack();
   }
 }
 

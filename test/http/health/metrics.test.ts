@@ -95,6 +95,14 @@ describe("/metrics", function () {
     expect(value(text, "countersign_webhook_deliveries_pending")).to.equal(0);
   });
 
+  it("shows no lag of what only an older instance has", async () => {
+    await service.database.query("insert into work.processes (name, planned) values ('listeners', 0)");
+    const text = await shown();
+    await service.database.query("update work.processes set planned = null where name = 'listeners'");
+    expect(value(text, "countersign_process_lag", { process: "listeners" })).to.equal(undefined);
+    expect(value(text, "countersign_process_lag", { process: "listenersAndChannels" })).to.be.a("number");
+  });
+
   it("shows what is parked, due, at work and set aside as it is at that moment", async () => {
     const { database } = service;
     expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);

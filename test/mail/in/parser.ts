@@ -7,6 +7,9 @@ import { createReaderPool, type ReaderLimits, type ReaderPool } from "#src/mail/
 /** Does what the bytes say (obedientThread.mjs), in the place of the thread that reads mail. */
 export const obedientThread = fileURLToPath(new URL("./obedientThread.mjs", import.meta.url));
 
+/** Reads mail in a thread that has much to give back (untidyThread.mjs), and answers how much heap it keeps. */
+export const untidyThread = fileURLToPath(new URL("./untidyThread.mjs", import.meta.url));
+
 /** A mail that has it do something. `size`: in bytes at least. */
 export const order = (what: { sleepMs?: number; allocate?: boolean; answer?: unknown }, size = 0): Buffer =>
   Buffer.from(JSON.stringify(what).padEnd(size));

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { createReaderPool, type JobOptions, type ReaderPool, ReadingFault } from "#src/mail/in/readerPool.ts";
 import { createSlowTime } from "#src/mail/in/slowTime.ts";
 import { createTurns } from "#src/mail/in/turns.ts";
-import { obedientThread, order } from "./parser.ts";
+import { obedientThread, order, untidyThread } from "./parser.ts";
 
 describe("turns", () => {
   const served = (turns: ReturnType<typeof createTurns<string>>, cost: number) => {
@@ -51,6 +51,11 @@ describe("the threads that read mail", function () {
     await Promise.all(jobs.map((job) => job.then((answer) => ended.push(answer))));
     return ended;
   };
+
+  it("have given back what a mail left behind by the time they answer: then they sleep", async () => {
+    const pool = start({ threads: 1, entry: untidyThread, firstTryMs: 60_000 });
+    expect(await run(pool, Buffer.from("Subject: hello\r\n\r\nhello"), { turn: "one" })).to.be.below(64 * 1024 * 1024);
+  });
 
   it("serve another's mail after a few of those who send many", async () => {
     const pool = start({ threads: 1 });
