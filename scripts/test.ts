@@ -17,7 +17,7 @@ import { type FileResult, openLane } from "./testLane.ts";
 /**
  * `npm test [-- FILE|FOLDER… --grep PATTERN --full]`: all tests, or those; with --full also the slow repetitions with several processes
  * that are listed as pending otherwise. Ends with every failure and the line `N passed, N failed`; exit code 1
- * where anything failed or nothing ran.
+ * where anything failed, nothing ran, or it was stopped before all had run.
  *
  * Files wait in one queue, the longest first, for processes that run them side by side, each on a PostgreSQL server of its own (with
  * TEST_DATABASE_ADMIN_URL, a superuser's, on that server instead). What a run starts and writes belongs to its directory, and is gone with it.
@@ -48,6 +48,7 @@ const durations = new Map<string, number>();
 const servers: EmbeddedPostgres[] = [];
 const running: ReturnType<typeof openLane>[] = [];
 let directory: string | undefined;
+let allRan = false;
 
 await runUntilStopped({
   logger,
@@ -69,12 +70,15 @@ await runUntilStopped({
       );
     void Promise.all(running.map((lane) => lane.runAll())).then(() => {
       keepDurations(durations);
+      allRan = true;
       if (tally.failed > 0 || tally.passed === 0) process.exitCode = 1;
       end("the tests are done");
     });
   },
   async drain() {
     queue.length = 0;
+    // Told to stop: what did not run may fail.
+    if (!allRan) process.exitCode = 1;
     for (const lane of running) lane.stop();
   },
   async lastly() {

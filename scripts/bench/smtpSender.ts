@@ -29,9 +29,10 @@ export async function openSmtpSender(port: number): Promise<SmtpSender> {
     for (const { reject } of waiting.splice(0)) reject(error);
   };
   socket.on("error", fail);
-  socket.on("close", () => fail(new Error("the SMTP connection was closed")));
+  socket.on("close", () => fail(closed()));
 
   async function expect(code: number): Promise<void> {
+    if (socket.destroyed) throw closed();
     const reply = await new Promise<string>((resolve, reject) => waiting.push({ resolve, reject }));
     if (!reply.startsWith(String(code))) throw new Error(`SMTP: ${reply.trim()} in place of ${code}`);
   }
@@ -49,6 +50,8 @@ export async function openSmtpSender(port: number): Promise<SmtpSender> {
     close: () => socket.end("QUIT\r\n"),
   };
 }
+
+const closed = (): Error => new Error("the SMTP connection was closed");
 
 /** The first whole answer, if one is there: its last line has a space behind the number. */
 const answerIn = (lines: string): string | undefined => /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(lines)?.[0];

@@ -5,7 +5,7 @@ import type { Instance } from "../support/instance.ts";
 import { residentMegabytes } from "../support/memory.ts";
 import { type Conversation, endOf, filed, type Identity, mailOf, submit } from "./conversation.ts";
 import { multiply } from "./multiplied.ts";
-import type { Proof, Report } from "./proof.ts";
+import { allOf, type Proof, type Report } from "./proof.ts";
 import { openSender } from "./sender.ts";
 import { openWorld, type World } from "./world.ts";
 
@@ -45,8 +45,9 @@ export const histories: Proof = {
 /** An inbox of `size` mails, on one thread. */
 async function longInbox(proving: Proving): Promise<void> {
   const name = `an inbox of ${proving.size} mails`;
-  const { question } = await lengthened(proving, { name, mails: proving.size });
+  const { question, mails } = await lengthened(proving, { name, mails: proving.size });
   await withInstance(proving, name, async (instance) => {
+    await expectAllRead(proving, `${name}: messages read`, { table: "messages", of: mails, question });
     await timed(proving, `${name}: the next mail is filed`, () => write({ ...proving, instance }, question));
     await timed(proving, `${name}: one more`, () => write({ ...proving, instance }, question));
   });
@@ -56,10 +57,12 @@ async function longInbox(proving: Proving): Promise<void> {
 async function longThread(proving: Proving): Promise<void> {
   const mails = Math.ceil(proving.size / shares.thread);
   const name = `a thread of ${mails} messages of ${messageBytes / 1000} KB`;
-  const { question } = await lengthened(proving, { name, mails, text: "Where is it? ".repeat(messageBytes / 13) });
+  const text = "Where is it? ".repeat(messageBytes / 13);
+  const { question, mails: written } = await lengthened(proving, { name, mails, text });
   for (const what of ["without a snapshot", "with a snapshot"])
     await withInstance(proving, `${name}, ${what}`, async (instance) => {
       const client = proving.world.client(instance);
+      await expectAllRead(proving, `${name}: messages read`, { table: "messages", of: written, question });
       await timed(proving, `${name}, ${what}: read`, () => client.ask(`GET /v1/threads/${question.threadId}`));
       for (const which of ["first", "second"]) {
         const newest = await newestOf(proving.world, question);
@@ -93,10 +96,11 @@ async function manyDrafts(proving: Proving): Promise<void> {
     correlationId: submitted!.correlation,
     renewed,
     times: drafts - 1,
-    ...progressOf(proving, name),
+    ...progressOf(proving, { name, of: drafts }),
   });
   await withInstance(proving, name, async (again) => {
     const client = world.client(again);
+    await expectAllRead(proving, `${name}: drafts read`, { table: "drafts", of: drafts, question });
     await timed(proving, `${name}: one more`, () => submit(client, question));
     await timed(proving, `${name}: merged by a mail that answers both`, async () => {
       await write({ world, instance: again }, question, { inReplyTo: [other.rfcMessageId, question.rfcMessageId] });
@@ -129,7 +133,7 @@ async function manyHeld(proving: Proving): Promise<void> {
 async function lengthened(
   proving: Proving,
   { name, mails, text, disabled }: { name: string; mails: number; text?: string; disabled?: boolean },
-): Promise<{ question: Conversation; identity: Identity }> {
+): Promise<{ question: Conversation; identity: Identity; mails: number }> {
   const { world } = proving;
   const instance = await world.start();
   const client = world.client(instance);
@@ -148,14 +152,14 @@ async function lengthened(
   const times = Math.max(1, mails - 2);
   const events = await multiply(world, {
     ...{ correlationId: received!.delivery, renewed, times },
-    ...progressOf(proving, name),
+    ...progressOf(proving, { name, of: mails }),
   });
   proving.report.figure(`${name}: events written`, events);
-  return { question, identity };
+  return { question, identity, mails: times + 2 };
 }
 
-const progressOf = ({ report }: Proving, name: string) => ({
-  onProgress: (copies: number) => report.progress(copies, copies, name),
+const progressOf = ({ report }: Proving, { name, of }: { name: string; of: number }) => ({
+  onProgress: (copies: number) => report.progress(copies, of, name),
 });
 
 /** A question on a thread of its own. */
@@ -193,6 +197,17 @@ const filedSql = `select from es.events filed
     and (data ->> 'inboxRevision')::int = (
       select revision from es.events
       where stream_id = 'inbox-' || $2 and data -> 'headers' ->> 'messageId' = $1 order by revision desc limit 1)`;
+
+/** What was written is there to be read, at least: otherwise something short was timed. */
+async function expectAllRead(
+  { world, report }: Proving,
+  name: string,
+  { table, of, question }: { table: "messages" | "drafts"; of: number; question: Conversation },
+): Promise<void> {
+  const sql = `select count(*)::int as good from read.${table} where thread_id = $1`;
+  const [found] = await world.rows<{ good: number }>(sql, [question.threadId]);
+  allOf(report, name, { good: Math.min(found!.good, of), of });
+}
 
 async function newestOf(world: World, conversation: Conversation): Promise<Conversation> {
   const [newest] = await world.rows<{ id: string }>(

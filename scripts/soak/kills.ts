@@ -63,6 +63,7 @@ export const kills: Proof = {
       report.figure("killed at", [...passed].map(([point, n]) => `${point} ×${n}`).join(", "));
       const never = points.filter((point) => !passed.has(point));
       if (never.length > 0) report.figure("points this load did not pass", never.join(", "));
+      if (passed.size === 0) report.violation("nothing was killed at a point: none was passed");
       if (instance.child.exitCode === null && instance.child.signalCode === null) await instance.kill("SIGKILL");
       await again("service");
 
@@ -100,7 +101,8 @@ export const kills: Proof = {
   },
 };
 
-async function diesWithin({ child }: Instance, ms: number): Promise<boolean> {
+/** Whether it ends by itself in that time. */
+export async function diesWithin({ child }: Instance, ms: number): Promise<boolean> {
   if (child.signalCode !== null) return true;
   return Promise.race([once(child, "exit").then(() => true), sleep(ms).then(() => false)]);
 }

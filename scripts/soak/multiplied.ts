@@ -10,7 +10,7 @@ const batchBytes = 8_000_000;
 /**
  * Writes what one request or mail caused (all events of its correlation) so many times more behind the log's end, as if it had come again:
  * with other ids in place of `renewed`, and the next revisions and numbers. No service may run meanwhile; what processes would do about the copies
- * counts as done. Answers how many events that were.
+ * counts as done. Answers how many events that were; throws where nothing was caused.
  */
 export async function multiply(
   world: World,
@@ -26,6 +26,7 @@ export async function multiply(
      where metadata ->> 'correlationId' = $1 order by position`,
     [correlationId],
   );
+  if (caused.length === 0) throw new Error(`nothing to copy: no event has the correlation ${correlationId}`);
   const ends = await endsOf(world, [...new Set(caused.map(({ stream_id }) => stream_id))]);
   const [{ head }] = (await world.rows<{ head: number }>("select max(position)::int as head from es.events")) as [
     { head: number },

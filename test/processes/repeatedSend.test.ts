@@ -3,6 +3,7 @@ import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
 import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";
 
@@ -79,6 +80,25 @@ describe("a repeated send", () => {
       await queueSend(world.createNode(), { draftId, kind: "api_key" }, repetition);
       expect(typesOf(world, "DraftQueued").map(({ data }) => data.version)).to.deep.equal([2]);
     }
+  });
+
+  it("ends as the first one did, also where that one was only slow, and queues the draft right behind its look", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    const node = world.createNode();
+    const read = node.store.read.bind(node.store);
+    let first: ReturnType<typeof queueSend> | undefined;
+    node.store.read = async (...asked) => {
+      const page = await read(...asked);
+      if (asked[0] === draftStream(draftId)) {
+        first ??= queueSend(world.node, { draftId, kind: "api_key" }, operation);
+        await first;
+      }
+      return page;
+    };
+    const again = await queueSend(node, { draftId, kind: "api_key" }, repetition);
+    expect(again.attemptId).to.equal((await first)!.attemptId);
+    expect(typesOf(world, "DraftQueued")).to.have.length(1);
   });
 
   for (const when of ["before", "after"] as const) {

@@ -103,11 +103,11 @@ describe("npm test", () => {
       async () => {
         // Without the server of the run that this is a part of, it starts one of its own.
         const file = join(folder, `started.${end}`);
-        const run = start(["hanging"], { env: { TEST_DATABASE_ADMIN_URL: "", STARTED: file } });
-        await until(async () => existsSync(file) || run.child.exitCode !== null);
+        const run = start(["passing", "hanging"], { env: { TEST_DATABASE_ADMIN_URL: "", STARTED: file } });
+        await until(async () => (existsSync(file) && run.said().includes("2 passing")) || run.child.exitCode !== null);
         const { pids, directory } = JSON.parse(await readFile(file, "utf8"));
         run.child.kill(end);
-        await run.ended;
+        expect(await run.ended, "it did not end well").to.not.equal(0);
         await until(async () => !existsSync(directory) && (await running(pids)).length === 0);
         expect(await processesNaming(directory)).to.deep.equal([]);
       },

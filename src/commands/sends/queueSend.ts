@@ -51,10 +51,18 @@ export async function queueSend(
       return await queueOnce(deps, { draftId, kind, word }, once);
     } catch (error) {
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
-      if (!(error instanceof Rejected) || error.code !== "send_in_progress") throw error;
+      if (!(error instanceof Rejected)) throw error;
+      if (error.code !== "send_in_progress") return await endedMeanwhile(error);
       if (deps.clock.monotonic() > deadline) throw stillInProgress(repeated);
       await sleep(10);
     }
+  }
+
+  /** The first run may be slow, not dead, and have come to its end since this one looked: what refuses this one is then its own effect. */
+  async function endedMeanwhile(refusal: Rejected): Promise<Queued> {
+    const earlier = repeated ? await outcomeOfFirst(deps, { draftId, word }, cause) : undefined;
+    if (earlier) return earlier;
+    throw refusal;
   }
 }
 
