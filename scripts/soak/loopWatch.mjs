@@ -14,6 +14,7 @@ const cpuNs = () => Number(readFileSync("/proc/thread-self/schedstat", "latin1")
 
 if (isMainThread) {
   let before = cpuNs();
+  if (!(before > 0)) throw new Error("this kernel does not say how long a thread ran");
   setInterval(() => {
     const now = cpuNs();
     const heldMs = (now - before) / 1e6;
