@@ -4,6 +4,7 @@ import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
 import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
@@ -148,6 +149,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       const { state: draft } = await deps.drafts.load(draftId);
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
+        if (slot === "secondary" && (await escalatedAfter(event, draftId, draft.version))) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;
         const asking = { ...first, draftId, slot, escalated, happenedAt: event.metadata.at };
         const waiting = await ask(asking, context);
@@ -155,6 +157,14 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       }
     }
     return undefined;
+  }
+
+  /** Then it went to whoever was named by then, and the escalation itself asks them: both would ask twice. */
+  async function escalatedAfter({ position }: Recorded, draftId: string, version: number): Promise<boolean> {
+    const events = await draftEvents(deps, draftId);
+    return events.some(
+      ({ type, data, ...event }) => type === "DraftEscalated" && data.version === version && event.position > position,
+    );
   }
 
   return {

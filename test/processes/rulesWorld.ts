@@ -113,8 +113,9 @@ export function useRules(environment: Record<string, string> = {}) {
   async function confirmDelivery(draftId: string): Promise<void> {
     const { state } = await service.deps.drafts.load(draftId);
     const stream = deliveryStream(state.attemptId as string);
-    if ((await eventsOf(stream, "DeliveryDelivered")).length > 0) return;
+    // The end first: what is recorded after that look is a conflict, and no second delivery.
     const last = await service.deps.store.readLast(stream);
+    if ((await eventsOf(stream, "DeliveryDelivered")).length > 0) return;
     const data = { draftId, threadId: state.threadId, messageId: state.messageId, evidence: "test" };
     const metadata = { ...operator(state.workspaceId), at: new Date().toISOString() };
     const delivered = { id: randomUUID(), type: "DeliveryDelivered", data, metadata };
