@@ -149,7 +149,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       const { state: draft } = await deps.drafts.load(draftId);
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
-        if (slot === "secondary" && (await escalatedAfter(event, draftId, draft.version))) continue;
+        if (slot === "secondary" && (await escalatedAfter(event, draftId, draft))) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;
         const asking = { ...first, draftId, slot, escalated, happenedAt: event.metadata.at };
         const waiting = await ask(asking, context);
@@ -160,11 +160,10 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   /** Then it went to whoever was named by then, and the escalation itself asks them: both would ask twice. */
-  async function escalatedAfter({ position }: Recorded, draftId: string, version: number): Promise<boolean> {
-    const events = await draftEvents(deps, draftId);
-    return events.some(
-      ({ type, data, ...event }) => type === "DraftEscalated" && data.version === version && event.position > position,
-    );
+  async function escalatedAfter({ position }: Recorded, draftId: string, draft: Draft): Promise<boolean> {
+    if (draft.escalatedVersion !== draft.version) return false;
+    const escalated = (await draftEvents(deps, draftId)).findLast(({ type }) => type === "DraftEscalated");
+    return escalated !== undefined && escalated.position > position;
   }
 
   return {
