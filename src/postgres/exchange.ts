@@ -74,15 +74,16 @@ export const rollbackFails = (exchange: Exchange): Promise<boolean> =>
  * which nothing is to be run.
  */
 export function endable(exchange: Exchange): { ask: Exchange; end(failure?: unknown): void } {
-  let refusal: Error | undefined;
+  let ended: { failure: unknown } | undefined;
   return {
     ask: async (statement) => {
-      if (refusal) throw refusal;
+      // Made only when it comes to that: an error takes down where it was made, which costs.
+      if (ended?.failure !== undefined) throw new NotRun(ended.failure);
+      if (ended) throw new Error("a statement came after the end of its transaction");
       return exchange(statement);
     },
     end(failure) {
-      refusal ??=
-        failure === undefined ? new Error("a statement came after the end of its transaction") : new NotRun(failure);
+      ended ??= { failure };
     },
   };
 }
