@@ -2,17 +2,15 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
-import { isSame } from "#src/commands/approvals/channelAddresses.ts";
+import { isAsked, type UnlessAsked } from "#src/commands/approvals/askedAlready.ts";
 import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
 import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { Identity } from "#streams/identity/decider.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import { isOldNews } from "./oldNews.ts";
@@ -30,8 +28,8 @@ type Asking = {
   escalated: number | null;
   /** When that happened which is asked about (ISO 8601). Timers of before do not say it. */
   happenedAt?: string;
-  /** Whoever has the version already is not asked: it is the first question about it, or about a channel that was named at this position of the log. */
-  unlessAsked?: "before" | { namedAt: number };
+  /** Where whoever has the version already is not asked: this is the first question about it, or follows the naming of a channel. */
+  unlessAsked?: UnlessAsked;
 };
 
 /**
@@ -52,7 +50,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // Whoever is named later is asked then.
     const { state: identity } = await look.identities.load(draft.identityId);
     if (channelOf(identity, slot) === null) return undefined;
-    if (unlessAsked && (await isAsked({ draftId, draft, identity, slot }, unlessAsked))) return undefined;
+    if (unlessAsked && (await isAsked(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await reached(position, shown))) return { waitFor: position, of: shown };
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.
@@ -161,27 +159,11 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       const { state: draft } = await deps.drafts.load(draftId);
       for (const slot of slots) {
         if (slot === "secondary" && draft.escalatedVersion !== draft.version) continue;
-        if (await isAsked({ draftId, draft, identity, slot }, asking.unlessAsked)) continue;
+        if (await isAsked(deps, { draftId, draft, identity, slot }, asking.unlessAsked)) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;
         await timers.set({ key: draftId, name: `named ${slot}`, inMs: 0, payload: { ...asking, slot, escalated } });
       }
     }
-  }
-
-  /**
-   * Whether the channel's approvers have this very version, and their links decide. A chat that was named anew is asked all the same, as its
-   * buttons may not work, unless what asked there came after it was named.
-   */
-  async function isAsked(
-    { draftId, draft, identity, slot }: Pick<Asking, "draftId" | "slot"> & { draft: Draft; identity: Identity },
-    unless: NonNullable<Asking["unlessAsked"]>,
-  ): Promise<boolean> {
-    const asked = deciding(draft, slot).filter(({ channel }) => isSame(deps, identity, channel));
-    if (asked.length === 0 || unless === "before" || channelOf(identity, slot)?.type === "email")
-      return asked.length > 0;
-    const causes = asked.map(({ causedBy }) => causedBy);
-    const events = await draftEvents(deps, draftId);
-    return events.some(({ id, position }) => causes.includes(id) && position > unless.namedAt);
   }
 
   return {
