@@ -159,7 +159,7 @@ const rewindProcesses =
     const { between, logIsOlder } = await rewind(options, { act: yes });
     if (logIsOlder)
       console.log(
-        "the event log is older than this database: what it lost is dropped, and the read models are made anew at the next start",
+        "the event log is older than this database: what it lost is dropped, and the read models are made again at the next start",
       );
     const found = between.filter(({ events }) => events > 0);
     if (found.length > 0) console.table(found.map(shown));

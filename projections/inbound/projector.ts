@@ -79,7 +79,7 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
     for (const event of events) {
       const { type, data } = event;
       if (type === "MailReceived" || type === "ApprovalReplyReceived" || type === "UnknownRecipientReceived") {
-        // Mail that is no workspace's is in nobody's ledger.
+        // Mail that belongs to no workspace is in no ledger.
         if (data.workspaceId === null) continue;
         received.push({
           id: data.deliveryId,

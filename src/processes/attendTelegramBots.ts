@@ -158,7 +158,7 @@ async function usesOf(deps: Dependencies, identityId: string): Promise<BotUse[]>
   });
 }
 
-/** An identity that was made without such a channel, and a change of something else, is nobody's business here. */
+/** An identity that was made without such a channel, and a change of something else, do not matter here. */
 function changesBots({ type, data }: Recorded<IdentityEvent>): boolean {
   const isTelegram = (channel: { type: string } | null | undefined) => channel?.type === "telegram";
   if (type === "IdentityCreated") return isTelegram(data.approvalChannel) || isTelegram(data.secondaryApprovalChannel);

@@ -10,7 +10,7 @@ import type { Sending } from "./writePermission.ts";
 /** A claim that may not have come to be queued. `replaces`: null for a first one. */
 export type LoneClaim = { attemptId: string; quotaStream: string; replaces: string | null; threadId: string };
 
-/** The claim that a timer is about; undefined if it is about none. Timers of before have it in their payload itself. */
+/** The claim that a timer is about; undefined if it is about none. Older timers have it in their payload itself. */
 export function claimOf({ payload }: Timer): LoneClaim | undefined {
   const claim = payload.claim ?? payload;
   return (claim as LoneClaim).quotaStream === undefined ? undefined : (claim as LoneClaim);

@@ -89,7 +89,7 @@ export function createStanding(options: Options): Standing {
   const isReady = (): boolean => projections.every(({ name }) => ready.has(name) || stuck.has(name));
 
   async function look(): Promise<void> {
-    // The head first: whoever is seen at it has caught up with all that there was.
+    // The head first: a read model that is seen at it has caught up with all that there was.
     head ??= await store.head();
     const names = projections.map(({ name }) => name);
     const stored = await loadCheckpoints(database, names);

@@ -6,7 +6,7 @@ import { draftEvents } from "../drafts/draftHistories.ts";
 import { type ChannelSlot, channelOf } from "./askApprovers.ts";
 import { isSame } from "./channelAddresses.ts";
 
-/** "before": whoever it was that asked them. `namedAt`: the position of the log at which the channel was named. */
+/** "before": no matter what asked them. `namedAt`: the position of the log at which the channel was named. */
 export type UnlessAsked = "before" | { namedAt: number };
 
 /**

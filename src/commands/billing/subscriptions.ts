@@ -56,7 +56,7 @@ async function readOnce(
   if (recorded.changed) raiseAlarms(deps, { workspaceId, found, subscriptions });
   const guard = { stream: billingStream(workspaceId), revision: recorded.revision };
   await setPlan(deps, { workspaceId, all, billing, now }, { ...cause, unlessMoved: [guard] });
-  // The last of all, so that whoever was cut off before comes here again.
+  // The last of all, so that a run that was cut off before comes here again.
   if (!Array.isArray(answer)) await deps.billings.handle(workspaceId, { type: "LoseCustomer", customerId }, cause);
   return all;
 }

@@ -14,7 +14,7 @@ import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoo
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
 
 /**
- * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: whoever reads the mail
+ * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: anyone who reads the mail
  * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
  * The links of people's accounts (an invitation, a new password) are treated the same: who follows one decides as that person.
  * `messageId`: as what the mail is filed, if it is. Throws Unavailable.

@@ -29,7 +29,7 @@ export async function remakeSnapshots(
   try {
     const outdated = (await kept.outdated(rules, mostStreams)).filter((stream) => kinds.has(categoryOf(stream)));
     if (outdated.length === 0) return;
-    log.info({ streams: outdated.length }, "the rules of long streams have changed: making their snapshots anew");
+    log.info({ streams: outdated.length }, "the rules of long streams have changed: making their snapshots again");
     for (const stream of outdated) {
       if (clock.monotonic() - begun >= withinMs) break;
       await states.remake(kinds.get(categoryOf(stream))!, stream);
@@ -41,9 +41,9 @@ export async function remakeSnapshots(
     const left = outdated.length - remade;
     log.info(
       { remade, left },
-      left > 0 ? "the other snapshots are made when they are needed" : "all snapshots are made anew",
+      left > 0 ? "the other snapshots are made when they are needed" : "all snapshots are made again",
     );
   } catch (error) {
-    log.warn({ err: error, remade }, "cannot make snapshots anew: long streams are folded when they are needed");
+    log.warn({ err: error, remade }, "cannot make snapshots again: long streams are folded when they are needed");
   }
 }

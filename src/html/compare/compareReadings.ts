@@ -34,7 +34,7 @@ export function compareReadings(html: string, text: string): Difference | null {
   return Object.values(difference).some((found) => found.length > 0) ? difference : null;
 }
 
-/** A number to call may stand in a text with blanks and without `tel:`. The keys of all that could be one. */
+/** A number to call may be in a text with blanks and without `tel:`. The keys of all that could be one. */
 const numbersIn = (text: string): Set<string> =>
   new Set((text.match(/\d[\d \u00a0()./-]*/g) ?? []).map((run) => `tel:${digitsOf(run)}`));
 

@@ -213,7 +213,7 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "warn",
-    says: "cannot make snapshots anew: long streams are folded when they are needed",
+    says: "cannot make snapshots again: long streams are folded when they are needed",
     todo: "Nothing: the first request to a long thread takes some seconds. `err` says what failed.",
   },
   { level: "warn", says: "lost a connection to PostgreSQL", todo: "Nothing: another one is opened." },
@@ -236,7 +236,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "warn",
     says: "mail comes in unencrypted: set SMTP_IN_TLS_CERT and SMTP_IN_TLS_KEY, so that senders can start TLS",
-    todo: "Give the receiver a certificate for the name of `INBOUND_MX_HOST`, unless a mail server with TLS stands in front of it.",
+    todo: "Give the receiver a certificate for the name of `INBOUND_MX_HOST`, unless there is a mail server with TLS in front of it.",
   },
   {
     level: "warn",

@@ -20,7 +20,7 @@ export const providerLogLines: readonly LogLine[] = [
   {
     level: "error",
     says: "an event of Stripe's was not recorded, it sends it again",
-    todo: "`err` says why. Stripe sends it again for three days, and subscriptions are read anew once a day: nothing is lost.",
+    todo: "`err` says why. Stripe sends it again for three days, and subscriptions are read again once a day: nothing is lost.",
   },
   {
     level: "error",

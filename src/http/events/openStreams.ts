@@ -19,7 +19,7 @@ export type OpenStreams = {
 /** A stream in its place. `since`: by the monotonic clock. */
 type Place = { since: number; ids: readonly string[]; replaced: AbortController };
 
-/** Milliseconds for which a stream keeps its place whoever else comes: with more clients than places they take turns of this length. */
+/** Milliseconds for which a stream keeps its place no matter who else comes: with more clients than places they take turns of this length. */
 const stayMs = 60_000;
 
 export function createOpenStreams({ clock }: { clock: Pick<Clock, "monotonic"> }): OpenStreams {

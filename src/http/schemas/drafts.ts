@@ -251,7 +251,7 @@ export const ApproversNotified = Strict(
   { title: "ApproversNotified" },
 );
 
-/** Which state of a draft: as it stood at a time, or at a version. */
+/** Which state of a draft: as it was at a time, or at a version. */
 export const DraftStateQuery = Strict({
   at: Type.Optional(Timestamp),
   version: Type.Optional(Type.Integer({ minimum: 1 })),

@@ -16,6 +16,6 @@ export async function sessionOf(
   if (!found?.due) return found;
   const rotated = await sessions.rotate(found.id);
   if (rotated) cookie.give(response, rotated.token);
-  // Another request replaced its token a moment ago, or ended it: what runs under the id of before would outlive the session.
+  // Another request replaced its token a moment ago, or ended it: what runs under the former id would outlive the session.
   return rotated?.session ?? sessions.find(token!, { quietly });
 }

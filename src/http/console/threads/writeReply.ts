@@ -105,7 +105,7 @@ async function newerThan(
   basedOn: string | null,
 ): Promise<string | "held" | undefined> {
   const found = await findThread(deps, workspaceId, params.id as string);
-  // A conversation of nobody's is refused by the route.
+  // The route refuses a conversation that no identity has.
   if (!found) return undefined;
   const threadId = found.survivor.id;
   const [last, [held]] = await Promise.all([

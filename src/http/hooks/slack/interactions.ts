@@ -31,7 +31,7 @@ export type SlackHookOptions = Pick<ApprovalDecisions, "find" | "decide"> & {
   countUnknown(request: Request): Promise<void>;
   /** Called with errors that are our own fault. */
   onError(error: unknown): void;
-  /** Slack shows a warning to whoever pressed if nobody answers within 3 s. */
+  /** Slack shows a warning to the person who pressed if nobody answers within 3 s. */
   acknowledgeWithinMs?: number;
 };
 

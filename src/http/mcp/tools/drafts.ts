@@ -36,7 +36,7 @@ export const reviseDraft: Tool = {
   name: "revise_draft",
   title: "Revise a pending draft",
   description:
-    "Changes a pending draft: a new version, about which a person decides anew. Give the version that you read; if it has changed meanwhile, nothing is done. A draft that a newer message has outdated is not revised: submit a new one.",
+    "Changes a pending draft: a new version, about which a person decides again. Give the version that you read; if it has changed meanwhile, nothing is done. A draft that a newer message has outdated is not revised: submit a new one.",
   scopes: ["write:drafts"],
   input: Strict({ ...draftId, version, ...EditDraft.properties }),
   limit: "write",
@@ -46,7 +46,7 @@ export const reviseDraft: Tool = {
   },
 };
 
-/** How a draft stands. */
+/** The status of a draft. */
 export const getDraft: Tool = {
   name: "get_draft",
   title: "Look at a draft",
