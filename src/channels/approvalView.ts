@@ -57,7 +57,7 @@ export type RecordedOutcome = {
 /** What an outcome that is not certain says beyond itself. */
 export const mayReopen = "It leaves within seconds, unless the approval is taken back.";
 
-/** Where several have to approve: how many, and who has so far. `by`: as others see them; `at`: ISO time. */
+/** If several have to approve: how many, and who has so far. `by`: as others see them; `at`: ISO time. */
 export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };
 
 /** A file of a draft, or of a message, in its order. `size` in bytes; null if its bytes are not there. */

@@ -17,7 +17,7 @@ export function claimOf({ payload }: Timer): LoneClaim | undefined {
 }
 
 /**
- * Claims a draft anew in the place of its attempt, which has to be closed, and queues it under the new one. A claim that is on the thread
+ * Claims a draft again in the place of its attempt, which has to be closed, and queues it under the new one. A claim that is on the thread
  * already, because its maker was cut off, is adopted. It may end stale instead. Answers why the draft has to fail, if it has to.
  */
 export async function claimAnew(

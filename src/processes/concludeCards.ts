@@ -50,7 +50,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     onlyNews: true,
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
-    // Where nobody was ever asked in a chat, no card is in one.
+    // If nobody was ever asked in a chat, no card is in one.
     concerns: ({ type, data }, { furtherChannels }) =>
       furtherChannels && (type !== "ApproversNotified" || data.message !== undefined),
     on: Object.fromEntries(telling.map((type) => [type, onEvent])),

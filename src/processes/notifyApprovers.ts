@@ -80,7 +80,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId: idOf(event.stream), happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "primary", unlessAsked: "before" }, context);
   };
-  /** Where several have to approve, both channels hear it: the time for the second one passed with the first question. */
+  /** If several have to approve, both channels hear it: the time for the second one passed with the first question. */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const waiting = await onDraft(event, context);
     if (waiting) return waiting;

@@ -81,7 +81,7 @@ async function projectAll(
   for (const place of places) {
     const hand = handOver(tx, place, { batch, blame });
     hands.push(hand);
-    // Where there is much to compute, PostgreSQL works on what one projector asks while the next computes.
+    // If there is much to compute, PostgreSQL works on what one projector asks while the next computes.
     if (batch.events.length >= large) await new Promise((resolve) => setImmediate(resolve));
   }
   await Promise.allSettled(hands.map(({ projected }) => projected));

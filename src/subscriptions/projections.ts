@@ -39,7 +39,7 @@ export type ProjectionRunner = {
   caughtUp(): Promise<void>;
   /** Why the read models cannot be relied on, as far as this instance knows. */
   trouble(): string | undefined;
-  /** Names of those that cannot be written, or made anew, as far as this instance knows. */
+  /** Names of those that cannot be written, or made again, as far as this instance knows. */
   failing(): string[];
   status(): ProjectionStatus[];
 };

@@ -173,7 +173,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     return false;
   }
 
-  /** Where giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
+  /** If giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
   const asksTooMuch = (error: Error): boolean =>
     error instanceof StatementTimedOut && typeof process.givingUp !== "function";
 

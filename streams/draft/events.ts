@@ -16,7 +16,7 @@ export type DecisionToken = { sha256: string; decision: Decision };
 export type Authorisation = {
   kind: "approval" | "api_key" | "auto";
   approvedVersion: number;
-  /** Where more than one approval was required: those that the draft's approval is made of. */
+  /** If more than one approval was required: those that the draft's approval is made of. */
   quorum?: Quorum;
 };
 

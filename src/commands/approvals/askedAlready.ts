@@ -10,7 +10,7 @@ import { isSame } from "./channelAddresses.ts";
 export type UnlessAsked = "before" | { namedAt: number };
 
 /**
- * Whether the approvers of the identity's channel have the draft's present version, and their links decide. A chat that was named anew is to be asked
+ * Whether the approvers of the identity's channel have the draft's present version, and their links decide. A chat that was named again is to be asked
  * all the same, as its buttons may not work, unless what asked there came after it was named.
  */
 export async function isAsked(

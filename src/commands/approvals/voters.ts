@@ -126,7 +126,7 @@ export async function votingOf(
   { actor, channel, votes }: { actor: Actor; channel: Asked["channel"] | null; votes: readonly Vote[] },
 ): Promise<Voting> {
   const quorum = await quorumOf(deps, identity);
-  // Where one is enough, nobody is told apart.
+  // If one is enough, nobody is told apart.
   if (quorum.required === 1) return { ...voterOf(actor, channel), ...quorum };
   const names = await voterNames(deps, actor, channel);
   const voters = votes.map(({ voter }) => voter);

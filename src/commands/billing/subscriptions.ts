@@ -11,7 +11,7 @@ type Processor = Pick<PaymentProcessor, "subscriptionsOf" | "cancelAndRefund">;
 type Following = { workspaceId: string; payments: Processor };
 
 /**
- * Reads a workspace's subscriptions anew and brings its plan to what they say. Answers when they have to be read again although nobody says
+ * Reads a workspace's subscriptions and brings its plan to what they say. Answers when they have to be read again although nobody says
  * anything; null: not at all. Safe to run twice, also side by side. Throws ProcessorUnavailable, ProcessorRefused.
  */
 export async function followSubscriptions(

@@ -58,7 +58,7 @@ async function registeredNow(
 
 type ToJudge = { domainId: string; domain: Domain; found: Findings; trouble: RecordFinding | undefined };
 
-/** Has the provider look at its records, once DNS has all of them. A domain that it has lost is registered anew, for the next check. */
+/** Has the provider look at its records, once DNS has all of them. A domain that it has lost is registered again, for the next check. */
 export async function judgedByProvider(
   deps: Dependencies,
   { domainId, domain, found, trouble }: ToJudge,

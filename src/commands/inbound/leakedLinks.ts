@@ -79,7 +79,7 @@ async function linksAmong(
 }
 
 /**
- * Each was given out before the mail came that holds it, so the read model has to have reached the mail. Where it does not for a long time, every run
+ * Each was given out before the mail came that holds it, so the read model has to have reached the mail. If it does not for a long time, every run
  * counts as one: the mails behind do not wait for ever.
  */
 async function approvalLinksAmong(

@@ -138,7 +138,7 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
   );
 }
 
-/** Throws Rejected approvals_missing where several have to approve: then nothing approves without them. */
+/** Throws Rejected approvals_missing if several have to approve: then nothing approves without them. */
 export async function requireOneApproval(deps: Dependencies, draft: { identityId: string }): Promise<void> {
   const { approvalsRequired: required } = (await deps.identities.load(draft.identityId)).state;
   if (required === 1) return;

@@ -15,8 +15,8 @@ const kinds: ReadonlyMap<string, Kind<unknown, Event>> = new Map(
 );
 
 /**
- * Folds anew what other rules made snapshots of: after an upgrade, the longest streams first, before anybody waits for them. What is not
- * done in `withinMs` is made again when the stream is next loaded. Where something fails, that is all that is lost.
+ * Folds again what other rules made snapshots of: after an upgrade, the longest streams first, before anybody waits for them. What is not
+ * done in `withinMs` is made again when the stream is next loaded. If something fails, that is all that is lost.
  */
 export async function remakeSnapshots(
   states: Pick<States, "remake">,
@@ -36,7 +36,7 @@ export async function remakeSnapshots(
       remade += 1;
       if (clock.monotonic() - saidAt < progressMs) continue;
       saidAt = clock.monotonic();
-      log.info({ remade, left: outdated.length - remade }, "making snapshots anew");
+      log.info({ remade, left: outdated.length - remade }, "making snapshots again");
     }
     const left = outdated.length - remade;
     log.info(

@@ -28,7 +28,7 @@ export async function forgotPassword(deps: Dependencies, { email }: { email: str
   });
 }
 
-/** Whose password a link sets anew. Throws Rejected invalid_request for a link that is not good. */
+/** Whose password a link sets again. Throws Rejected invalid_request for a link that is not good. */
 export async function findReset(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { about } = await withLink(() => deps.accounts.links.find<Reset>("reset", token));
   return { email: (await resetOf(deps, about)).email };

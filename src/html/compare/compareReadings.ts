@@ -49,7 +49,7 @@ function wordsThatDiffer(before: Word[], after: Word[]): Runs {
   return differingRuns(before.slice(start, before.length - end), after.slice(start, after.length - end));
 }
 
-/** Where they differ too much to be laid side by side, all of it is one run. */
+/** If they differ too much to be laid side by side, all of it is one run. */
 function differingRuns(before: Word[], after: Word[]): Runs {
   const changes = diffArrays(keys(before), keys(after), { maxEditLength: most.edits });
   if (!changes) return { removed: [before], added: [after] };

@@ -62,7 +62,7 @@ export class Grounds {
 
   /**
    * The numbers of the places whose ground has to go so that all text can be read. To be asked when the whole body has been read. A ground
-   * that goes can leave text on the next one, or in another colour, so it looks until nothing changes. Where that takes too long, all
+   * that goes can leave text on the next one, or in another colour, so it looks until nothing changes. If that takes too long, all
    * grounds go.
    */
   hiding(): ReadonlySet<number> {

@@ -30,7 +30,7 @@ const peoplesDraftRoutes = (deps: HttpDependencies): Route[] => [
       limit: "write",
       summary: "Edit a pending draft and approve what it is then",
       description:
-        "If-Match names the version that was shown. Where only one of the two bodies was edited, the other is made from it.",
+        "If-Match names the version that was shown. If only one of the two bodies was edited, the other is made from it.",
       body: EditDraft,
       answers: Draft,
       ifMatch: true,

@@ -43,7 +43,7 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
       });
       parser.on("partsLimit", refuse(`it has more than ${maxParts} parts`));
       parser.on("fieldsLimit", refuse(`it has more than ${maxParts} parts`));
-      parser.on("error", refuse("it is no whole form: it breaks off, or a part's header is malformed"));
+      parser.on("error", refuse("it is not a whole form: it breaks off, or a part's header is malformed"));
       parser.on("close", () => {
         const fault = faultOfBoundary(post, { contentType: contentType as string, parts });
         if (fault) refuse(fault)();

@@ -4,7 +4,7 @@ import { botIdOf } from "#src/channels/telegram/botToken.ts";
 import type { UpdateChat } from "#src/channels/telegram/updates.ts";
 import type { ChatQuestion } from "../chatQuestions.ts";
 
-/** Where something was pressed or said, and by whom. `messageId`: the question's own message, where that is known. */
+/** Where something was pressed or said, and by whom. `messageId`: the question's own message, if that is known. */
 type Press = { botId: string; chat: UpdateChat; messageId?: string; by: ChatPerson };
 
 /**

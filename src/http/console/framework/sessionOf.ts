@@ -3,7 +3,7 @@ import type { Session, Sessions } from "#src/accounts/sessions.ts";
 import type { SessionCookie } from "./cookie.ts";
 
 /**
- * The living session a browser comes with. Where its token is due to be replaced, the answer brings the new one. `quietly`: a script asks, which
+ * The living session a browser comes with. If its token is due to be replaced, the answer brings the new one. `quietly`: a script asks, which
  * keeps nobody signed in.
  */
 export async function sessionOf(

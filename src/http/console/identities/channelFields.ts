@@ -55,7 +55,7 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
       {
         name: "bot_token",
         label: "Bot token",
-        hint: "Of the same app: cards then change after a decision, and Reject asks for a reason.",
+        hint: "From the same app: cards then change after a decision, and Reject asks for a reason.",
         secret: true,
       },
       { name: "channel", label: "Channel", hint: "Where the bot posts: a channel's id, or a public one's name." },

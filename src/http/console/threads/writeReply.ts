@@ -49,7 +49,7 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   const refused = await visit.attempt(async () => {
     draft = await write(deps, visit, { written, basedOn });
   });
-  // Where others have to approve too, it waits for them.
+  // If others have to approve too, it waits for them.
   if (draft?.status === "pending") return seeOther(`/drafts/${draft.id}`, "replyKept");
   // The identity may approve every draft by itself.
   if (draft && asDraft) return seeOther(`/drafts/${draft.id}`, "replyApprovedAtOnce");

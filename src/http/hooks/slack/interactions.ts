@@ -94,7 +94,7 @@ async function questionOf(
 type Acted = { shown?: object; after?: () => Promise<void> };
 
 /**
- * A press is decided first and then acknowledged, so that nothing that was said to be done can be lost. Where that takes longer than Slack waits,
+ * A press is decided first and then acknowledged, so that nothing that was said to be done can be lost. If that takes longer than Slack waits,
  * it is acknowledged as received and goes on: the card keeps its buttons until the decision is recorded, so that a press lost in a crash
  * looks undecided, which it is.
  */

@@ -66,7 +66,7 @@ export const sendDraft: Tool = {
   name: "send_draft",
   title: "Send a draft",
   description:
-    "Sends a draft that was approved, once, however often it is called. It never sends around a person: where human approval is required, an undecided draft is refused, and where a newer message came in, it becomes stale. Give the version that was approved.",
+    "Sends a draft that was approved, once, however often it is called. It never goes past a person: if human approval is required, an undecided draft is refused, and if a newer message came in, the draft becomes stale. Give the version that was approved.",
   scopes: ["write:emails"],
   input: Strict({ ...draftId, version: Type.Optional(version), ...idempotencyKey }),
   limit: "send",
