@@ -15,7 +15,7 @@ export const providerLogLines: readonly LogLine[] = [
   {
     level: "error",
     says: "a press in Slack could not be answered",
-    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
+    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and the person who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
   },
   {
     level: "error",
