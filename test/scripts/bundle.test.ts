@@ -268,7 +268,7 @@ describe("the service that processes start from a bundle", () => {
 
   it("is compiled for other flags of Node beside that", async () => {
     await said();
-    await run(process.execPath, ["--max-semi-space-size=8", lean, bundled(place, "src/main.ts")]);
+    await run(process.execPath, ["--no-opt", lean, bundled(place, "src/main.ts")]);
     expect(await kept()).to.have.length(2);
   });
 
