@@ -96,6 +96,18 @@ describe("the bundle that processes start from", () => {
     expect(await kept()).to.deep.equal([basename(place)]);
   });
 
+  it("is written in ASCII, and says every letter all the same", async () => {
+    await write(
+      "src/words/word.ts",
+      "/** “Quoted” – */ const tag = ([text]: TemplateStringsArray): string => text!;\n" +
+        'export const word: string = ["…", `ä`, tag`✓`, "\\é", "x😀y”".replace(/[”😀]+/gu, "ß")].join("");',
+    );
+    const place = await made();
+    expect(await said(place)).to.equal("…ä✓éxßyß select 1 thread knows …ä✓éxßyß");
+    for (const file of (await readdir(place, { recursive: true })).filter((name) => name.endsWith(".mjs")))
+      expect(await readFile(join(place, file), "utf8"), file).to.match(/^[\0-\x7f]*$/);
+  });
+
   it("has the sources of the streams' rules, so that the service can tell which made a snapshot", async () => {
     const file = "streams/noted/decider.ts";
     expect(await readFile(join(await made(), file), "utf8")).to.equal(project[file]);
