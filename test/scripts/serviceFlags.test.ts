@@ -14,6 +14,9 @@ describe("how the service is started", () => {
     const words = ["node", ...serviceFlags, "scripts/run.mjs", "start"];
     expect(scripts.start.split(" ")).to.deep.equal(words);
     expect(JSON.parse(image ?? "[]")).to.deep.equal(words);
+    expect(dockerfile.split("\n"), "compiled for the flags it is started with").to.include(
+      `RUN node ${serviceFlags.join(" ")} scripts/run.mjs bundle`,
+    );
     for (const [name, value] of Object.entries(serviceEnvironment))
       expect(dockerfile.split("\n")).to.include(`ENV ${name}=${value}`);
   });
