@@ -145,8 +145,8 @@ async function make({ root, entries, files, place, into, inlined }) {
     plugins: [
       startsCompiled(root, programIn(place)),
       readsBesideIt(root, place),
+      packages(),
       threadsWithoutTsx,
-      packages,
       ...(inlined.length > 0 ? [othersExternal(inlined)] : []),
     ],
   });
@@ -162,7 +162,7 @@ async function make({ root, entries, files, place, into, inlined }) {
       // Node shows the line of an error that nobody caught.
       lineLimit: 200,
       external: outside,
-      plugins: [readsBesideIt(root, place), packagesUnnamed],
+      plugins: [readsBesideIt(root, place), packages(unnamed)],
     });
   for (const file of files.filter(isReadBesideIt)) await cp(join(root, file), join(into, file));
 }
@@ -182,7 +182,7 @@ const isReadBesideIt = (file) =>
 const readsBesideIt = (root, place) => ({
   name: "reads beside it",
   setup(build) {
-    build.onLoad({ filter: /\.(ts|mjs|cjs|js)$/ }, ({ path }) => {
+    build.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
       if (path.includes("node_modules")) return undefined;
       const text = oneByte(readFileSync(path, "utf8"));
       const url = pathToFileURL(join(place, relative(root, path))).href;
@@ -190,6 +190,14 @@ const readsBesideIt = (root, place) => ({
     });
   },
 });
+
+/**
+ * The same program in ASCII alone: one letter that is none, in a comment even, doubles the memory of a whole file's text, which each thread that
+ * runs it keeps.
+ * @param {string} text
+ */
+const oneByte = (text) =>
+  text.replace(/(?<!\\)[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** Who imports the program gets it compiled.
  * @param {string} root
@@ -209,40 +217,21 @@ const startsCompiled = (root, program) => ({
   },
 });
 
-/** Packages, in ASCII.
- * @type {import("esbuild").Plugin}
+/** Their text, and what stands behind it.
+ * @returns {import("esbuild").Plugin}
  */
-const packages = {
+const packages = (ending = "") => ({
   name: "packages",
   setup(build) {
     build.onLoad({ filter: /node_modules.*\.[cm]?js$/ }, async ({ path }) => ({
       loader: "js",
-      contents: oneByte(await readFile(path, "utf8")),
+      contents: `${oneByte(await readFile(path, "utf8"))}${ending}`,
     }));
   },
-};
+});
 
-/** The same without their places: stack traces name sources of ours. A map of the packages too would be four times as long to read.
- * @type {import("esbuild").Plugin}
- */
-const packagesUnnamed = {
-  name: "packages unnamed",
-  setup(build) {
-    const nothing = Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString("base64");
-    build.onLoad({ filter: /node_modules.*\.[cm]?js$/ }, async ({ path }) => ({
-      loader: "js",
-      contents: `${oneByte(await readFile(path, "utf8"))}\n//# sourceMappingURL=data:application/json;base64,${nothing}`,
-    }));
-  },
-};
-
-/**
- * The same program in ASCII alone: one letter that is none, in a comment even, doubles the memory of a whole file's text, which each thread that
- * runs it keeps.
- * @param {string} text
- */
-const oneByte = (text) =>
-  text.replace(/(?<!\\)[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** Stack traces name sources of ours. A map of the packages too would be four times as long to read. */
+const unnamed = `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString("base64")}`;
 
 /** What packages in CommonJS ask for. */
 const requires =

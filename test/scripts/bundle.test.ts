@@ -104,7 +104,7 @@ describe("the bundle that processes start from", () => {
     );
     const place = await made();
     expect(await said(place)).to.equal("…ä✓éxßyß select 1 thread knows …ä✓éxßyß");
-    for (const file of (await readdir(place, { recursive: true })).filter((name) => name.endsWith(".mjs")))
+    for (const file of (await readdir(place, { recursive: true })).filter((name) => /[.][cm]js$/.test(name)))
       expect(await readFile(join(place, file), "utf8"), file).to.match(/^[\0-\x7f]*$/);
   });
 
@@ -268,7 +268,7 @@ describe("the service that processes start from a bundle", () => {
 
   it("is compiled for other flags of Node beside that", async () => {
     await said();
-    await run(process.execPath, ["--max-semi-space-size=8", lean, bundled(place, "src/main.ts")]);
+    await run(process.execPath, ["--stack-size=900", lean, bundled(place, "src/main.ts")]);
     expect(await kept()).to.have.length(2);
   });
 
