@@ -217,7 +217,7 @@ const startsCompiled = (root, program) => ({
   },
 });
 
-/** Their text, and what stands behind it.
+/** Their text, and what is behind it.
  * @returns {import("esbuild").Plugin}
  */
 const packages = (ending = "") => ({

@@ -81,7 +81,7 @@ export const isAboutApproval = (action: RuleAction): boolean =>
   action.type === "skip_approval" || action.type === "set_approval_mode";
 
 /** Why an action about a draft's approval was planned and yet is not carried out. Stored: it tells such a grant from one that did not hold. */
-const superseded = "a later action decides the approval";
+const superseded = "a later action decides about the approval";
 
 /** Of several actions about one draft's approval the last one counts, as if each undid the one before. */
 function lastApprovalDecides(results: readonly RuleResult[]): void {

@@ -4,7 +4,7 @@ export type PlantedBug = {
   breaks: string;
   /** The source, from the root of the project. */
   file: string;
-  /** What stands there, once in that file, and what stands there with the bug. */
+  /** The text, once in that file, and what takes its place with the bug. */
   text: string;
   becomes: string;
   /** The tests that fail with it, by their file and what is in their titles. */

@@ -7,7 +7,7 @@ const beside = {
 const sharing = (titles: string) => ({ file: "test/work/sharing.test.ts", titles });
 const schedules = { file: "test/work/schedules.test.ts", titles: "forgets no lane" };
 
-/** Of the work table: nothing is woken in vain or forgotten, nobody works alone, and nobody waits for anybody. */
+/** Of the work table: nothing is woken for nothing or forgotten, nobody works alone, and nobody waits for anybody. */
 export const bugsInWorkTable: readonly PlantedBug[] = [
   {
     breaks: "an event raises the generation of its lane",
@@ -53,7 +53,7 @@ export const bugsInWorkTable: readonly PlantedBug[] = [
     foundBy: beside,
   },
   {
-    breaks: "a timer that a lane sets for itself does not wake it in vain",
+    breaks: "a timer that a lane sets for itself does not wake it for nothing",
     file: "src/work/endings.ts",
     text: "lane.generation + (lane.claim is distinct from $5)::integer",
     becomes: "lane.generation + 1",
