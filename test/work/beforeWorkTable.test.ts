@@ -99,7 +99,11 @@ describe("a database that the release before the work table left with a draft in
     const ask = await agentOf("pending");
     for (const subject of ["pending", "escalating", "approved", "claimed", "reserved"])
       await until(async () => (await ask(`POST /v1/drafts/${await draftOf(subject)}/send`)).status === 202);
-    await (await agentOf("paused"))("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
+    const theirs = await agentOf("paused");
+    // A new key is known a moment later.
+    await until(
+      async () => (await theirs("PATCH /v1/workspaces/me", { json: { sending_paused: false } })).status === 200,
+    );
     const sent = [
       "pending",
       "escalating",
@@ -113,7 +117,7 @@ describe("a database that the release before the work table left with a draft in
     ];
     await become(Object.fromEntries(sent.map((subject) => [subject, "sent"])));
     const [{ id: closed }] = await rows("select id from read.identities where status = 'disabled'");
-    await ask(`PATCH /v1/identities/${closed}`, { json: { status: "active" } });
+    expect((await ask(`PATCH /v1/identities/${closed}`, { json: { status: "active" } })).status).to.equal(200);
     await until(async () => (await rows("select 1 from read.threads where subject = 'held'")).length === 1);
 
     // A restart finds nothing else to do.
