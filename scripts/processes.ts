@@ -11,6 +11,7 @@ import type { Sql } from "#src/postgres/database.ts";
 import { allProcesses, formerProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
+import { oldestReady } from "#src/subscriptions/depths.ts";
 import { formerReaders, listenersReader } from "#src/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/work/parked.ts";
 import { plannerLease } from "#src/work/plannerLease.ts";
@@ -43,6 +44,7 @@ const status: Run = async ({ database, store }) => {
   const { rows } = await database.query(
     `select name as process, planned,
        count(*) filter (where lane.state = 'ready') as ready,
+       round((${oldestReady})::numeric, 1)::float as oldest_ready_s,
        count(*) filter (where lane.state = 'claimed') as running,
        count(*) filter (where lane.state = 'waiting' and lane.obstacles is null) as waiting,
        count(*) filter (where lane.obstacles is not null) as set_aside,

@@ -86,6 +86,7 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
     processLag: by(measures.processLag),
     timersDue: by(measures.timersDue),
     lanesReady: by(measures.lanesReady),
+    oldestReadySeconds: by(measures.oldestReadySeconds),
     lanesRunning: by(measures.lanesRunning),
     lanesSetAside: by(measures.lanesSetAside),
     parked: by(measures.parked),

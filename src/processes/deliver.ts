@@ -9,6 +9,7 @@ import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import type { ThreadEvent } from "#streams/thread/events.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
@@ -17,6 +18,9 @@ import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process
 import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
 import type { Sending } from "./writePermission.ts";
+
+/** What the handler of that type is given. */
+type Claimed = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
 
 /** Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. */
 const claimAloneMs = 6_000;
@@ -153,8 +157,8 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /** A claim that is not followed by its queueing was made by somebody who was cut off. */
-  async function onClaimed(event: Recorded<any>, { timers }: ProcessContext): Promise<void> {
-    const { draftId, attemptId, quotaStream, replaces } = event.data;
+  async function onClaimed(event: Recorded, { timers }: ProcessContext): Promise<void> {
+    const { draftId, attemptId, quotaStream, replaces } = event.data as Claimed;
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.attemptId === attemptId) return;
     const claim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };

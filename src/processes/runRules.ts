@@ -79,6 +79,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     (event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> =>
       aboutOneDraft(
         event,
+        // An event of a draft by its type, under which this handler is registered below.
         { trigger, draftId: idOf(event.stream), noted: outcomeAfter(event as unknown as DraftEvent) },
         context,
       );
