@@ -5,7 +5,8 @@ import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
-import { carryOut, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
+import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
+import { workingRules } from "#src/commands/rules/workingRules.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -92,15 +93,12 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
 
   /** Whether the proof can make a difference. */
   async function isAwaited({ workspaceId }: Draft): Promise<boolean> {
-    const rules = await Promise.all([
-      rulesFor(deps, workspaceId, "draft.created"),
-      rulesFor(deps, workspaceId, "email.received"),
-    ]);
-    return rules.flat().some((rule) => rule.actions.some(isAboutApproval));
+    const rules = await workingRules(deps, workspaceId);
+    return [...rules("draft.created"), ...rules("email.received")].some(({ actions }) => actions.some(isAboutApproval));
   }
 
   const messageMaySetMode = async ({ workspaceId }: Draft): Promise<boolean> =>
-    (await rulesFor(deps, workspaceId, "email.received")).some((rule) => rule.actions.some(isAboutApproval));
+    (await workingRules(deps, workspaceId))("email.received").some(({ actions }) => actions.some(isAboutApproval));
 
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const command = { type: "GiveUpOnRules", because: "the message's rules could not be run in time" } as const;

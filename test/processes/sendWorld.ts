@@ -94,7 +94,7 @@ export function openSendWorld(
   { cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2, handOverSeconds = 60 }: WorldOptions,
   beginning?: Beginning,
 ) {
-  const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap };
+  const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap, rules: 20 };
   const log = createMemoryEventStore(beginning?.events);
   const contents = new Map(beginning?.contents);
   const blobs = memoryBlobs(contents);

@@ -17,7 +17,8 @@ import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { aboutDraft, aboutMessage, factsAgain } from "../rules/ruleFacts.ts";
-import { caughtUp, receivedRunId, rulesFor, walkedRules } from "../rules/ruleRuns.ts";
+import { caughtUp, receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
+import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
 /** What the rules of a message, and those of the draft that answers it, said when they ran. */
@@ -52,10 +53,8 @@ export async function decideNow(
     runsOf(deps, draftId, draft),
     deps.identities.load(identityId),
   ]);
-  const [created, received] = await Promise.all([
-    rulesFor(deps, workspaceId, "draft.created"),
-    rulesFor(deps, workspaceId, "email.received"),
-  ]);
+  const rules = await workingRules(deps, workspaceId);
+  const [created, received] = [rules("draft.created"), rules("email.received")];
   const humanRequired = await requiresHuman(deps, identity);
   const { approvalsRequired } = identity;
   const switchOn = submittedBySwitch && identity.autoApproveReplies;
@@ -89,9 +88,9 @@ async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }:
 export async function walkBefore(deps: Dependencies, draftId: string, draft: Draft): Promise<Walk<WalkedRule>> {
   const [{ received }, rules] = await Promise.all([
     runsOf(deps, draftId, draft),
-    rulesFor(deps, draft.workspaceId, "email.received"),
+    workingRules(deps, draft.workspaceId),
   ]);
-  return walkOfMessage(deps, { draftId, draft, rules, received });
+  return walkOfMessage(deps, { draftId, draft, rules: rules("email.received"), received });
 }
 
 /** What a message's rules grant is for the next draft based on it, and for no further one. A `manual` of theirs holds for each. */
@@ -114,7 +113,7 @@ async function walkOfMessage(
   }: {
     draftId: string;
     draft: Draft;
-    rules: Awaited<ReturnType<typeof rulesFor>>;
+    rules: readonly WorkingRule[];
     received: RuleRun | null;
   },
 ): Promise<Walk<WalkedRule>> {

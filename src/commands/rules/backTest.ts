@@ -87,8 +87,7 @@ async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<Abo
 /** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */
 function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): boolean {
   if (rule.triggerEvent === "email.received" && facts.get("contact.status")?.[0] === "blocked") return false;
-  const scope = { identity_id: rule.identityId, assistant_id: rule.assistantId };
-  return isInScope(scope, subject.identityId, assistantId);
+  return isInScope(rule, subject.identityId, assistantId);
 }
 
 function walk(

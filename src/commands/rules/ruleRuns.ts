@@ -1,6 +1,5 @@
 import type { ReadModel } from "#projections/projection.ts";
 import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
-import { type RuleRow, workingRules } from "#projections/rules/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
@@ -11,10 +10,10 @@ import { inThisRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { capOf } from "../plans/plans.ts";
 import { takeAction } from "./ruleActions.ts";
 import { type About, keptFacts } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
+import { type WorkingRule, workingRules } from "./workingRules.ts";
 
 /** One trigger event, as its rules are run. `runId` comes out the same on every repetition. */
 export type RuleTrigger = {
@@ -39,10 +38,6 @@ export async function caughtUp(
 /** So many runs of rules may follow from each other about one subject. */
 const maxChain = 16;
 
-/** The rules that work on a trigger in a workspace, in their order. */
-export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger: TriggerEvent): Promise<RuleRow[]> =>
-  workingRules(deps.reads, workspaceId, { trigger, cap: await capOf(deps, workspaceId, "rules") });
-
 type ToEvaluate = {
   trigger: RuleTrigger;
   /** Where the trigger event is in the log. */
@@ -63,7 +58,7 @@ export async function evaluateRules(
 ): Promise<RuleRun | null> {
   const earlier = await deps.ruleRuns.load(trigger.runId);
   if (earlier.state.evaluated) return earlier.state;
-  const rules = await rulesFor(deps, trigger.workspaceId, trigger.trigger);
+  const rules = (await workingRules(deps, trigger.workspaceId))(trigger.trigger);
   if (rules.length === 0) return null;
   const known = await about();
   const { subject, facts, humanRequired, approvalsRequired, exchange } = known;
@@ -86,19 +81,19 @@ export async function evaluateRules(
 
 /** Of a workspace's rules those that are to be walked on a subject, as a walk takes them. */
 export const walkedRules = (
-  rules: readonly RuleRow[],
+  rules: readonly WorkingRule[],
   { subject, assistantId }: Pick<About, "subject" | "assistantId">,
 ): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
 
 export const isInScope = (
-  rule: Pick<RuleRow, "identity_id" | "assistant_id">,
+  rule: Pick<WorkingRule, "identityId" | "assistantId">,
   identityId: string,
   assistantId: string | null,
 ): boolean =>
-  (rule.identity_id === null || rule.identity_id === identityId) &&
-  (rule.assistant_id === null || rule.assistant_id === assistantId);
+  (rule.identityId === null || rule.identityId === identityId) &&
+  (rule.assistantId === null || rule.assistantId === assistantId);
 
-const walked = ({ id, version, name, conditions, actions, stop_after_match: stopAfterMatch }: RuleRow): WalkedRule => ({
+const walked = ({ id, version, name, conditions, actions, stopAfterMatch }: WorkingRule): WalkedRule => ({
   id,
   version,
   name,
