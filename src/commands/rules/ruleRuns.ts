@@ -1,7 +1,5 @@
-import type { ReadModel } from "#projections/projection.ts";
 import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import { actionKey, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
@@ -26,22 +24,11 @@ export type RuleTrigger = {
 /** A message's rules run once, however often they are requested. */
 export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
 
-/** The facts for rules, and the rules themselves, come from read models, which have to know of the event first. */
-export async function caughtUp(
-  deps: Dependencies,
-  position: number,
-  of: readonly ReadModel[] = ["rules", "messages"],
-): Promise<void> {
-  if (!(await deps.projected(position, { of }))) throw new Unavailable("the read models lag behind");
-}
-
 /** So many runs of rules may follow from each other about one subject. */
 const maxChain = 16;
 
 type ToEvaluate = {
   trigger: RuleTrigger;
-  /** Where the trigger event is in the log. */
-  position: number;
   about(): Promise<About>;
   before?(): Promise<Walk<WalkedRule>[]>;
 };
@@ -49,11 +36,11 @@ type ToEvaluate = {
 /**
  * Walks the rules of a trigger event, once: the decision is in the log before anything is done, and a repetition finds
  * it there. null if no rule is asked. `about` is looked up only if one is, and `before` too: the walk that came before this one about the
- * same draft, where one did.
+ * same draft, where one did. The evaluations have to have reached the trigger event, but for one that begins its subject.
  */
 export async function evaluateRules(
   deps: Dependencies,
-  { trigger, position, about, before = async () => [] }: ToEvaluate,
+  { trigger, about, before = async () => [] }: ToEvaluate,
   cause: Cause,
 ): Promise<RuleRun | null> {
   const earlier = await deps.ruleRuns.load(trigger.runId);
@@ -64,7 +51,6 @@ export async function evaluateRules(
   const { subject, facts, humanRequired, approvalsRequired, exchange } = known;
   const inScope = walkedRules(rules, known);
   if (inScope.length === 0) return null;
-  await caughtUp(deps, position, ["ruleEvaluations"]);
   const chain = await chainOf(deps, { ...trigger, subjectId: subject.draftId ?? subject.messageId }, cause);
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
   const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
@@ -102,13 +88,16 @@ const walked = ({ id, version, name, conditions, actions, stopAfterMatch }: Work
   stopAfterMatch,
 });
 
-/** What already ran about the same subject because of the same request or mail. The evaluations have reached the trigger event. */
+/** A message or a draft begins with these: no rule has run about it before, so nobody need be asked. What is approved without a person hangs on them. */
+const beginnings: readonly TriggerEvent[] = ["email.received", "draft.created"];
+
+/** What already ran about the same subject because of the same request or mail. */
 async function chainOf(
   deps: Dependencies,
-  { workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },
+  { trigger, workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },
   { correlationId }: Cause,
 ): Promise<{ ranBefore: ReadonlySet<string>; chainEnded: boolean }> {
-  if (subjectId === null) return { ranBefore: new Set(), chainEnded: false };
+  if (subjectId === null || beginnings.includes(trigger)) return { ranBefore: new Set(), chainEnded: false };
   const before = await ranBefore(deps.reads, workspaceId, { correlationId, subjectId, runId });
   const runs = new Set(before.map((evaluation) => evaluation.run_id));
   return { ranBefore: new Set(before.map((evaluation) => evaluation.rule_id)), chainEnded: runs.size >= maxChain };
