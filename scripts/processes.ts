@@ -8,9 +8,10 @@ import { loadConfig } from "#src/config.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { visible } from "#src/html/visible.ts";
 import type { Sql } from "#src/postgres/database.ts";
-import { allProcesses } from "#src/processes/index.ts";
+import { allProcesses, formerProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
+import { formerReaders, listenersReader } from "#src/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/work/parked.ts";
 import { plannerLease } from "#src/work/plannerLease.ts";
 import { type Between, rewind } from "#src/work/rewind.ts";
@@ -47,15 +48,23 @@ const status: Run = async ({ database, store }) => {
        count(*) filter (where lane.obstacles is not null) as set_aside,
        (select count(*) from work.parked where parked.process = name) as parked,
        (select min(due_at) from work.items where items.process = name and timer is not null) as next_timer
-     from work.planned left join work.lanes lane on lane.process = name group by name, planned order by name`,
+     from work.planned left join work.lanes lane on lane.process = name where name <> all($1)
+     group by name, planned order by name = $2, name`,
+    [[...formerProcesses, ...formerReaders], listenersReader.name],
   );
-  console.table(rows.map(({ planned, ...row }) => ({ ...row, planned, head, lag: Math.max(0, head - planned) })));
+  console.table(rows.map((row) => shownRow(row, head)));
   const { rows: aside } = await database.query(
     `select obstacle as set_aside_until_it_changes, process, count(*) from work.lanes, unnest(obstacles) as obstacle
      group by obstacle, process order by count(*) desc, obstacle, process limit 20`,
   );
   if (aside.length > 0) console.table(aside);
 };
+
+/** The planner itself reads like a process. Where nobody knows yet who listens, everything is planned. */
+function shownRow({ process, planned, ...counts }: Record<string, unknown>, head: number): object {
+  const name = process === listenersReader.name ? "(planner: who listens)" : process;
+  return { process: name, ...counts, planned, head, lag: Math.max(0, head - Number(planned)) };
+}
 
 const showParked =
   (process: string | undefined): Run =>

@@ -1,11 +1,11 @@
 // @ts-check
 import { pathToFileURL } from "node:url";
-import { bundle, bundled, touched } from "./support/bundle.mjs";
+import { bundle, bundled, programIn, touched } from "./support/bundle.mjs";
 
 /**
  * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or a command beside it, in this very process, from a bundle that
  * is made when a source changed. Where none can be made (node_modules may not be written) it runs the sources, which takes longer to start.
- * `bundle` only makes it.
+ * `bundle` only makes it, and compiles the service for processes with the flags that this one has.
  */
 const commands = {
   start: "src/main.ts",
@@ -34,7 +34,11 @@ const place = await bundle(Object.values(commands)).catch((error) => {
   if (!["EACCES", "EROFS", "EPERM"].includes(error.code))
     console.error(`The sources could not be bundled, so the start takes longer: ${error.message}`);
 });
-if (entry && place) {
+if (command === "bundle") {
+  await import("./support/lean.mjs");
+  const { runCompiled } = await import("./support/compiled.mjs");
+  runCompiled(programIn(place));
+} else if (entry && place) {
   await import("./support/lean.mjs");
   setInterval(() => touched(place), inUseEveryMs).unref();
   await import(pathToFileURL(bundled(place, entry)).href);

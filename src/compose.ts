@@ -54,6 +54,7 @@ import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import type { Attended } from "./processes/attendTelegramBots.ts";
+import { formerProcesses } from "./processes/index.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
@@ -113,7 +114,14 @@ export function compose(
   const unmeasured = upcasting(sharingLog(createStore(config, urls, logger)));
   const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
   const metrics = prometheusMetrics({
-    depths: () => readDepths({ database, store: unmeasured, projections, formerProcesses: formerReaders, isPaused }),
+    depths: () =>
+      readDepths({
+        database,
+        store: unmeasured,
+        projections,
+        formerProcesses: [...formerProcesses, ...formerReaders],
+        isPaused,
+      }),
     stateBytes: () => states.bytes(),
   });
   const store = measured(unmeasured, { metrics, clock });

@@ -1,12 +1,13 @@
 import type { BenchServer } from "./server.ts";
 
-/** What a benchmark is given; `seconds` is how long one measurement lasts, if somebody asked for a length; `threads` and `mails`, where for a size; `only`: the part of a job that is measured. */
+/** What a benchmark is given; `seconds` is how long one measurement lasts, if somebody asked for a length; `threads`, `mails` and `replies`, where for a size; `only`: the part of a job that is measured. */
 export type BenchRun = {
   server: BenchServer;
   repetitions: number;
   seconds: number | undefined;
   threads: number | undefined;
   mails: number | undefined;
+  replies: number | undefined;
   only: "mails" | "replies" | undefined;
 };
 

@@ -7,13 +7,13 @@ import type { BenchServer } from "./server.ts";
 import { forgetStatements, statementTable, statementTimes } from "./statements.ts";
 
 const usualMails = 500;
-const mostReplies = 150;
+const usualReplies = 150;
 
 /** The whole job over sockets: mail in, drafts over REST, approved, sent into the outbox; and the memory that takes. */
 export const bench: Bench = {
   title: "main-job: mail in, draft, approval, reply out, by one service process",
   repetitions: 3,
-  async run({ server, repetitions, mails: mailCount = usualMails, only }) {
+  async run({ server, repetitions, mails: mailCount = usualMails, replies = usualReplies, only }) {
     const corpus = await mails(mailCount);
     const instance = await startBenchInstance(server);
     const filedBefore = await filed(instance);
@@ -38,7 +38,7 @@ export const bench: Bench = {
         else mailsIn.push(await timed(instance, () => withStatements(server, takeIn)));
         if (only === "mails") continue;
         progress(`round ${repetition} of ${repetitions}: replies`);
-        const answer = () => answerThreads(instance, identity.id, mostReplies);
+        const answer = () => answerThreads(instance, identity.id, replies);
         repliesOut.push(await timed(instance, () => withStatements(server, answer)));
       }
       progressDone();

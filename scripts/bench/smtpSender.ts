@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { smtpReplies } from "../support/smtpReplies.ts";
 
 /** A connection that hands mails over, one after the other. */
 export type SmtpSender = {
@@ -14,27 +15,11 @@ export type SmtpSender = {
  */
 export async function openSmtpSender(port: number): Promise<SmtpSender> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
-  let lines = "";
-
-  socket.setEncoding("latin1");
-  socket.on("data", (text: string) => {
-    lines += text;
-    for (let answer = answerIn(lines); answer !== undefined; answer = answerIn(lines)) {
-      lines = lines.slice(answer.length);
-      waiting.shift()?.resolve(answer);
-    }
-  });
-  const fail = (error: Error): void => {
-    for (const { reject } of waiting.splice(0)) reject(error);
-  };
-  socket.on("error", fail);
-  socket.on("close", () => fail(closed()));
+  const reply = smtpReplies(socket);
 
   async function expect(code: number): Promise<void> {
-    if (socket.destroyed) throw closed();
-    const reply = await new Promise<string>((resolve, reject) => waiting.push({ resolve, reject }));
-    if (!reply.startsWith(String(code))) throw new Error(`SMTP: ${reply.trim()} in place of ${code}`);
+    const said = await reply();
+    if (!said.startsWith(String(code))) throw new Error(`SMTP: ${said} in place of ${code}`);
   }
 
   await Promise.all([once(socket, "connect"), expect(220)]);
@@ -50,11 +35,6 @@ export async function openSmtpSender(port: number): Promise<SmtpSender> {
     close: () => socket.end("QUIT\r\n"),
   };
 }
-
-const closed = (): Error => new Error("the SMTP connection was closed");
-
-/** The first whole answer, if one is there: its last line has a space behind the number. */
-const answerIn = (lines: string): string | undefined => /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(lines)?.[0];
 
 /** Lines end in CR LF, those that begin with a dot get another, and a dot alone ends it all. */
 function asContent(raw: Buffer): string {

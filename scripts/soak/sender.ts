@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { smtpReplies } from "../support/smtpReplies.ts";
 
 /** A connection that hands over mail byte for byte, one after the other. */
 export type Sender = {
@@ -11,29 +12,7 @@ export type Sender = {
 /** `localAddress`: where it comes from, an address of this machine. */
 export async function openSender(port: number, { localAddress }: { localAddress?: string } = {}): Promise<Sender> {
   const socket = connect({ port, host: "127.0.0.1", ...(localAddress && { localAddress }) }).setNoDelay(true);
-  const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
-  const ready: string[] = [];
-  let received = "";
-  socket.on("error", () => {});
-  socket.on("data", (chunk) => {
-    received += chunk.toString("latin1");
-    for (let match = wholeReply.exec(received); match; match = wholeReply.exec(received)) {
-      received = received.slice(match[0].length);
-      const next = waiting.shift();
-      if (next) next.resolve(match[0].trim());
-      else ready.push(match[0].trim());
-    }
-  });
-  socket.on("close", () => {
-    for (const { reject } of waiting.splice(0)) reject(new Error("the receiver closed the connection"));
-  });
-  const reply = () =>
-    new Promise<string>((resolve, reject) => {
-      const early = ready.shift();
-      if (early !== undefined) resolve(early);
-      else if (socket.destroyed) reject(new Error("the receiver closed the connection"));
-      else waiting.push({ resolve, reject });
-    });
+  const reply = smtpReplies(socket);
   const say = async (line: string) => {
     socket.write(`${line}\r\n`);
     return reply();
@@ -54,7 +33,6 @@ export async function openSender(port: number, { localAddress }: { localAddress?
   };
 }
 
-const wholeReply = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/;
 const crlf = Buffer.from("\r\n");
 
 /** A line that begins with a dot gets one more on the wire. */

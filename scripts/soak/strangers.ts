@@ -102,7 +102,7 @@ async function watch(
 
 /** In milliseconds of the main thread's CPU between two ticks of a timer: several requests and mails may have had a part in one. */
 function judgeLoop(log: readonly string[], { report, size }: { report: Report; size: number }): void {
-  const held = log.flatMap((line) => Number(/^{"held_ms":(\d+),/.exec(line)?.[1] ?? []));
+  const held = log.flatMap((line) => /^{"held_ms":(\d+),/.exec(line)?.slice(1).map(Number) ?? []);
   const longest = Math.max(0, ...held);
   report.figure("event loop held over 50 ms of CPU", `${held.length} times, ${longest} ms at most`);
   if (size >= strangers.full && longest > most.heldMs) report.violation(`the event loop was held for ${longest} ms`);

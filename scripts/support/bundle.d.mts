@@ -4,4 +4,5 @@ export function bundle(
   options?: { root?: string; folders?: string[]; inlined?: string[] },
 ): Promise<string>;
 export function bundled(place: string, file: string): string;
+export function programIn(place: string): string;
 export function touched(place: string): Promise<string>;

@@ -1,7 +1,7 @@
 // @ts-check
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { cp, mkdir, readdir, realpath, rename, rm, stat, utimes } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, realpath, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, extname, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -18,6 +18,10 @@ export const projectRoot = join(dirname(here), "../..");
 /** What the service and its commands are made of. */
 const productFolders = ["streams", "projections", "src", "scripts"];
 const code = [".ts", ".mjs"];
+/** What the service is, but for the line that starts it (main.ts): it is compiled once for all starts. */
+const compiled = "src/program.ts";
+/** Packages that stay outside of it: they have machine code, or threads of their own, beside them. */
+const outside = ["@node-rs/argon2", "piscina", "pino", "pino-http", "pino-pretty", "pg-native"];
 const keptDays = 1;
 
 /**
@@ -55,6 +59,11 @@ export async function bundle(entries, { root = projectRoot, folders = productFol
  * @param {string} file Relative to the root.
  */
 export const bundled = (place, file) => join(place, file.replace(/\.ts$/, ".mjs"));
+
+/** Where the service is in a bundle, but for the line that starts it.
+ * @param {string} place
+ */
+export const programIn = (place) => join(place, compiled.replace(/\.ts$/, ".cjs"));
 
 /** A bundle that is in use stays: those that nobody used for a day go when a new one is made.
  * @param {string} place
@@ -114,23 +123,47 @@ function keyOf(root, entries, files) {
 async function make({ root, entries, files, place, into, inlined }) {
   const { build } = await import("esbuild");
   const threads = files.filter((file) => file.startsWith("src/") && file.endsWith("Worker.mjs"));
-  await build({
+  /** @satisfies {import("esbuild").BuildOptions} */
+  const always = {
     absWorkingDir: root,
-    entryPoints: [...entries, ...threads],
     outdir: into,
     outbase: root,
-    outExtension: { ".js": ".mjs" },
     bundle: true,
-    splitting: true,
-    ...(inlined.length > 0 ? { banner: { js: requires } } : { packages: "external" }),
     platform: "node",
-    format: "esm",
     target: "node20",
     sourcemap: true,
     sourcesContent: false,
     logLevel: "silent",
-    plugins: [readsBesideIt(root, place), threadsWithoutTsx, ...(inlined.length > 0 ? [othersExternal(inlined)] : [])],
+  };
+  await build({
+    ...always,
+    entryPoints: [...entries, ...threads],
+    outExtension: { ".js": ".mjs" },
+    splitting: true,
+    ...(inlined.length > 0 ? { banner: { js: requires } } : { packages: "external" }),
+    format: "esm",
+    plugins: [
+      startsCompiled(root, programIn(place)),
+      readsBesideIt(root, place),
+      packages(),
+      threadsWithoutTsx,
+      ...(inlined.length > 0 ? [othersExternal(inlined)] : []),
+    ],
   });
+  if (files.includes(compiled))
+    await build({
+      ...always,
+      entryPoints: [compiled],
+      outExtension: { ".js": ".cjs" },
+      format: "cjs",
+      banner: { js: "(function (exports, require, module) {" },
+      footer: { js: "})" },
+      minifyWhitespace: true,
+      // Node shows the line of an error that nobody caught.
+      lineLimit: 200,
+      external: outside,
+      plugins: [readsBesideIt(root, place), packages(unnamed)],
+    });
   for (const file of files.filter(isReadBesideIt)) await cp(join(root, file), join(into, file));
 }
 
@@ -151,12 +184,54 @@ const readsBesideIt = (root, place) => ({
   setup(build) {
     build.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
       if (path.includes("node_modules")) return undefined;
-      const text = readFileSync(path, "utf8");
+      const text = oneByte(readFileSync(path, "utf8"));
       const url = pathToFileURL(join(place, relative(root, path))).href;
       return { loader: "ts", contents: text.replaceAll("import.meta.url", JSON.stringify(url)) };
     });
   },
 });
+
+/**
+ * The same program in ASCII alone: one letter that is none, in a comment even, doubles the memory of a whole file's text, which each thread that
+ * runs it keeps.
+ * @param {string} text
+ */
+const oneByte = (text) =>
+  text.replace(/(?<!\\)[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** Who imports the program gets it compiled.
+ * @param {string} root
+ * @param {string} program
+ * @returns {import("esbuild").Plugin}
+ */
+const startsCompiled = (root, program) => ({
+  name: "starts compiled",
+  setup(build) {
+    build.onResolve({ filter: /^\.\/program\.ts$/ }, ({ resolveDir, path }) =>
+      join(resolveDir, path) === join(root, compiled) ? { path, namespace: "compiled" } : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: "compiled" }, () => ({
+      contents: `module.exports = require("./compiled.mjs").runCompiled(${JSON.stringify(program)});`,
+      resolveDir: dirname(here),
+    }));
+  },
+});
+
+/** Their text, and what stands behind it.
+ * @returns {import("esbuild").Plugin}
+ */
+const packages = (ending = "") => ({
+  name: "packages",
+  setup(build) {
+    build.onLoad({ filter: /node_modules.*\.[cm]?js$/ }, async ({ path }) => ({
+      loader: "js",
+      contents: `${oneByte(await readFile(path, "utf8"))}${ending}`,
+    }));
+  },
+});
+
+/** Stack traces name sources of ours. A map of the packages too would be four times as long to read. */
+const unnamed = `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString("base64")}`;
 
 /** What packages in CommonJS ask for. */
 const requires =

@@ -31,9 +31,18 @@ export const serviceEnvironment = {
   MALLOC_TRIM_THRESHOLD_: "2097152",
 };
 
+/** A start that ended before it was ready. `signal`: what ended it, null where it ended itself. */
+export class EndedEarly extends Error {
+  readonly signal: NodeJS.Signals | null;
+  constructor(signal: NodeJS.Signals | null, log: readonly string[]) {
+    super(`the service ended${signal ? ` by ${signal}` : ""}:\n${log.slice(-20).join("\n")}`);
+    this.signal = signal;
+  }
+}
+
 /**
  * Starts an instance on free ports and waits for its `ready` line. `flags`: for Node itself. Throws with the end of its log if it does not
- * come up.
+ * come up, EndedEarly where it ended.
  */
 export async function startInstance(
   environment: Record<string, string>,
@@ -73,7 +82,7 @@ export async function startInstance(
       clearTimeout(timer);
       resolve(JSON.parse(line));
     });
-    void ended.then(() => reject(new Error(`the service ended:\n${log.slice(-20).join("\n")}`)));
+    void ended.then(() => reject(new EndedEarly(child.signalCode, log)));
   });
   return {
     url: ready.url,

@@ -10,5 +10,8 @@ import { nameSources } from "./sourceMaps.mjs";
  */
 setFlagsFromString("--heap-growing-percent=50");
 
+// What the program is given for its main thread would hold in its other threads too, in place of what each of them is given.
+setFlagsFromString("--max-semi-space-size=0");
+
 // In place of `--enable-source-maps`, which keeps every map.
 nameSources();

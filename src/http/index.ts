@@ -38,6 +38,7 @@ import { createStrangers, type StrangerRates } from "./framework/rateLimits/stra
 import { tellRefused } from "./framework/refusedConnections.ts";
 import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
+import { compileAhead } from "./framework/validation/compileAhead.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
 import type { SendGridInboundOptions } from "./hooks/sendGrid/inbound.ts";
 import type { TelegramHookOptions } from "./hooks/telegram.ts";
@@ -208,6 +209,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     await revocation.stop();
     throw error;
   });
+  // Elsewhere starts are many and requests few.
+  if (options.production) void compileAhead(routes, closing.signal);
   return {
     server,
     async close() {

@@ -40,6 +40,11 @@ export type Database = Role & {
   owner: Role;
   /** The service role's pool, for those who need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
   pool: pg.Pool;
+  /**
+   * Calls it each time a connection breaks, lent out or not, until what it answers is called: the server may have crashed, and lost what was
+   * committed without waiting for its disk.
+   */
+  onLost(told: () => void): () => void;
   close(): Promise<void>;
 };
 
@@ -85,13 +90,19 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     application_name: "countersign owner",
     max: 2,
   });
-  for (const each of [pool, readPool, ownerPool]) surviveLostConnections(each, onConnectionLost);
+  const losses = new Set<() => void>();
+  const onBroken = (): void => losses.forEach((told) => void told());
+  for (const each of [pool, readPool, ownerPool]) surviveLostConnections(each, { onConnectionLost, onBroken });
   const service = roleOf(pool);
   return {
     ...service,
     reads: createReads(readPool, service),
     owner: roleOf(ownerPool),
     pool,
+    onLost(told) {
+      losses.add(told);
+      return () => void losses.delete(told);
+    },
     close: async () => {
       await Promise.all([pool.end(), readPool.end(), ownerPool.end()]);
     },
@@ -110,13 +121,16 @@ const types = {
     oid === pg.types.builtins.INT8 ? parseInt8 : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-function surviveLostConnections(pool: pg.Pool, onConnectionLost: (error: Error) => void): void {
+function surviveLostConnections(
+  pool: pg.Pool,
+  { onConnectionLost, onBroken }: { onConnectionLost: (error: Error) => void; onBroken: () => void },
+): void {
   // A pool's end does not wait for its sockets: what a server that stops says to them then is no news.
   pool.on("error", (error) => {
     if (!pool.ending) onConnectionLost(error);
   });
   // A connection that breaks while lent out emits "error" as well as failing its query: without a listener that ends the process.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("connect", (client) => client.on("error", onBroken));
 }
 
 const roleOf = (pool: pg.Pool): Role => ({

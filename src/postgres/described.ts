@@ -1,15 +1,5 @@
 import pg from "pg";
-
-/** What of a connection of pg's its types leave out. */
-export type Wire = {
-  stream: { cork(): void; uncork(): void };
-  submittedNamedStatements: Record<string, string>;
-  parse(statement: { name?: string; text: string; types?: number[] }): void;
-  bind(bound: unknown): void;
-  describe(what: unknown): void;
-  execute(portal: { portal: string }): void;
-  sync(): void;
-};
+import { Message, type Wire } from "./message.ts";
 
 /** How pg makes an answer of what comes in: the columns, and what reads each. */
 type Rows = {
@@ -36,24 +26,34 @@ function described(statement: string, { fields, _parsers, _prebuiltEmptyResultOb
 }
 
 /** The parts of pg's query that its types leave out, and that pg calls as the answer comes in. */
-export type QueryOnWire = pg.Query & {
-  name?: string;
+export type QueryOnWire = Omit<pg.Query, "submit"> & {
+  name?: string | undefined;
   text: string;
+  queryMode?: string | undefined;
+  _rowMode?: string | undefined;
   _result: Rows & { _types?: unknown };
+  _results: unknown;
   _accumulateRows: unknown;
-  prepare(connection: Wire): void;
+  submit(connection: Wire | Message): Error | null;
+  prepare(message: Message): void;
   handleRowDescription(message: unknown): void;
   handleDataRow(row: unknown): void;
   handleCommandComplete(command: unknown, connection: Wire): void;
   handleReadyForQuery(connection: Wire): void;
 };
 
+type Answered = (error: Error | null, answer: pg.QueryResult) => void;
+
 const Query = pg.Query as unknown as new (
-  config: pg.QueryConfig,
-  callback: (error: Error | null, answer: pg.QueryResult) => void,
+  text: string,
+  values: unknown[] | undefined,
+  callback: Answered,
 ) => QueryOnWire;
 
 type Client = pg.Client | pg.PoolClient;
+
+/** `queryMode`: "extended" where it is to go out as a statement with values does though it has none. */
+type Statement = (pg.QueryConfig | pg.QueryArrayConfig) & { queryMode?: "extended" };
 
 /** By connection and statement. */
 const known = new WeakMap<Client, Map<string, Rows>>();
@@ -67,22 +67,40 @@ export class Described extends Query {
   /** As an earlier answer was described. */
   #rows: Rows | undefined;
 
-  constructor(client: Client, config: pg.QueryConfig, callback: (error: Error | null, answer: pg.QueryResult) => void) {
-    super(config, callback);
+  /** pg is given the text alone: what comes as an object it copies, property by property, which costs more than the rest of a query. */
+  constructor(client: Client, { text, values, name, queryMode, ...more }: Statement, callback: Answered) {
+    super(text, values, callback);
+    this.name = name;
+    this.queryMode = queryMode;
+    if ("rowMode" in more) {
+      this._rowMode = more.rowMode;
+      this._result = this._results = new pg.Result(more.rowMode, pg.types) as unknown as Rows;
+    }
     this._result._types = client;
     const of = known.get(client) ?? new Map<string, Rows>();
     this.#of = of;
     if (!known.has(client)) known.set(client, of);
   }
 
-  override prepare(connection: Wire): void {
+  override submit(connection: Wire): Error | null {
+    const message = new Message(connection);
+    const refused = super.submit(message);
+    message.write();
+    return refused;
+  }
+
+  override prepare(message: Message): void {
     this.#rows = this.name === undefined ? undefined : this.#of.get(this.name);
-    super.prepare(this.#rows ? Object.create(connection, { describe: { value: () => {} } }) : connection);
+    message.describes = this.#rows === undefined;
+    super.prepare(message);
   }
 
   override handleDataRow(row: unknown): void {
     if (this.#rows) {
-      Object.assign(this._result, this.#rows);
+      const { fields, _parsers, _prebuiltEmptyResultObject } = this.#rows;
+      this._result.fields = fields;
+      this._result._parsers = _parsers;
+      this._result._prebuiltEmptyResultObject = _prebuiltEmptyResultObject;
       this._accumulateRows = true;
       this.#rows = undefined;
     }

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { Described, type QueryOnWire, type Wire } from "./described.ts";
+import { Described, type QueryOnWire } from "./described.ts";
+import { Message, type Wire } from "./message.ts";
 
 /** A statement that PostgreSQL passed over, because one that was sent with it failed before its turn came: that error is the `cause`. */
 export class NotRun extends Error {
@@ -73,15 +74,16 @@ export const rollbackFails = (exchange: Exchange): Promise<boolean> =>
  * which nothing is to be run.
  */
 export function endable(exchange: Exchange): { ask: Exchange; end(failure?: unknown): void } {
-  let refusal: Error | undefined;
+  let ended: { failure: unknown } | undefined;
   return {
     ask: async (statement) => {
-      if (refusal) throw refusal;
+      // Made only when it comes to that: an error takes down where it was made, which costs.
+      if (ended?.failure !== undefined) throw new NotRun(ended.failure);
+      if (ended) throw new Error("a statement came after the end of its transaction");
       return exchange(statement);
     },
     end(failure) {
-      refusal ??=
-        failure === undefined ? new Error("a statement came after the end of its transaction") : new NotRun(failure);
+      ended ??= { failure };
     },
   };
 }
@@ -118,8 +120,10 @@ class Together {
     this.query_timeout = each > 0 ? each * times : undefined;
     this.#asked = asked;
     this.#queries = asked.map(({ statement, resolve, reject }) => {
-      const config = { ...statement, queryMode: "extended" } as pg.QueryConfig;
-      return new Described(client, config, (error, answer) => (error ? reject(error) : resolve(answer)));
+      const { name, text, values } = statement;
+      return new Described(client, { name, text, values, queryMode: "extended" }, (error, answer) =>
+        error ? reject(error) : resolve(answer),
+      );
     });
     this.callback = (error) => {
       if (error) this.#fail(error);
@@ -136,30 +140,23 @@ class Together {
   }
 
   submit(connection: Wire): undefined {
-    const unsynced: Wire = Object.create(connection, { sync: { value: () => {} } });
-    connection.stream.cork();
-    try {
-      for (const [at, query] of this.#queries.entries()) {
-        unsynced.bind = (bound) => this.#bind(connection, { bound, at });
-        query.prepare(unsynced);
-      }
-      connection.sync();
-    } finally {
-      connection.stream.uncork();
+    const message = new Message(connection);
+    message.syncs = false;
+    for (const [at, query] of this.#queries.entries()) {
+      message.onUnsent = (error) => this.#notSent(message, { error, at });
+      query.prepare(message);
     }
+    message.end();
+    message.write();
   }
 
   /**
    * A statement that cannot be sent fails its transaction, and those after it, as one does that PostgreSQL refuses: something goes in its place
    * that it will refuse.
    */
-  #bind(connection: Wire, { bound, at }: { bound: unknown; at: number }): void {
-    try {
-      connection.bind(bound);
-    } catch (error) {
-      this.#unsent ??= { at, error };
-      connection.parse({ text: "its values could not be sent" });
-    }
+  #notSent(message: Message, unsent: { at: number; error: unknown }): void {
+    this.#unsent ??= unsent;
+    message.parse({ text: "its values could not be sent" });
   }
 
   handleRowDescription(message: unknown): void {

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { Described, type Wire } from "./described.ts";
+import { Described } from "./described.ts";
+import type { Message, Wire } from "./message.ts";
 
 /** Only until the end of the transaction: nothing of it is left for whoever is given the session next. */
 const naming = {
@@ -42,19 +43,19 @@ class InWorkspace extends Described {
     callback: (error: Error | null, answer: pg.QueryResult) => void,
   ) {
     const { text, values, name } = question;
-    const statement = { text, values: values ?? [], ...(name !== undefined && question.ownSession && { name }) };
+    const known = question.ownSession ? name : undefined;
     // Otherwise what has no values goes out as a simple query, which is a transaction of its own.
-    super(client, { ...statement, queryMode: "extended" } as pg.QueryConfig, callback);
+    super(client, { text, values: values ?? [], name: known, queryMode: "extended" }, callback);
     this.#question = question;
   }
 
-  override prepare(connection: Wire): void {
+  override prepare(message: Message): void {
     const { workspace, ownSession } = this.#question;
     const statement = ownSession ? naming.name : "";
-    if (!ownSession) connection.parse({ name: "", text: naming.text });
-    connection.bind({ portal: "", statement, values: [workspace] });
-    connection.execute({ portal: "" });
-    super.prepare(connection);
+    if (!ownSession) message.parse({ name: "", text: naming.text });
+    message.bind({ portal: "", statement, values: [workspace] });
+    message.execute({ portal: "" });
+    super.prepare(message);
   }
 
   override handleDataRow(row: unknown): void {

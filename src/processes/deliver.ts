@@ -21,6 +21,9 @@ import type { Sending } from "./writePermission.ts";
 /** Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. */
 const claimAloneMs = 6_000;
 
+/** The processes that it was made of. */
+export const deliverWas: readonly string[] = ["deliverDraft", "finishSends", "concludeSettled", "recoverClaims"];
+
 /** What a step comes to: the next one follows at once, the draft waits for something, or nothing is left to do but to be woken. */
 type Step = "again" | SetAside | undefined;
 
@@ -189,7 +192,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   return {
     name: "deliver",
-    formerly: ["deliverDraft", "finishSends", "concludeSettled", "recoverClaims"],
+    formerly: deliverWas,
     categories: ["draft", "thread", "delivery"],
     longestRunSeconds: settings.handOverSeconds + 60,
     concurrency: lanesFor(settings.connections),

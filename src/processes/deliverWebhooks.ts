@@ -88,7 +88,8 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
 
   async function takeOn(): Promise<number> {
     const limit = concurrency - running.size;
-    if (limit <= 0) return 0;
+    const full = [...busy.values()].filter(({ count }) => count >= perWebhook).map((each) => each.webhook_id);
+    if (limit <= 0 || !(await deliveries.areDue(full))) return 0;
     if ((await installationNow(deps)).paused) return 0;
     const askedAt = deps.clock.monotonic();
     const claims = await deliveries.claim({ limit, perWebhook, perWorkspace, busy: [...busy.values()] });

@@ -2,16 +2,16 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
+import { isAsked, type UnlessAsked } from "#src/commands/approvals/askedAlready.ts";
 import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
 import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
@@ -28,6 +28,8 @@ type Asking = {
   escalated: number | null;
   /** When that happened which is asked about (ISO 8601). Timers of before do not say it. */
   happenedAt?: string;
+  /** Where whoever has the version already is not asked: this is the first question about it, or follows the naming of a channel. */
+  unlessAsked?: UnlessAsked;
 };
 
 /**
@@ -37,7 +39,7 @@ type Asking = {
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
-    { draftId, slot, tries, escalated, happenedAt }: Asking,
+    { draftId, slot, tries, escalated, happenedAt, unlessAsked }: Asking,
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
     const { draft, position, look } = await lookAtDraft(deps, draftId, askForIdentity);
@@ -46,7 +48,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // A version that came after the escalation has its own time to be decided about.
     if (escalated !== null && escalated !== draft.version) return undefined;
     // Whoever is named later is asked then.
-    if (channelOf((await look.identities.load(draft.identityId)).state, slot) === null) return undefined;
+    const { state: identity } = await look.identities.load(draft.identityId);
+    if (channelOf(identity, slot) === null) return undefined;
+    if (unlessAsked && (await isAsked(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await reached(position, shown))) return { waitFor: position, of: shown };
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.
@@ -72,6 +76,10 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   const first = { tries: 0, escalated: null } as const;
   const onDraft = (event: Recorded, context: ProcessContext) =>
     ask({ ...first, draftId: idOf(event.stream), slot: "primary", happenedAt: event.metadata.at }, context);
+  const onNew = (event: Recorded, context: ProcessContext) => {
+    const asking = { ...first, draftId: idOf(event.stream), happenedAt: event.metadata.at };
+    return ask({ ...asking, slot: "primary", unlessAsked: "before" }, context);
+  };
   /** Where several have to approve, both channels hear it: the time for the second one passed with the first question. */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const waiting = await onDraft(event, context);
@@ -96,15 +104,13 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { approvalChannel: channel } = identity;
     if (channel?.type === "email" && hasApproved(draft, channel.config.to as string)) return undefined;
-    return onDraft(event, context);
+    return onNew(event, context);
   }
 
   const onEscalated = (event: Recorded, context: ProcessContext) => {
     const escalated = event.data.version as number;
-    return ask(
-      { ...first, draftId: idOf(event.stream), slot: "secondary", escalated, happenedAt: event.metadata.at },
-      context,
-    );
+    const asking = { ...first, draftId: idOf(event.stream), escalated, happenedAt: event.metadata.at };
+    return ask({ ...asking, slot: "secondary", unlessAsked: "before" }, context);
   };
 
   async function onLinkClosed(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
@@ -123,7 +129,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const slots = changedSlots(changes);
     if (slots.length === 0) return undefined;
     if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
-    return askOfPending({ identityId: idOf(event.stream), slots }, event, context);
+    await askOfPending({ identityId: idOf(event.stream), slots }, event, context);
+    return undefined;
   }
 
   /** They were not reached while it was stopped. */
@@ -131,39 +138,32 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const of: readonly ReadModel[] = ["identities", "drafts"];
     if (!(await context.reached(event.position, of))) return { waitFor: event.position, of };
     for (const naming of await identitiesNaming(deps, event.data as ServiceMailEvent["data"])) {
-      const waiting = await askOfPending(naming, event, context);
-      if (waiting) return waiting;
+      await askOfPending(naming, event, context);
     }
     return undefined;
   }
 
-  /** Asks about an identity's pending drafts through these channels, but where they were asked already. */
+  /**
+   * Has an identity's pending drafts asked about through these channels, but where they were already. Each is under its draft's key, where everything
+   * about it is asked one after the other: side by side, each of two would find that nobody has it yet.
+   */
   async function askOfPending(
     { identityId, slots }: { identityId: string; slots: ChannelSlot[] },
     event: Recorded,
-    context: ProcessContext,
-  ): Promise<WaitFor | undefined> {
+    { timers }: ProcessContext,
+  ): Promise<void> {
     const workspaceId = event.metadata.workspaceId as string;
     const { state: identity } = await deps.identities.load(identityId);
+    const asking = { ...first, happenedAt: event.metadata.at, unlessAsked: { namedAt: event.position } };
     for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["pending"] })) {
       const { state: draft } = await deps.drafts.load(draftId);
       for (const slot of slots) {
-        if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
-        if (slot === "secondary" && (await escalatedAfter(event, draftId, draft))) continue;
+        if (slot === "secondary" && draft.escalatedVersion !== draft.version) continue;
+        if (await isAsked(deps, { draftId, draft, identity, slot }, asking.unlessAsked)) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;
-        const asking = { ...first, draftId, slot, escalated, happenedAt: event.metadata.at };
-        const waiting = await ask(asking, context);
-        if (waiting) return waiting;
+        await timers.set({ key: draftId, name: `named ${slot}`, inMs: 0, payload: { ...asking, slot, escalated } });
       }
     }
-    return undefined;
-  }
-
-  /** Then it went to whoever was named by then, and the escalation itself asks them: both would ask twice. */
-  async function escalatedAfter({ position }: Recorded, draftId: string, draft: Draft): Promise<boolean> {
-    if (draft.escalatedVersion !== draft.version) return false;
-    const escalated = (await draftEvents(deps, draftId)).findLast(({ type }) => type === "DraftEscalated");
-    return escalated !== undefined && escalated.position > position;
   }
 
   return {
@@ -171,7 +171,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     categories: ["draft", "identity", "serviceMail"],
     keyOf: (event) => idOf(event.stream),
     on: {
-      DraftSubmitted: onDraft,
+      DraftSubmitted: onNew,
       DraftEdited: onEdited,
       DraftReturnedToPending: onReturned,
       NotifyRequested: onAskedAgain,
@@ -181,8 +181,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       ServiceMailResumed: onResumed,
     },
     onTimer: ({ key, payload }, context) => {
-      const { slot = "primary", escalated = null, tries, happenedAt } = payload as Partial<Asking> & { tries: number };
-      return ask({ draftId: key, slot, escalated, tries, happenedAt }, context);
+      const { slot = "primary", escalated = null, ...asking } = payload as Partial<Asking> & { tries: number };
+      return ask({ ...asking, draftId: key, slot, escalated }, context);
     },
   };
 }
@@ -197,7 +197,3 @@ const isWithSomebody = (draft: Draft, now: Date): boolean =>
   (["primary", "secondary"] as const).some((slot) =>
     deciding(draft, slot).some(({ expiresAt }) => Date.parse(expiresAt) > now.getTime()),
   );
-
-/** This very mailbox has been asked about this version, and its links decide. */
-const wasAsked = (draft: Draft, slot: ChannelSlot, channel: ApprovalChannel | null): boolean =>
-  channel?.type === "email" && deciding(draft, slot).some((asked) => asked.channel.address === channel.config.to);

@@ -29,15 +29,20 @@ export type Reading = {
 
 /**
  * Some projections that read the log together and are written in one transaction. `reading` is the end of the batch they are at: who is not
- * behind it may join. `beside` follow what they read, each in transactions of its own.
+ * behind it may join. `beside` follow what they read, each in transactions of its own. `doubt` is aborted while what is stored may be less than
+ * they believe: they look at it before they read on.
  */
-type Reader = { members: Set<Member>; beside: Map<Member, Beside>; reading: number };
+type Reader = { members: Set<Member>; beside: Map<Member, Beside>; reading: number; doubt: AbortController };
 
 export type ProjectionReaders = {
   /** Those that are served together and furthest on read together from the start; the others catch up. `head` is where the log ends. */
   begin(members: readonly Member[], head: number): void;
   /** Lets one more catch up and join. */
   add(member: Member): void;
+  /** Has everybody look at what is stored before they read on. */
+  lookAgain(): void;
+  /** Whether somebody has yet to look. */
+  doubt(): boolean;
   /** Resolves after the signal, once nobody writes any more. */
   ended(): Promise<void>;
 };
@@ -49,21 +54,32 @@ export type ProjectionReaders = {
  */
 export function createProjectionReaders(reading: Reading): ProjectionReaders {
   const { store, log, batchSize, signal } = reading;
-  const running = new Set<Promise<void>>();
+  const running = new Map<Reader, Promise<void>>();
   const finished = new Set<string>();
   let front: Reader | undefined;
 
   function open(members: readonly Member[]): Reader {
     const after = Math.min(...members.map((member) => member.position));
-    const reader: Reader = { members: new Set(members), beside: new Map(), reading: after };
-    const done = follow(reader).finally(() => running.delete(done));
-    running.add(done);
+    const reader: Reader = {
+      members: new Set(members),
+      beside: new Map(),
+      reading: after,
+      doubt: new AbortController(),
+    };
+    running.set(
+      reader,
+      follow(reader).finally(() => running.delete(reader)),
+    );
     return reader;
   }
 
   async function follow(reader: Reader): Promise<void> {
     for (let failures = 0; !signal.aborted && reader.members.size > 0; ) {
       try {
+        if (reader.doubt.signal.aborted) {
+          await lookAt(reader);
+          continue;
+        }
         await readOn(reader, () => {
           failures = 0;
         });
@@ -79,13 +95,13 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     await dismissBeside(reader);
   }
 
-  /** Those beside a reader that ends, or no longer knows where it is, read by themselves. */
+  /** Those beside a reader that ends, or no longer knows where it is, read by themselves, from what is stored. */
   async function dismissBeside(reader: Reader): Promise<void> {
     const beside = [...reader.beside];
     reader.beside.clear();
     for (const [member, follower] of beside) {
       await follower.leave();
-      if (!signal.aborted) open([member]);
+      if (!signal.aborted) open([member]).doubt.abort();
     }
   }
 
@@ -101,7 +117,8 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   async function readOn(reader: Reader, succeeded: () => void): Promise<void> {
     const after = Math.min(...[...reader.members].map((member) => member.position));
     reader.reading = after;
-    for await (const batch of store.subscribe({ after, batchSize, signal })) {
+    const until = AbortSignal.any([signal, reader.doubt.signal]);
+    for await (const batch of store.subscribe({ after, batchSize, signal: until })) {
       reader.reading = batch.position;
       const along = [...reader.beside].filter(([, follower]) => follower.mayMoveWith(batch)).map(([member]) => member);
       await writeBatch(reading.database, [...reader.members, ...along], batch);
@@ -150,7 +167,10 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   }
 
   async function recover(reader: Reader, error: unknown, failures: number): Promise<void> {
-    if (error instanceof CheckpointMoved) return lookAgain(reader);
+    if (error instanceof CheckpointMoved) {
+      reader.doubt.abort();
+      return pause(50 + Math.random() * 200, signal);
+    }
     const culprit = error instanceof ProjectorFailed ? error.projection : undefined;
     const concerned = [...reader.members].filter(({ projection }) => !culprit || projection.name === culprit);
     const details = { err: error, projections: concerned.map(({ projection }) => projection.name), failures };
@@ -183,20 +203,23 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   }
 
   /** Somebody else wrote, swapped the tables, or the database came back without its last moments: what is stored counts. */
-  async function lookAgain(reader: Reader): Promise<void> {
+  async function lookAt(reader: Reader): Promise<void> {
     // Others may join meanwhile: nothing was looked up for them.
     const asked = [...reader.members];
     await dismissBeside(reader);
-    const stored = await loadCheckpoints(reading.database, names(asked)).catch(() => undefined);
-    for (const member of stored ? asked : []) adopt(member, stored?.get(member.projection.name), reader);
+    const stored = await loadCheckpoints(reading.database, names(asked));
+    const moved = asked.filter(({ projection, position }) => stored.get(projection.name)?.position !== position);
+    for (const member of asked) adopt(member, stored.get(member.projection.name), reader);
+    reader.doubt = new AbortController();
     reading.onMoved();
-    log.info({ projections: names(asked) }, "checkpoints have moved, continuing from their current positions");
-    await pause(50 + Math.random() * 200, signal);
+    if (moved.length > 0)
+      log.info({ projections: names(moved) }, "checkpoints have moved, continuing from their current positions");
   }
 
   function adopt(member: Member, stored: { version: number; position: number } | undefined, reader: Reader): void {
     if (stored?.version === member.projection.version) {
       member.position = stored.position;
+      if (member.state !== "failing") delete member.error;
       return;
     }
     member.state = "outdated";
@@ -227,8 +250,12 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       const reader = open([member]);
       if (!member.projection.apart) front ??= reader;
     },
+    lookAgain() {
+      for (const reader of running.keys()) reader.doubt.abort();
+    },
+    doubt: () => [...running.keys()].some((reader) => reader.doubt.signal.aborted),
     async ended() {
-      while (running.size > 0) await Promise.all(running);
+      while (running.size > 0) await Promise.all(running.values());
     },
   };
 }

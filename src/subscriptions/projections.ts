@@ -56,9 +56,16 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   let rebuilding: Promise<void> | undefined;
 
   const onMoved = (): void => {
-    const written = readers === undefined ? [] : members.filter(({ state }) => writing.includes(state));
+    const isKnown = readers !== undefined && !readers.doubt();
+    const written = isKnown ? members.filter(({ state }) => writing.includes(state)) : [];
     options.onProjected?.(new Map(written.map(({ projection, position }) => [projection.name, position])));
   };
+
+  // A server that crashed may have lost the last commits of read models, and nothing more may come that would show it.
+  const unwatch = database.onLost(() => {
+    readers?.lookAgain();
+    onMoved();
+  });
 
   async function prepareAll(): Promise<void> {
     const changed: Member[] = [];
@@ -174,6 +181,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     },
     async stop() {
       stopping.abort();
+      unwatch();
       await preparing;
       await rebuilding;
       await keeper?.stop();

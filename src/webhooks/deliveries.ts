@@ -67,6 +67,8 @@ export type ShownDelivery = {
 export type WebhookDeliveries = {
   /** Takes deliveries in. What is known already stays as it is. */
   add(deliveries: readonly NewDelivery[]): Promise<void>;
+  /** Whether there may be something to claim, of other webhooks than these: a cheap look for who has nothing to do most of the time. */
+  areDue(exceptOf: readonly string[]): Promise<boolean>;
   /**
    * Takes the next of up to `limit` subjects that are due, together with what is `busy` at most `perWebhook` of one webhook and `perWorkspace`
    * of one workspace. The workspace with the fewest in hand comes first.

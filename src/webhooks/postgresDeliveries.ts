@@ -19,6 +19,10 @@ export function createPostgresDeliveries(
     async add(deliveries) {
       if (deliveries.length > 0) await database.query(add, [JSON.stringify(deliveries)]);
     },
+    async areDue(exceptOf) {
+      const { rows } = await database.query<{ due: boolean }>(anyDue, [exceptOf]);
+      return rows[0]?.due === true;
+    },
     claim: ({ limit, perWebhook, perWorkspace, busy }) =>
       database.transaction(async (tx) => {
         const { rows: queues } = await tx.query<Queue>(takeQueues, [
@@ -97,17 +101,31 @@ const add = `
   select webhook_id, subject, clock_timestamp() from added group by webhook_id, subject order by webhook_id, subject
   on conflict (webhook_id, subject) do update set due_at = queue.due_at`;
 
+/** Each webhook that has a queue, found by the index. */
+const webhooksWithQueues = `
+  webhooks as (
+    (select webhook_id from work.webhook_queues order by webhook_id limit 1)
+    union all
+    select (select queue.webhook_id from work.webhook_queues queue where queue.webhook_id > webhooks.webhook_id
+      order by queue.webhook_id limit 1) from webhooks where webhooks.webhook_id is not null
+  )`;
+
+/** As many queues as there may be that are not due, one of each webhook is looked at. */
+const anyDue = `
+  with recursive ${webhooksWithQueues}
+  select exists (
+    select from webhooks cross join lateral (
+      select from work.webhook_queues queue
+      where queue.webhook_id = webhooks.webhook_id and queue.due_at <= statement_timestamp() limit 1
+    ) due where webhooks.webhook_id <> all($1::uuid[])
+  ) as due`;
+
 /**
  * Due queues in a fair order: of each webhook the longest due, then those first whose workspace has the fewest in hand. So ten thousand that are
  * due of one workspace hold up no other, and are not read either: each webhook is found, and asked, by the index.
  */
 const takeQueues = `
-  with recursive webhooks as (
-    (select webhook_id from work.webhook_queues order by webhook_id limit 1)
-    union all
-    select (select queue.webhook_id from work.webhook_queues queue where queue.webhook_id > webhooks.webhook_id
-      order by queue.webhook_id limit 1) from webhooks where webhooks.webhook_id is not null
-  ), busy as (
+  with recursive ${webhooksWithQueues}, busy as (
     select * from unnest($1::uuid[], $2::uuid[], $3::int[]) as busy (webhook_id, workspace_id, count)
   ), due as (
     select next.*, owner.workspace_id from webhooks left join busy using (webhook_id)

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
@@ -41,6 +42,8 @@ export async function plan(options: PlannerOptions, held: Held): Promise<void> {
   for (let failures = 0; !held.signal.aborted; ) {
     const round = new AbortController();
     const signal = AbortSignal.any([held.signal, round.signal]);
+    // Each process that was left behind reads by itself, and listens to it.
+    setMaxListeners(0, signal);
     try {
       await planFromStored({ ...options, onProgress: () => (failures = 0) }, held, signal);
     } catch (error) {

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
-import { quotaStreamOf, reserveQuota } from "#src/commands/plans/quotas.ts";
+import { quotaStreamOf } from "#src/commands/plans/quotas.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { operator } from "#test/support/cause.ts";
@@ -137,8 +137,8 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
     const { key } = await createApiKey(deps, { workspaceId, name: "small", scopes: allScopes }, cause);
     const small = await service.identity(workspaceId, { canSendCold: true });
     const quotaStream = await quotaStreamOf(deps, workspaceId);
-    for (let n = 0; n < 45; n++)
-      await reserveQuota(deps, { workspaceId, quotaStream, reservationId: randomUUID() }, cause);
+    const reservationIds = Array.from({ length: 45 }, () => randomUUID());
+    await deps.quotas.handle(quotaStream, { type: "ReserveThoseThatFit", reservationIds, cap: 50 }, cause);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
         workspace.ask("POST /v1/emails/send", {

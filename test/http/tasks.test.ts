@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { asking } from "#test/support/asking.ts";
+import { startBeside } from "#test/support/besideInProcess.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
@@ -108,10 +110,12 @@ describe("test mails and their tasks [d6 test-email]", function () {
   });
 
   it("are at most 10 a minute a key [8 POST /identities/{id}/test-email]", async () => {
-    const limited = await startInProcess({ RATE_LIMIT_TEST_EMAIL: "" });
+    const { id, key } = await service.workspace();
+    const path = `POST /v1/identities/${(await service.identity(id)).id}/test-email`;
+    // The instance that is asked: with the limit there is, where nothing else is set.
+    const limited = await startBeside(service.urls, { RATE_LIMIT_TEST_EMAIL: "", ROLES: "api" });
+    const ask = asking(limited.url, key);
     try {
-      const { id, ask } = await limited.workspace();
-      const path = `POST /v1/identities/${(await limited.identity(id)).id}/test-email`;
       const send = () => ask(path, { json: { recipient_email: "me@office.example" } });
       for (let n = 0; n < 10; n++) expect((await send()).status, `${n}`).to.equal(202);
       const over = await send();

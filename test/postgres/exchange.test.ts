@@ -339,10 +339,13 @@ describe("several statements in one message", () => {
 
     it("are not run where it did not begin, whoever swallows that", async () => {
       const own = await database.pool.connect();
-      const { connection } = own as unknown as { connection: { parse(statement: { text: string }): void } };
-      const { parse } = connection;
-      connection.parse = (statement) =>
-        parse.call(connection, statement.text === "begin" ? { ...statement, text: "begin nothing" } : statement);
+      const { stream } = (own as unknown as { connection: { stream: { write(bytes: Buffer): boolean } } }).connection;
+      const { write } = stream;
+      stream.write = (bytes) => {
+        const at = bytes.indexOf("begin\0");
+        if (at >= 0) bytes.write("begun", at);
+        return write.call(stream, bytes);
+      };
       own.release();
       const insert = (tx: Sql) => failureOf(tx.query("insert into read.toys values ($1)", [9]));
       const failed = await failureOf(
@@ -351,7 +354,7 @@ describe("several statements in one message", () => {
           expect(await insert(tx)).to.be.instanceOf(NotRun);
         }),
       );
-      connection.parse = parse;
+      stream.write = write;
       expect(failed).to.include({ code: "42601" });
       expect(await stored()).to.deep.equal([]);
     });

@@ -13,11 +13,15 @@ describe("delivering webhooks [d11 webhooks]", function () {
   this.timeout(90_000);
   let service: InProcess;
   let tenant: Workspace;
+  /** One that waits long before it tries again, for the tests that ask for it. */
+  let slow: Promise<InProcess> | undefined;
+  const withWaits = () =>
+    (slow ??= startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "600,600" }));
 
   before(async () => {
     service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "0,0,0,0" });
   });
-  after(() => service?.stop());
+  after(() => Promise.all([service?.stop(), slow?.then(({ stop }) => stop())]));
   beforeEach(async () => {
     tenant = await service.workspace();
   });
@@ -114,7 +118,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
 
   it("holds back the later ones of a subject that fails, and of no other; the list says so [d11 order]", async () => {
     let broken = true;
-    const slowly = await startInProcessWithWaits();
+    const slowly = await withWaits();
     const other = await slowly.workspace();
     const [first, second] = [await begunDraft(slowly.deps, other.id), await begunDraft(slowly.deps, other.id)];
     const failing = await startReceiver(({ body }) => (broken && body.data.draft_id === first.draftId ? 503 : 200));
@@ -139,11 +143,8 @@ describe("delivering webhooks [d11 webhooks]", function () {
     const all = await settled(other.ask, id, { count: 6 });
     expect(all.map(({ status }) => status)).to.deep.equal(Array(6).fill("delivered"));
     expect(isRising(bySubject(failing.taken()).get(first.draftId)!)).to.equal(true);
-    await Promise.all([failing.stop(), slowly.stop()]);
+    await failing.stop();
   });
-
-  const startInProcessWithWaits = () =>
-    startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "600,600" });
 
   it("tries once, then once for each entry of the schedule, then goes on with the next [d11 schedule]", async () => {
     const receiver = await startReceiver(({ body }) => (body.type === "draft.updated" ? 500 : 200));
@@ -211,7 +212,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
 
   it("drops what waits for a webhook that is deleted", async () => {
     const receiver = await startReceiver(() => 500);
-    const slowly = await startInProcessWithWaits();
+    const slowly = await withWaits();
     const other = await slowly.workspace();
     const { id } = await webhook(other.ask, receiver.url, allOfDrafts);
     const { next } = await begunDraft(slowly.deps, other.id);
@@ -222,6 +223,6 @@ describe("delivering webhooks [d11 webhooks]", function () {
     await slowly.caughtUp();
     expect((await other.ask(`GET /v1/webhooks/${id}/deliveries`)).status).to.equal(404);
     expect(receiver.requests).to.have.length(1);
-    await Promise.all([receiver.stop(), slowly.stop()]);
+    await receiver.stop();
   });
 });

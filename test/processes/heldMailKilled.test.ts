@@ -1,7 +1,8 @@
 import { expect } from "chai";
+import pg from "pg";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
+import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -74,6 +75,7 @@ describe("held mail, its release killed", function () {
           body: JSON.stringify({ status: "active" }),
         }).catch(() => undefined);
         await until(async () => isGone(crashed.pid), 60_000);
+        if (!inFull) await endLeases(database);
 
         const ask = await start();
         await until(() => areAll(ask, id, "threaded"), 60_000);
@@ -91,6 +93,13 @@ describe("held mail, its release killed", function () {
     );
   }
 });
+
+/** At once, of all there were: nobody lives. */
+async function endLeases({ ownerUrl }: TestDatabase): Promise<void> {
+  const sql = new pg.Client({ connectionString: ownerUrl });
+  await sql.connect();
+  await endLeasesOfDead(sql).finally(() => sql.end());
+}
 
 function isGone(pid: number): boolean {
   try {

@@ -4,12 +4,15 @@ import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { TimerChange } from "#src/work/endings.ts";
+import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { fire, tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const minute = 60_000;
 const day = 1440 * minute;
 const email = (to: string) => ({ type: "email" as const, config: { to } });
+const chat = { type: "telegram" as const, config: { bot_token: "1:token", chat_id: "7" } };
+const whoIs = ({ config }: ApprovalChannel) => config.to ?? config.chat_id;
 
 /** The rule on channels that take what they are given, or for the first `failures` times do not. */
 async function world(failures = 0) {
@@ -26,7 +29,7 @@ async function world(failures = 0) {
   const channel = {
     async ask({ channel: { config }, view }: ApprovalRequest) {
       if (failures-- > 0) return { reached: false as const, error: "busy", again: true };
-      asked.push(`${config.to} v${view.version}`);
+      asked.push(`${config.to ?? config.chat_id} v${view.version}`);
       views.push(view);
       return { reached: true as const };
     },
@@ -50,6 +53,16 @@ async function world(failures = 0) {
       }
     },
     tellEdited: () => tell(process, made.log.all.findLast(({ type }) => type === "DraftEdited")!, { onTimer }),
+    /** Names channels; `hear` tells of that, at whatever moment it comes to be handled. */
+    async name(changes: Partial<IdentitySettings>) {
+      await made.changeIdentity(changes);
+      const event = made.log.all.findLast(({ type }) => type === "IdentityUpdated")!;
+      const hear = async () => {
+        await tell(process, event, { onTimer });
+        for (const timer of timers.splice(0)) await fire(process, timer, { onTimer });
+      };
+      return { hear };
+    },
     fire: (timer: Timer) => fire(process, timer, { onTimer }),
   };
 }
@@ -97,6 +110,43 @@ describe("notifying approvers", () => {
     await edit(draftId, "Another answer.");
     await tellEdited();
     expect([asked, timers]).to.deep.equal([["first@approvers.example v2"], []]);
+  });
+
+  for (const channel of [email("named@approvers.example"), chat]) {
+    for (const heard of ["before", "after"]) {
+      it(`asks once about a draft that came after the channel (${channel.type}) was named, where that is heard of ${heard} it`, async () => {
+        const { submit, tellAll, asked, name } = await world();
+        const { hear } = await name({ approvalChannel: channel });
+        await submit();
+        if (heard === "after") await tellAll();
+        await hear();
+        await tellAll();
+        expect(asked).to.deep.equal([`${whoIs(channel)} v1`]);
+      });
+
+      it(`asks once about an escalation that came after the second channel (${channel.type}) was named, where that is heard of ${heard} it`, async () => {
+        const { submit, advance, tellAll, asked, name } = await world();
+        await submit();
+        await tellAll();
+        const { hear } = await name({ secondaryApprovalChannel: channel });
+        await advance(30 * minute);
+        if (heard === "after") await tellAll();
+        await hear();
+        await tellAll();
+        expect(asked).to.deep.equal(["first@approvers.example v1", `${whoIs(channel)} v1`]);
+      });
+    }
+  }
+
+  it("asks a chat again that is named once more after it was asked: its buttons may not have worked", async () => {
+    const { submit, tellAll, asked, name } = await world();
+    await name({ approvalChannel: chat });
+    await submit();
+    await tellAll();
+    const again = { ...chat, config: { ...chat.config, bot_token: "1:another" } };
+    const { hear } = await name({ approvalChannel: again });
+    await hear();
+    expect(asked).to.deep.equal(["7 v1", "7 v1"]);
   });
 
   it("asks nobody about what is decided", async () => {

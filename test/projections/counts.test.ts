@@ -1,31 +1,17 @@
 import { expect } from "chai";
 import { type Counts, moveCounts } from "#projections/counts.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
-import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { projectorOn } from "#test/support/projecting.ts";
+import { projectorOn, unseenTables } from "#test/support/projecting.ts";
 import { seeded } from "../../scripts/support/zipfMail.ts";
 
 describe("counts beside a list", () => {
-  let testDatabase: TestDatabase;
-  let database: Database;
-  before(async () => {
-    testDatabase = await createTestDatabase();
-    database = connectDatabase(testDatabase);
-  });
-  after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
+  const unseen = unseenTables();
 
   it("are what counting gives, after any changes in batches of any size, without a row of none", async () => {
     const counts: Counts = { table: "toy_counts", dimensions: ["kind", "done"] };
     const random = seeded(3);
     const any = (of: readonly string[]) => of[Math.floor(random() * of.length)] as string;
-    await database.transaction(async (tx) => {
-      await tx.query("set local search_path = pg_temp");
-      await tx.query(
-        "create temp table toy_counts (kind text, done boolean, count int not null, primary key (kind, done))",
-      );
+    await unseen(async (tx) => {
+      await tx.query("create table toy_counts (kind text, done boolean, count int not null, primary key (kind, done))");
       const rows = new Map<number, Record<string, unknown>>();
       for (let batch = 0; batch < 60; batch++) {
         const touched = Array.from({ length: Math.floor(random() * 8) }, () => Math.floor(random() * 30));

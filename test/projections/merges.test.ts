@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { drafts } from "#projections/drafts/projector.ts";
 import { publicEvents } from "#projections/feed/publicEvents.ts";
@@ -6,12 +5,11 @@ import { messages } from "#projections/messages/projector.ts";
 import { placeOfMessage } from "#projections/messages/queries.ts";
 import type { Projection } from "#projections/projection.ts";
 import { threads } from "#projections/threads/projector.ts";
-import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { inboundMessage } from "#test/support/examples/index.ts";
-import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { project } from "#test/support/projecting.ts";
+import { makeTables, project, unseenTables } from "#test/support/projecting.ts";
 
 const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [a, b, c] = [uuid(1), uuid(2), uuid(3)];
@@ -59,48 +57,22 @@ const queued = (draftId: string, threadId: string) =>
   });
 
 describe("rows written for a thread that was absorbed", () => {
-  let testDatabase: TestDatabase;
-  let database: Database;
+  const unseen = unseenTables();
 
-  before(async () => {
-    testDatabase = await createTestDatabase();
-    database = connectDatabase(testDatabase);
-  });
-  after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
-
-  /** Projects these batches into tables that nobody else sees, and answers what is asked of them then. */
-  async function projecting<Answer>(
+  /** Projects these batches, and answers what is asked of the tables then. */
+  const projecting = <Answer>(
     projection: Projection,
     batches: Recorded[][],
     ask: (tx: Sql) => Promise<Answer>,
-  ): Promise<Answer> {
-    const rollback = new Error("seen enough");
-    let answer: Answer | undefined;
-    const work = async (tx: Sql) => {
-      await tx.query("set local search_path = pg_temp");
-      const tables = await readFile(
-        new URL(`../../projections/${projection.name}/tables.sql`, import.meta.url),
-        "utf8",
-      );
-      await tx.query(tables);
+  ): Promise<Answer> =>
+    unseen(async (tx) => {
+      await makeTables(projection, tx);
       for (const batch of batches) {
-        await project(
-          projection,
-          tx,
-          batch.filter(({ type }) => projection.handles.includes(type)),
-        );
+        const handled = batch.filter(({ type }) => projection.handles.includes(type));
+        await project(projection, tx, handled);
       }
-      answer = await ask(tx);
-      throw rollback;
-    };
-    await database.transaction(work).catch((error) => {
-      if (error !== rollback) throw error;
+      return ask(tx);
     });
-    return answer as Answer;
-  }
 
   /** The threads that the rows are on. */
   const threadsAfter = (projection: Projection, table: string, batches: Recorded[][]): Promise<string[]> =>

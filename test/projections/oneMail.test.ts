@@ -1,15 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { drafts } from "#projections/drafts/projector.ts";
 import { messages } from "#projections/messages/projector.ts";
 import type { Projection } from "#projections/projection.ts";
 import { search } from "#projections/search/projector.ts";
-import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { inboundMessage } from "#test/support/examples/index.ts";
-import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { project } from "#test/support/projecting.ts";
+import { makeTables, project, unseenTables } from "#test/support/projecting.ts";
 
 const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
 /** So many mails and merges there were before. */
@@ -44,29 +42,15 @@ const submitted = (n: number): Recorded =>
   });
 
 describe("one more mail, or draft, among many", () => {
-  let testDatabase: TestDatabase;
-  let database: Database;
+  const unseen = unseenTables();
 
-  before(async () => {
-    testDatabase = await createTestDatabase();
-    database = connectDatabase(testDatabase);
-  });
-  after(async () => {
-    await database.close();
-    await testDatabase.drop();
-  });
-
-  /** The most rows of a table that projecting this event looks at, beside many like it, in tables that nobody else sees. */
-  async function rowsLookedAt(
+  /** The most rows of a table that projecting this event looks at, beside many like it. */
+  const rowsLookedAt = (
     projection: Projection,
     { merges, eventOf }: { merges: string; eventOf: (n: number) => Recorded },
-  ): Promise<number> {
-    const enough = new Error("seen enough");
-    let most = Number.NaN;
-    const work = async (tx: Sql) => {
-      await tx.query("set local search_path = pg_temp");
-      const file = new URL(`../../projections/${projection.name}/tables.sql`, import.meta.url);
-      await tx.query(await readFile(file, "utf8"));
+  ): Promise<number> =>
+    unseen(async (tx) => {
+      await makeTables(projection, tx);
       const before = Array.from({ length: many }, (_, index) => eventOf(index + 1));
       await project(projection, tx, before);
       await tx.query(
@@ -76,14 +60,8 @@ describe("one more mail, or draft, among many", () => {
       const counted = await counts(tx);
       await project(projection, tx, [eventOf(many + 1)]);
       const after = await counts(tx);
-      most = Math.max(...[...after].map(([table, rows]) => rows - (counted.get(table) ?? 0)));
-      throw enough;
-    };
-    await database.transaction(work).catch((error) => {
-      if (error !== enough) throw error;
+      return Math.max(...[...after].map(([table, rows]) => rows - (counted.get(table) ?? 0)));
     });
-    return most;
-  }
 
   async function counts(tx: Sql): Promise<Map<string, number>> {
     const { rows } = await tx.query<{ relname: string; looked_at: number }>(

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { bundle, bundled } from "../../scripts/support/bundle.mjs";
+import { bundle, bundled, programIn } from "../../scripts/support/bundle.mjs";
 
 const run = promisify(execFile);
 const lean = `--import=${new URL("../../scripts/support/lean.mjs", import.meta.url).href}`;
@@ -50,6 +50,27 @@ parentPort?.postMessage(answer);
 `,
 };
 
+/** The same as a service has it: a line that starts, and all the rest. */
+const service: Record<string, string> = {
+  ...project,
+  "src/main.ts": `
+import { runService } from "./program.ts";
+await runService();
+`,
+  "src/program.ts": `
+import { readFileSync } from "node:fs";
+import { word } from "#src/words/word.ts";
+import { inThread } from "#src/threads/ask.ts";
+const sql: string = readFileSync(new URL("./tables.sql", import.meta.url), "utf8");
+export async function runService(): Promise<void> {
+  const { later } = await import("./later.ts");
+  console.log(word, sql.trim(), later, await inThread());
+  if (process.argv[2] === "fail") throw new Error("as asked");
+}
+`,
+  "src/later.ts": `export const later: string = "later";`,
+};
+
 describe("the bundle that processes start from", () => {
   let root: string;
   beforeEach(async () => {
@@ -73,6 +94,18 @@ describe("the bundle that processes start from", () => {
     expect(await said(place)).to.equal("first select 1 thread knows first");
     expect(await made()).to.equal(place);
     expect(await kept()).to.deep.equal([basename(place)]);
+  });
+
+  it("is written in ASCII, and says every letter all the same", async () => {
+    await write(
+      "src/words/word.ts",
+      "/** “Quoted” – */ const tag = ([text]: TemplateStringsArray): string => text!;\n" +
+        'export const word: string = ["…", `ä`, tag`✓`, "\\é", "x😀y”".replace(/[”😀]+/gu, "ß")].join("");',
+    );
+    const place = await made();
+    expect(await said(place)).to.equal("…ä✓éxßyß select 1 thread knows …ä✓éxßyß");
+    for (const file of (await readdir(place, { recursive: true })).filter((name) => /[.][cm]js$/.test(name)))
+      expect(await readFile(join(place, file), "utf8"), file).to.match(/^[\0-\x7f]*$/);
   });
 
   it("has the sources of the streams' rules, so that the service can tell which made a snapshot", async () => {
@@ -172,5 +205,77 @@ describe("the bundle that processes start from", () => {
     await write("src/tables.sql", "select 9");
     const second = await made();
     expect(await kept()).to.deep.equal([basename(second)]);
+  });
+});
+
+describe("the service that processes start from a bundle", () => {
+  const words = "first select 1 later thread knows first";
+  let root: string;
+  let place: string;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), "countersign-bundle-"));
+    await mkdir(join(root, "node_modules"));
+    for (const [file, text] of Object.entries(service)) {
+      await mkdir(join(root, file, ".."), { recursive: true });
+      await writeFile(join(root, file), text);
+    }
+    place = await bundle(["src/main.ts"], { root, folders: ["src", "streams"] });
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  const start = (...args: string[]) => run(process.execPath, [lean, bundled(place, "src/main.ts"), ...args]);
+  const said = async (): Promise<string> => (await start()).stdout.trim();
+  const kept = async (): Promise<string[]> =>
+    (await readdir(join(place, "src"))).filter((name) => /^program\.cjs\.\d/.test(name));
+  /** Another word in what is compiled, of the same length: by that V8 knows it again. */
+  const changeProgram = async (): Promise<void> => {
+    const text = await readFile(programIn(place), "utf8");
+    expect(text).to.include('"first"');
+    await writeFile(programIn(place), text.replace('"first"', '"other"'));
+  };
+
+  it("is compiled at its first start, and not again after that", async () => {
+    expect(await said()).to.equal(words);
+    expect(await kept()).to.have.length(1);
+    await changeProgram();
+    expect(await said(), "as it was compiled").to.equal(words);
+  });
+
+  for (const [what, damaged] of Object.entries({
+    "cut short": (bytes: Buffer) => bytes.subarray(0, bytes.length >> 1),
+    empty: () => Buffer.alloc(0),
+    "damaged within": (bytes: Buffer) => bytes.with(bytes.length >> 1, bytes[bytes.length >> 1]! ^ 1),
+  }))
+    it(`is compiled again where what was kept is ${what}`, async () => {
+      await said();
+      const file = join(place, "src", (await kept())[0]!);
+      const whole = await readFile(file);
+      await writeFile(file, damaged(whole));
+      await changeProgram();
+      expect(await said()).to.equal("other select 1 later thread knows first");
+      expect((await readFile(file)).length).to.equal(whole.length);
+      expect(await kept()).to.have.length(1);
+    });
+
+  it("starts as well where nothing can be kept", async () => {
+    await said();
+    const [file = ""] = await kept();
+    await rm(join(place, "src", file));
+    await mkdir(join(place, "src", file));
+    expect(await said()).to.equal(words);
+    expect(await kept(), "nothing unfinished stays").to.deep.equal([file]);
+  });
+
+  it("is compiled for other flags of Node beside that", async () => {
+    await said();
+    await run(process.execPath, ["--stack-size=900", lean, bundled(place, "src/main.ts")]);
+    expect(await kept()).to.have.length(2);
+  });
+
+  it("names the source, its line and column where something fails, compiled before or not", async () => {
+    for (const turn of ["first", "second"]) {
+      const error = await start("fail").catch((thrown) => thrown);
+      expect(error.stderr, turn).to.include(`${join(root, "src/program.ts")}:9:41`);
+    }
   });
 });

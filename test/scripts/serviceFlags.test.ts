@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { expect } from "chai";
 import { serviceEnvironment, serviceFlags } from "../../scripts/support/instance.ts";
 
@@ -12,7 +14,35 @@ describe("how the service is started", () => {
     const words = ["node", ...serviceFlags, "scripts/run.mjs", "start"];
     expect(scripts.start.split(" ")).to.deep.equal(words);
     expect(JSON.parse(image ?? "[]")).to.deep.equal(words);
+    expect(dockerfile.split("\n"), "compiled for the flags it is started with").to.include(
+      `RUN node ${serviceFlags.join(" ")} scripts/run.mjs bundle`,
+    );
     for (const [name, value] of Object.entries(serviceEnvironment))
       expect(dockerfile.split("\n")).to.include(`ENV ${name}=${value}`);
   });
+
+  it("leaves its other threads what each of them is given", async () => {
+    const lean = `--import=${new URL("../../scripts/support/lean.mjs", import.meta.url).href}`;
+    const { stdout } = await promisify(execFile)(process.execPath, [...serviceFlags, lean, "-e", ofBoth]);
+    const [main, thread] = stdout.trim().split(" ").map(Number);
+    expect(main).to.be.above(8).and.at.most(16);
+    expect(thread).to.be.at.most(4);
+  });
 });
+
+/** Prints how many megabytes of what is new the main thread comes to hold, and then a thread that is given 6 for it. */
+const ofBoth = `
+const { isMainThread, parentPort, Worker } = require("node:worker_threads");
+const { getHeapSpaceStatistics } = require("node:v8");
+let kept = [];
+for (let n = 0; n < 600_000; n++) {
+  kept.push({ n, of: [n] });
+  if (kept.length > 60_000) kept = kept.slice(30_000);
+}
+const { space_size } = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
+const megabytes = space_size / 1024 / 1024;
+if (isMainThread)
+  new Worker(process.execArgv.at(-1), { eval: true, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 6 } })
+    .on("message", (ofThread) => console.log(megabytes, ofThread));
+else parentPort.postMessage(megabytes);
+`;

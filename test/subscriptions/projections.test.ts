@@ -247,6 +247,49 @@ describe("the projection runner", () => {
     await expectExact(accounts);
   });
 
+  it("makes again what a server that crashed had not written yet, though nothing more comes, and says nothing of where it is until it knows", async () => {
+    const beside: Projection = { ...counts, apart: true };
+    let reached: ReadonlyMap<string, number>[] = [];
+    const logger = quietLog();
+    const runner = await run([accounts, beside], { logger, onProjected: (told: never) => reached.push(told) });
+    await addMany(store, 100);
+    await runner.caughtUp();
+    const head = await store.head();
+    await eventually(() => ["accounts", "counts"].every((name) => reached.at(-1)?.get(name) === head));
+    await database.owner.transaction(async (tx) => {
+      await tx.query("truncate account_totals, account_entries, type_counts");
+      await tx.query("update work.checkpoints set position = 0");
+    });
+    reached = [];
+    await cutConnections(database);
+    await eventually(() => ["accounts", "counts"].every((name) => reached.at(-1)?.get(name) === head));
+    expect(reached[0]).to.deep.equal(new Map());
+    for (const projection of [accounts, counts]) await expectExact(projection);
+    expect(runner.trouble()).to.equal(undefined);
+    expect(logger.said.map(({ message }) => message)).to.include(
+      "checkpoints have moved, continuing from their current positions",
+    );
+  });
+
+  it("goes on where it was after connections broke and nothing was lost", async () => {
+    const logger = quietLog();
+    let reached: ReadonlyMap<string, number>[] = [];
+    const runner = await run([accounts, counts], { logger, onProjected: (told: never) => reached.push(told) });
+    await addMany(store, 100);
+    await runner.caughtUp();
+    reached = [];
+    await cutConnections(database);
+    for (const more of [0, 50]) {
+      await addMany(store, more);
+      const head = await store.head();
+      await eventually(() => ["accounts", "counts"].every((name) => reached.at(-1)?.get(name) === head));
+    }
+    for (const projection of [accounts, counts]) await expectExact(projection);
+    expect(logger.said.map(({ message }) => message)).not.to.include(
+      "checkpoints have moved, continuing from their current positions",
+    );
+  });
+
   it("writes those that are served together in one transaction", async () => {
     const runner = await run([accounts, counts], { batchSize: 20 });
     let more = true;

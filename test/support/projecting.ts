@@ -1,6 +1,40 @@
+import { readFile } from "node:fs/promises";
 import type { Projection, ProjectorTx } from "#projections/projection.ts";
-import type { Sql } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
+import { createTestDatabase, type TestDatabase } from "./postgres.ts";
+
+/** For the tests of one `describe`: does `work` where new tables are seen by nobody else and gone afterwards, and answers what it does. */
+export function unseenTables(): <Answer>(work: (tx: Sql) => Promise<Answer>) => Promise<Answer> {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase(testDatabase);
+  });
+  after(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+  return async (work) => {
+    const done = new Error("this is rolled back");
+    let answer: Awaited<ReturnType<typeof work>> | undefined;
+    const asked = database.transaction(async (tx) => {
+      await tx.query("set local search_path = pg_temp");
+      answer = await work(tx);
+      throw done;
+    });
+    await asked.catch((error) => {
+      if (error !== done) throw error;
+    });
+    return answer as Awaited<ReturnType<typeof work>>;
+  };
+}
+
+/** Makes the tables of a read model, empty. */
+export async function makeTables({ name }: Pick<Projection, "name">, sql: Pick<Sql, "query">): Promise<void> {
+  await sql.query(await readFile(new URL(`../../projections/${name}/tables.sql`, import.meta.url), "utf8"));
+}
 
 /** What a projector is given, on this connection, and what waits until all of it is written. */
 export function projectorOn(sql: Pick<Sql, "query">): { tx: ProjectorTx; written(): Promise<void> } {

@@ -62,6 +62,21 @@ describe("which webhook deliveries come next", () => {
     expect(new Set([...first, ...rest].map(({ id }) => id)).size).to.equal(3);
     expect(await deliveries.claim({ ...limits, busy: [] })).to.deep.equal([]);
   });
+
+  it("something is due where one of many webhooks has it, and nothing while all is in hand or waits for its time", async () => {
+    expect(await deliveries.areDue([]), "nothing there").to.equal(false);
+    await due(3, 1);
+    expect(await deliveries.areDue([]), "new").to.equal(true);
+    const [first, ...others] = await deliveries.claim({ ...limits, busy: [] });
+    expect(await deliveries.areDue([]), "in hand").to.equal(false);
+    for (const claim of others) await deliveries.settle(claim, attempt, { status: "again", afterMs: 60_000 });
+    expect(await deliveries.areDue([]), "later").to.equal(false);
+    await deliveries.settle(first!, attempt, { status: "again", afterMs: 0 });
+    expect(await deliveries.areDue([]), "again at once").to.equal(true);
+    expect(await deliveries.areDue([first!.webhook_id]), "of one that has enough").to.equal(false);
+    expect(await deliveries.areDue([others[0]!.webhook_id]), "of another one").to.equal(true);
+    expect(await deliveries.claim({ ...limits, busy: [] })).to.have.length(1);
+  });
 });
 
 const attempt = { at: new Date(0).toISOString(), response_status: 500, error: "no", duration_ms: 1 };

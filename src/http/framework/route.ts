@@ -122,6 +122,8 @@ export type Route = {
   checkParams: ((value: unknown) => void) | undefined;
   checkQuery: (value: unknown) => void;
   checkBody: (value: unknown) => void;
+  /** Each compiles one of its schemas now, where it would be when it is first used. */
+  compile: readonly (() => void)[];
   /** A sentence on how an answer differs from what is documented; undefined if it does not. */
   answerFault: (value: unknown) => string | undefined;
 };
@@ -143,6 +145,11 @@ export function route<
 ): Route {
   const [method, path] = line.split(" ") as [Method, string];
   const { query = nothing, body = nothing, answers } = options;
+  const checks = {
+    checkParams: options.params && compileCheck(options.params),
+    checkQuery: compileCheck(query),
+    checkBody: compileCheck(body),
+  };
   return {
     method,
     path,
@@ -155,9 +162,8 @@ export function route<
     body,
     files: filePathsOf(body),
     handler,
-    checkParams: options.params && compileCheck(options.params),
-    checkQuery: compileCheck(query),
-    checkBody: compileCheck(body),
+    ...checks,
+    compile: Object.values(checks).flatMap((check) => check?.compile ?? []),
     answerFault: isRaw(answers) ? () => undefined : compileAnswerCheck(answers),
   };
 }

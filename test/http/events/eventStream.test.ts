@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
+import { startBeside } from "#test/support/besideInProcess.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
@@ -172,37 +173,33 @@ describe("the event stream [d11 stream]", function () {
   });
 
   it("five clients that went without a word keep nobody out for longer than a minute, and who is replaced misses nothing", async () => {
-    const other = await startInProcess({ ROLES: "api,projections" });
-    const tenant = await other.workspace();
-    const first = await openStream(other.url, tenant.key);
+    const first = await openStream(service.url, workspace.key);
     await first.until(() => first.frames.length > 0);
     // Their ends are never seen: they stay open, and take nothing.
-    const gone = [1, 2, 3, 4].map(() => connect(Number(new URL(other.url).port), "127.0.0.1"));
-    const head = `GET /v1/events/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tenant.key}\r\n\r\n`;
+    const gone = [1, 2, 3, 4].map(() => connect(Number(new URL(service.url).port), "127.0.0.1"));
+    const head = `GET /v1/events/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${workspace.key}\r\n\r\n`;
     for (const socket of gone) socket.write(head);
     await Promise.all(gone.map((socket) => once(socket, "readable")));
-    const { status, headers } = await tenant.ask("GET /v1/events/stream");
+    const { status, headers } = await workspace.ask("GET /v1/events/stream");
     expect(status).to.equal(429);
-    other.clock.advance(1000 * Number(headers.get("retry-after")));
-    const sixth = await openStream(other.url, tenant.key);
+    service.clock.advance(1000 * Number(headers.get("retry-after")));
+    const sixth = await openStream(service.url, workspace.key);
     expect(sixth.response.status).to.equal(200);
     await first.over();
     expect(first.ended()).to.equal("cleanly");
-    await begunDraft(other.deps, tenant.id);
-    const again = await openStream(other.url, tenant.key, { lastEventId: first.lastId() });
+    await begunDraft(service.deps, workspace.id);
+    const again = await openStream(service.url, workspace.key, { lastEventId: first.lastId() });
     await Promise.all([sixth, again].map((stream) => stream.until(() => stream.events().length === 1)));
     for (const socket of gone) socket.destroy();
     await Promise.all([sixth.close(), again.close()]);
-    await other.stop();
   });
 
   it("ends in order when the service stops, also for a client that does not read", async () => {
-    const other = await startInProcess({ ROLES: "api,projections" });
-    const tenant = await other.workspace();
-    const parked = await openStream(other.url, tenant.key);
+    const other = await startBeside(service.urls, { ROLES: "api" });
+    const parked = await openStream(other.url, workspace.key);
     await parked.until(() => parked.frames.length > 0);
     const unread = await fetch(`${other.url}/v1/events/stream?after=MC4w`, {
-      headers: { Authorization: `Bearer ${tenant.key}` },
+      headers: { Authorization: `Bearer ${workspace.key}` },
     });
     let stopped = false;
     const stopping = other.stop().then(() => {

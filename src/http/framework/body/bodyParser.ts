@@ -19,8 +19,9 @@ const entry = fileURLToPath(new URL("./parserWorker.mjs", import.meta.url));
 
 /** Milliseconds that a body may take, with those before it. */
 const timeoutMs = 15_000;
-/** Megabytes of heap a body may take: its text, and what is made of it. */
+/** Megabytes of heap a body may take: its text, and what is made of it; `youngMb` beside it for what is new. */
 const maxHeapMb = 256;
+const youngMb = 12;
 
 /** Small bodies are parsed at once, larger ones in a thread of their own, which is started with the first of them. */
 export function createBodyParser(): BodyParser {
@@ -36,7 +37,7 @@ export function createBodyParser(): BodyParser {
       execArgv: [],
       recordTiming: false,
       taskQueue: new FixedQueue(),
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: youngMb },
     });
     // A thread could not be started. Bodies that wait for it would wait forever; the next one starts a new one.
     return started.on("error", () => {

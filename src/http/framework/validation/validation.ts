@@ -8,14 +8,19 @@ import { expected } from "./expected.ts";
 import { formats } from "./formats.ts";
 
 /** Judges a value and completes it with its schema's defaults; throws invalid_request naming the first field that is wrong. */
-export type Check = (value: unknown) => void;
+export type Check = {
+  (value: unknown): void;
+  /** Compiles its schema now, where it would be when it is first used. */
+  compile(): void;
+};
 
 export function compileCheck(schema: TSchema): Check {
   const compiled = whenFirstUsed(requests, schema);
-  return (value) => {
+  const check = (value: unknown): void => {
     const validate = compiled();
     if (!validate(value)) throw refusal(validate.errors ?? []);
   };
+  return Object.assign(check, { compile: () => void compiled() });
 }
 
 /** What is wrong with an answer of ours, in one sentence; undefined if it is as documented. Changes nothing. */

@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import { type Composition, compose } from "./compose.ts";
+import { type Config, loadConfig } from "./config.ts";
+import { armCrashPoint } from "./crashPoints.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embeddedPostgres/embeddedPostgres.ts";
+import { firstOwnerInvitation, firstWorkspace } from "./firstStart.ts";
+import { runUntilStopped } from "./lifecycle.ts";
+import { createLogger } from "./logger.ts";
+import { prepareDatabase } from "./postgres/prepare.ts";
+import { type Service, startService } from "./service.ts";
+import { StartError } from "./startError.ts";
+import { welcome } from "./welcome.ts";
+
+/** The composition root: configuration, adapters, roles, and their end in the opposite order. */
+async function run(config: Config): Promise<void> {
+  const logger = createLogger(config.logLevel);
+  let embedded: EmbeddedPostgres | undefined;
+  let composition: Composition | undefined;
+  let service: Service | undefined;
+
+  await runUntilStopped({
+    logger,
+    endWithParent: config.startedByNpm,
+    async start() {
+      if (config.crashAt) armCrashPoint(config.crashAt);
+      if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
+      const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
+      const { oneRole } = await prepareDatabase(urls);
+      if (oneRole)
+        logger.warn(
+          "the service's role owns its tables, so only a trigger keeps the event log append-only: set DATABASE_OWNER_URL to use a separate owner",
+        );
+      composition = compose(config, urls, { logger });
+      const instance = randomUUID();
+      const dataDirectory = embedded?.directory;
+      const alone = !!embedded;
+      service = await startService(config, composition, { instanceId: instance, logger, alone, dataDirectory });
+      const first = config.production ? undefined : await firstWorkspace(composition.deps);
+      const { url, smtpPort: smtp_port } = service;
+      const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
+      const database = embedded ? "embedded" : "configured";
+      logger.info(
+        { url, smtp_port, instance, event_store, database, ...(first && { api_key: first.apiKey }) },
+        "ready",
+      );
+      if (config.production) return;
+      // Only where it is shown: each new link ends the one before it.
+      const ownerLink = process.stderr.isTTY ? await firstOwnerInvitation(composition.deps) : undefined;
+      welcome(config, service, { apiKey: first?.apiKey, ownerLink });
+    },
+    async drain() {
+      await service?.stop();
+      await composition?.close();
+    },
+    lastly: async () => embedded?.stop(),
+  });
+}
+
+/** The service, from its settings to its end. Resolves when it runs; ends the process where it cannot start. */
+export async function runService(): Promise<void> {
+  try {
+    await run(loadConfig());
+  } catch (error) {
+    // What a person can put right is one sentence; only our own faults come with a stack.
+    console.error(error instanceof StartError ? error.message : error);
+    process.exit(1);
+  }
+}
