@@ -1,6 +1,5 @@
 import { newestInbound, placeOfMessage } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid, missing, Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -19,6 +18,7 @@ import { identityParts } from "../drafts/draftContents.ts";
 import { type GivenLetter, writeLetter } from "../drafts/letters.ts";
 import type { Cause } from "../handle.ts";
 import { contactId, newId } from "../ids.ts";
+import { requireProjected } from "../readModels.ts";
 import { waitUntilFiled } from "../sends/barrier.ts";
 import { type Answered, mailAt } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
@@ -201,7 +201,7 @@ async function toAnswer(
 async function newest(deps: Dependencies, thread: ThreadRow): Promise<ToAnswer> {
   await waitUntilFiled(deps, thread.identity_id);
   const { position, threadId } = await loadThread(deps, thread.id);
-  if (!(await deps.projected(position, { of: ["messages"] }))) throw new Unavailable("the read models lag behind");
+  await requireProjected(deps, position, ["messages"]);
   const newestOne = await newestInbound(deps.reads, thread.workspace_id, threadId);
   const message = newestOne && (await toAnswer(deps, thread.workspace_id, newestOne.id));
   if (message && message !== "ours") return message;
