@@ -141,6 +141,18 @@ export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
+/** What is derived from the log has not come to this position of it in time. `of`: which of it, by name. */
+export class Behind<Name extends string = string> extends Unavailable {
+  override readonly name = "Behind";
+  readonly position: number;
+  readonly of: readonly Name[];
+  constructor(position: number, of: readonly Name[]) {
+    super("the read models lag behind");
+    this.position = position;
+    this.of = of;
+  }
+}
+
 /** The database gave up on a statement that took too long: it may be busy, or be asked for too much. */
 export class StatementTimedOut extends Unavailable {
   override readonly name = "StatementTimedOut";

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { Behind, type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
@@ -111,6 +111,8 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       crashPoint("work:handled");
       if (answer) return await notYet(item, answer, timers);
     } catch (thrown) {
+      if (thrown instanceof Behind && !signal.aborted)
+        return notYet(item, { waitFor: thrown.position, of: thrown.of }, []);
       return failed(item, found, asError(thrown));
     }
     for (const change of timers) {

@@ -1,4 +1,5 @@
 import { Rejected } from "../decider.ts";
+import type { MessagePlace } from "../thread/events.ts";
 import type { Making } from "./content.ts";
 import type { Asked, ChatMessage, LinkClosure, Quorum, StoredContent } from "./events.ts";
 import type { Vote } from "./quorum.ts";
@@ -37,6 +38,8 @@ export type DraftFacts = {
   identityId: string;
   basedOnMessageId: string | null;
   basedOnNumber: number;
+  /** Where in the log the answered message is; null if it answers none, and for drafts made before that was kept. */
+  answers: MessagePlace | null;
   /** If it answers a machine: the addresses it goes to. */
   machineAddresses: readonly string[];
   messageId: string;

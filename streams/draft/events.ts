@@ -1,4 +1,5 @@
 import type { Event } from "../event.ts";
+import type { MessagePlace } from "../thread/events.ts";
 import type { DraftContent, Making } from "./content.ts";
 
 /** The content itself, or, if it is too large for an event, the blob with its JSON. */
@@ -61,6 +62,8 @@ export type DraftEvent =
           basedOnMessageId: string | null;
           /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
           basedOnNumber: number;
+          /** Where in the log that message is. Absent for a draft that answers none, and in older events. */
+          answers?: MessagePlace;
           /** The id its message will have once it is queued. */
           messageId: string;
           contentSha256: string;

@@ -107,6 +107,9 @@ export type ContactStatus = "unknown" | "trusted" | "blocked";
 /** Which part of how many, from 1. */
 export type AbsorbedPart = { n: number; of: number };
 
+/** Where a mail is in the log, which never changes: its `MessageReceived`, on the thread that it was filed on. */
+export type MessagePlace = { threadId: string; revision: number };
+
 export type NewestWord = { messageId: string; number: number };
 
 export type ThreadEvent =
@@ -140,6 +143,8 @@ export type ThreadEvent =
         /** The contact's state at that moment. */
         contactStatus: ContactStatus;
         authentication: Authentication;
+        /** Where the mail itself is. Absent in older events. */
+        received?: MessagePlace;
       }
     >
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>

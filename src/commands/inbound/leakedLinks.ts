@@ -1,5 +1,5 @@
 import { draftsOfTokens, type TokenRow } from "#projections/drafts/queries.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Behind } from "#src/eventStore/eventStore.ts";
 import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
 import type { ParsedMail } from "#src/mail/in/parsedMail.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
@@ -89,7 +89,7 @@ async function approvalLinksAmong(
   if (runs.size === 0) return { removed: runs, tokens: [] };
   if (!(await deps.projected(event.position, { of: ["drafts"] }))) {
     const waitedMs = deps.clock.now().getTime() - Date.parse(event.metadata.at);
-    if (waitedMs <= patienceMs) throw new Unavailable("the read models lag behind");
+    if (waitedMs <= patienceMs) throw new Behind(event.position, ["drafts"]);
     return { removed: runs, tokens: [] };
   }
   const runOf = new Map([...runs].map((run) => [hashToken(run), run]));
