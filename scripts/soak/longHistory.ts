@@ -30,8 +30,9 @@ export async function lengthened(
   const identity: Identity = await client.identity({ approval_channel: undefined });
   const question = await begin({ world, instance }, identity, text);
   if (disabled) await client.ask(`PATCH /v1/identities/${identity.id}`, { status: "disabled" });
-  const second = await write({ world, instance }, question, { text });
   const first = disabled && (await timedMails(proving, `${name}: the first ones are held`, { instance, question }));
+  // The newest of all: the copies go on from its number.
+  const second = await write({ world, instance }, question, { text });
   await quiet(world);
   await instance.stop();
   const [received] = await world.rows<{ id: string; delivery: string }>(
