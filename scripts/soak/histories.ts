@@ -1,23 +1,31 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../support/client.ts";
-import type { Instance } from "../support/instance.ts";
-import { residentMegabytes } from "../support/memory.ts";
-import { type Conversation, endOf, filed, type Identity, mailOf, submit } from "./conversation.ts";
+import { type Conversation, endOf, submit } from "./conversation.ts";
+import {
+  begin,
+  headOf,
+  lengthened,
+  type Proving,
+  progressOf,
+  type Took,
+  timed,
+  timedMails,
+  withInstance,
+  write,
+} from "./longHistory.ts";
 import { multiply } from "./multiplied.ts";
-import { allOf, type Proof, type Report } from "./proof.ts";
-import { openSender } from "./sender.ts";
+import { allOf, type Proof } from "./proof.ts";
 import { openWorld, type World } from "./world.ts";
 
 /** Of as many mails in an inbox: messages of 15 KB on one thread, drafts that wait on one thread, and mails that are held. */
 const shares = { thread: 4, drafts: 20, held: 2 };
 const messageBytes = 15_000;
-/** What an instance may take, in megabytes, at full size: its highest, whatever it reads. */
-const mostMegabytes = 350;
-const catchUpMs = 3_600_000;
-
-type Place = { world: World; instance: Instance };
-type Proving = { world: World; report: Report; size: number };
+/**
+ * At full size, on a machine that does nothing else: milliseconds until the first mail is filed and a claim is answered, with a snapshot; by how much
+ * a claim may grow the memory, and the most an instance may take whatever it reads, in megabytes; how many times what the first held mails took
+ * the last ones may take.
+ */
+const most = { firstMailMs: 50, claimMs: 300, claimMegabytes: 60, megabytes: 350, heldTimes: 2 };
+const releaseMs = 3_600_000;
 
 /**
  * Long histories are written into the log, as copies of what one mail or one request caused; what comes next is timed, by an instance that has
@@ -42,15 +50,29 @@ export const histories: Proof = {
   },
 };
 
+/** What must not be at full size. */
+function limit({ report, size }: Proving, text: string, { is, atMost }: { is: number; atMost: number }): void {
+  if (size >= histories.full && is > atMost) report.violation(`${text}: ${is}, at most ${atMost}`);
+}
+
+async function bounded(proving: Proving, name: string, work: Parameters<typeof withInstance>[2]): Promise<void> {
+  const megabytes = await withInstance(proving, name, work);
+  limit(proving, `${name}: megabytes`, { is: megabytes, atMost: most.megabytes });
+}
+
 /** An inbox of `size` mails, on one thread. */
 async function longInbox(proving: Proving): Promise<void> {
   const name = `an inbox of ${proving.size} mails`;
   const { question, mails } = await lengthened(proving, { name, mails: proving.size });
-  await withInstance(proving, name, async (instance) => {
-    await expectAllRead(proving, `${name}: messages read`, { table: "messages", of: mails, question });
-    await timed(proving, `${name}: the next mail is filed`, () => write({ ...proving, instance }, question));
-    await timed(proving, `${name}: one more`, () => write({ ...proving, instance }, question));
-  });
+  for (const what of ["without a snapshot", "with a snapshot"])
+    await bounded(proving, `${name}, ${what}`, async (instance) => {
+      const work = () => write({ ...proving, instance }, question);
+      await expectAllRead(proving, `${name}: messages read`, { table: "messages", of: mails, question });
+      const { ms } = await timed(proving, `${name}, ${what}: the first mail is filed`, { instance, work });
+      await timedMails(proving, `${name}, ${what}: the next ones are filed`, { instance, question });
+      if (what === "with a snapshot")
+        limit(proving, `${name}: ms of the first mail`, { is: ms, atMost: most.firstMailMs });
+    });
 }
 
 /** A thread of long messages: a draft on it is submitted and sent. */
@@ -60,21 +82,31 @@ async function longThread(proving: Proving): Promise<void> {
   const text = "Where is it? ".repeat(messageBytes / 13);
   const { question, mails: written } = await lengthened(proving, { name, mails, text });
   for (const what of ["without a snapshot", "with a snapshot"])
-    await withInstance(proving, `${name}, ${what}`, async (instance) => {
+    await bounded(proving, `${name}, ${what}`, async (instance) => {
       const client = proving.world.client(instance);
       await expectAllRead(proving, `${name}: messages read`, { table: "messages", of: written, question });
-      await timed(proving, `${name}, ${what}: read`, () => client.ask(`GET /v1/threads/${question.threadId}`));
+      const read = () => client.ask(`GET /v1/threads/${question.threadId}`);
+      await timed(proving, `${name}, ${what}: read`, { instance, work: read });
       for (const which of ["first", "second"]) {
         const newest = await newestOf(proving.world, question);
-        const { id } = await timed(proving, `${name}, ${what}: ${which} draft`, () => submit(client, newest));
-        await timed(proving, `${name}, ${what}: ${which} claim and queue`, () =>
-          client.ask(`POST /v1/drafts/${id}/send`),
-        );
+        let id = "";
+        const draft = async () => {
+          id = (await submit(client, newest)).id;
+        };
+        await timed(proving, `${name}, ${what}: ${which} draft`, { instance, work: draft });
+        const claim = () => client.ask(`POST /v1/drafts/${id}/send`);
+        const took = await timed(proving, `${name}, ${what}: ${which} claim and queue`, { instance, work: claim });
+        if (what === "with a snapshot") judgeClaim(proving, `${name}: ${which} claim`, took);
         const { status } = await endOf(client, id, 120_000);
         if (status !== "sent") proving.report.violation(`${name}: a draft ended ${status}`);
       }
-      await timed(proving, `${name}, ${what}: the next mail is filed`, () => write({ ...proving, instance }, question));
+      await timedMails(proving, `${name}, ${what}: the next mails are filed`, { instance, question });
     });
+}
+
+function judgeClaim(proving: Proving, name: string, { ms, grownMegabytes }: Took): void {
+  limit(proving, `${name}: ms`, { is: ms, atMost: most.claimMs });
+  limit(proving, `${name}: megabytes more`, { is: grownMegabytes, atMost: most.claimMegabytes });
 }
 
 /** Drafts that wait on one thread, which then is merged into another one. */
@@ -98,17 +130,18 @@ async function manyDrafts(proving: Proving): Promise<void> {
     times: drafts - 1,
     ...progressOf(proving, { name, of: drafts }),
   });
-  await withInstance(proving, name, async (again) => {
+  await bounded(proving, name, async (again) => {
     const client = world.client(again);
     await expectAllRead(proving, `${name}: drafts read`, { table: "drafts", of: drafts, question });
-    await timed(proving, `${name}: one more`, () => submit(client, question));
-    await timed(proving, `${name}: merged by a mail that answers both`, async () => {
+    await timed(proving, `${name}: one more`, { instance: again, work: () => submit(client, question) });
+    const merge = async () => {
       await write({ world, instance: again }, question, { inReplyTo: [other.rfcMessageId, question.rfcMessageId] });
       await until("the merge", async () => {
         const merged = await world.rows("select from read.threads where merged_into is not null");
         return merged.length > 0;
       });
-    });
+    };
+    await timed(proving, `${name}: merged by a mail that answers both`, { instance: again, work: merge });
   });
 }
 
@@ -117,86 +150,26 @@ async function manyHeld(proving: Proving): Promise<void> {
   const { world } = proving;
   const mails = Math.ceil(proving.size / shares.held);
   const name = `${mails} held mails`;
-  const { question, identity } = await lengthened(proving, { name, mails, disabled: true });
-  await withInstance(proving, name, async (instance) => {
-    await timed(proving, `${name}: the next mail is held`, () => write({ world, instance }, question));
-    const before = await countOf(world, "MailFiled");
-    const wanted = Math.min(mails, 200);
+  const { question, identity, first } = await lengthened(proving, { name, mails, disabled: true });
+  await bounded(proving, name, async (instance) => {
+    const work = () => write({ world, instance }, question);
+    await timed(proving, `${name}: one more is held`, { instance, work });
+    const last = await timedMails(proving, `${name}: the last ones are held`, { instance, question });
+    limit(proving, `${name}: ms of the last ones`, { is: last.ms, atMost: first!.ms * most.heldTimes });
+    const head = await headOf(world);
     await world.client(instance).ask(`PATCH /v1/identities/${identity.id}`, { status: "active" });
-    await timed(proving, `${name}: ${wanted} of them released`, () =>
-      until("the release", async () => (await countOf(world, "MailFiled")) >= before + wanted, catchUpMs),
-    );
+    for (const upTo of new Set([Math.min(200, mails), Math.min(400, mails)])) {
+      // Each becomes a message; filed it was when it was held.
+      const released = () => until("the release", async () => (await messagesSince(world, head)) >= upTo, releaseMs);
+      await timed(proving, `${name}: released up to ${upTo}`, { instance, work: released });
+    }
   });
 }
 
-/** A thread with one mail, and so many copies of a second one behind it. */
-async function lengthened(
-  proving: Proving,
-  { name, mails, text, disabled }: { name: string; mails: number; text?: string; disabled?: boolean },
-): Promise<{ question: Conversation; identity: Identity; mails: number }> {
-  const { world } = proving;
-  const instance = await world.start();
-  const client = world.client(instance);
-  const identity: Identity = await client.identity({ approval_channel: undefined });
-  const question = await begin({ world, instance }, identity, text);
-  if (disabled) await client.ask(`PATCH /v1/identities/${identity.id}`, { status: "disabled" });
-  const second = await write({ world, instance }, question, { text });
-  await quiet(world);
-  await instance.stop();
-  const [received] = await world.rows<{ id: string; delivery: string }>(
-    `select data ->> 'messageId' as id, data ->> 'deliveryId' as delivery from es.events
-     where type = 'FilingDecided' and data ->> 'rfcMessageId' = $1`,
-    [second],
-  );
-  const renewed = [second, received!.id, received!.delivery];
-  const times = Math.max(1, mails - 2);
-  const events = await multiply(world, {
-    ...{ correlationId: received!.delivery, renewed, times },
-    ...progressOf(proving, { name, of: mails }),
-  });
-  proving.report.figure(`${name}: events written`, events);
-  return { question, identity, mails: times + 2 };
-}
-
-const progressOf = ({ report }: Proving, { name, of }: { name: string; of: number }) => ({
-  onProgress: (copies: number) => report.progress(copies, of, name),
-});
-
-/** A question on a thread of its own. */
-async function begin({ world, instance }: Place, identity: Identity, text?: string): Promise<Conversation> {
-  const sender = await openSender(instance.smtpPort);
-  const id = `${randomUUID()}@soak.example`;
-  await sender.send(mailOf({ id, to: identity.email_address, ...(text && { text }) }), identity.email_address);
-  sender.close();
-  return filed(world, identity, `<${id}>`);
-}
-
-/** One more mail on its thread, or on several; answers its id when it can be read. */
-async function write(
-  { world, instance }: Place,
-  { identity, rfcMessageId }: Conversation,
-  { inReplyTo = [rfcMessageId], text }: { inReplyTo?: readonly string[]; text?: string | undefined } = {},
-): Promise<string> {
-  const id = `${randomUUID()}@soak.example`;
-  const sender = await openSender(instance.smtpPort);
-  const mail = mailOf({ id, to: identity.email_address, inReplyTo: inReplyTo.join(" "), ...(text && { text }) });
-  const told = await sender.send(mail, identity.email_address);
-  sender.close();
-  if (!told.startsWith("250")) throw new Error(`a mail was refused: ${told}`);
-  await until(
-    `<${id}> to be filed`,
-    async () => (await world.rows(filedSql, [`<${id}>`, identity.id])).length > 0,
-    300_000,
-  );
-  return `<${id}>`;
-}
-
-/** Looks at the log's end alone: it is long. */
-const filedSql = `select from es.events filed
-  where stream_id = 'filing-' || $2 and type = 'MailFiled' and position > (select max(position) - 1000 from es.events)
-    and (data ->> 'inboxRevision')::int = (
-      select revision from es.events
-      where stream_id = 'inbox-' || $2 and data -> 'headers' ->> 'messageId' = $1 order by revision desc limit 1)`;
+const messagesSince = async (world: World, head: number): Promise<number> => {
+  const sql = "select count(*)::int as n from es.events where position > $1 and type = 'MessageReceived'";
+  return (await world.rows<{ n: number }>(sql, [head]))[0]!.n;
+};
 
 /** What was written is there to be read, at least: otherwise something short was timed. */
 async function expectAllRead(
@@ -215,44 +188,4 @@ async function newestOf(world: World, conversation: Conversation): Promise<Conve
     [conversation.threadId],
   );
   return { ...conversation, messageId: newest!.id };
-}
-
-const countOf = async (world: World, type: string): Promise<number> =>
-  (await world.rows<{ n: number }>("select count(*)::int as n from es.events where type = $1", [type]))[0]!.n;
-
-/** Nothing has been appended for a while: processes are done with what there is. */
-async function quiet(world: World): Promise<void> {
-  const headOf = async () =>
-    (await world.rows<{ head: number }>("select max(position) as head from es.events"))[0]!.head;
-  for (let [head, same] = [await headOf(), 0]; same < 4; ) {
-    await sleep(500);
-    const now = await headOf();
-    same = now === head ? same + 1 : 0;
-    head = now;
-  }
-}
-
-/** An instance that knows nothing yet; its read models catch up first. Says its highest memory. */
-async function withInstance(
-  { world, report, size }: Proving,
-  name: string,
-  work: (instance: Instance) => Promise<void>,
-): Promise<void> {
-  const began = performance.now();
-  const instance = await world.start();
-  await until("the read models to catch up", () => fetch(`${instance.url}/readyz`).then(({ ok }) => ok), catchUpMs);
-  report.figure(`${name}: ready after, s`, ((performance.now() - began) / 1000).toFixed(1));
-  const caughtUp = Math.round(residentMegabytes(instance.child.pid!)?.most ?? 0);
-  await work(instance);
-  const most = Math.round(residentMegabytes(instance.child.pid!)?.most ?? 0);
-  report.figure(`${name}: memory at most, MB`, `${caughtUp} when caught up, ${most} in all`);
-  if (size >= histories.full && most > mostMegabytes) report.violation(`${name}: ${most} MB`);
-  await instance.stop();
-}
-
-async function timed<T>({ report }: Proving, name: string, work: () => Promise<T>): Promise<T> {
-  const began = performance.now();
-  const result = await work();
-  report.figure(`${name}, ms`, Math.round(performance.now() - began));
-  return result;
 }
