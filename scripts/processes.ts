@@ -60,7 +60,7 @@ const status: Run = async ({ database, store }) => {
   if (aside.length > 0) console.table(aside);
 };
 
-/** The planner itself reads like a process. Where nobody knows yet who listens, everything is planned. */
+/** The planner itself reads like a process. If nobody knows yet who listens, everything is planned. */
 function shownRow({ process, planned, ...counts }: Record<string, unknown>, head: number): object {
   const name = process === listenersReader.name ? "(planner: who listens)" : process;
   return { process: name, ...counts, planned, head, lag: Math.max(0, head - Number(planned)) };
@@ -159,7 +159,7 @@ const rewindProcesses =
     const { between, logIsOlder } = await rewind(options, { act: yes });
     if (logIsOlder)
       console.log(
-        "the event log is older than this database: what it lost is dropped, and the read models are made anew at the next start",
+        "the event log is older than this database: what it lost is dropped, and the read models are made again at the next start",
       );
     const found = between.filter(({ events }) => events > 0);
     if (found.length > 0) console.table(found.map(shown));
@@ -168,7 +168,7 @@ const rewindProcesses =
   };
 
 const shown = ({ process, stood, events, skipped }: Between) => ({
-  ...{ process, "stood at": stood, "events since": events },
+  ...{ process, "was at": stood, "events since": events },
   "what becomes of them": skipped ? "passed over" : "looked at again",
 });
 

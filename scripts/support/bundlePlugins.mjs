@@ -50,7 +50,7 @@ export const startsCompiled = (source, program) => ({
   },
 });
 
-/** Their text, and what stands behind it.
+/** Their text, and what is behind it.
  * @returns {import("esbuild").Plugin}
  */
 export const packages = (ending = "") => ({

@@ -102,7 +102,7 @@ export async function* wholeLog(
 
 const unreadable = new WeakSet<Recorded>();
 
-/** The event as a subscription with `keepsUnreadable` delivers it where it cannot be read: whoever looks at its data gets the error. */
+/** The event as a subscription with `keepsUnreadable` delivers it if it cannot be read: looking at its data throws the error. */
 export function asUnreadable(event: Recorded, error: unknown): Recorded {
   const failing = Object.defineProperty({ ...event }, "data", {
     enumerable: false,
@@ -117,7 +117,7 @@ export function asUnreadable(event: Recorded, error: unknown): Recorded {
 /** True for one of these. Its type is the stored one, which may have another name by now. */
 export const isUnreadable = (event: Recorded): boolean => unreadable.has(event);
 
-/** Somebody else appended first. `actualRevision` is where the stream stands. */
+/** Somebody else appended first. `actualRevision` is the revision that the stream has. */
 export class StreamMoved extends Error {
   readonly stream: string;
   readonly expectedRevision: number;

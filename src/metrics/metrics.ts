@@ -68,7 +68,7 @@ export const measures = {
   httpRefused: {
     name: "countersign_http_connections_refused_total",
     kind: "counter",
-    help: "Connections to HTTP that this instance refused, by the limit of HTTP_CONNECTIONS that stood against them: connections_of_address or connections.",
+    help: "Connections to HTTP that this instance refused, by the limit of HTTP_CONNECTIONS that they exceeded: connections_of_address or connections.",
     labels: ["reason"],
   },
   appends: {

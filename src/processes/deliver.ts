@@ -29,7 +29,7 @@ type Step = "again" | SetAside | undefined;
 
 /**
  * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (src/README.md, "The send path").
- * One step function: whatever wakes it, what stands on the streams says what comes next, so being cut off anywhere is the same as being woken.
+ * One step function: whatever wakes it, the streams say what comes next, so being cut off anywhere is the same as being woken.
  * What an interrupted hand-over did is never guessed: it waits for evidence, and without any the draft ends failed, `unconfirmed`.
  */
 export function deliver(deps: Dependencies, settings: DeliverySettings): Process {
@@ -198,7 +198,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
     concerns: ({ type, data }) => type !== "DraftSent" || data.tellsThread !== true,
-    // A claim with its queueing is nobody's to look after; that is planned itself.
+    // A claim with its queueing needs no look after it; the queueing is planned itself.
     answered: {
       asks: ({ type, data }) => (type === "SendClaimed" ? data.attemptId : null),
       answers: ({ type, data }) => (type === "DraftQueued" || type === "DraftRequeued" ? data.attemptId : null),

@@ -21,7 +21,7 @@ export type Failure = { code: string; message: string };
 
 /**
  * What came of taking an attempt up. `went on`: its delivery's stream tells. `ended`: it was handed over here, and this is recorded of it. Otherwise
- * nothing was handed over under it: something stands in the way, there was no room at the provider (NoRoom), it could not be reached, the customer
+ * nothing was handed over under it: something prevents it, there was no room at the provider (NoRoom), it could not be reached, the customer
  * has written again, or the draft cannot be sent.
  */
 export type Begun =
@@ -71,7 +71,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const { cause, signal } = told;
     const hindrance = hindranceOf(await sendingStanding(look, draft));
     if (hindrance) return hindrance;
-    // Looked at again below: what cannot be judged yet takes nobody's connection meanwhile.
+    // Looked at again below: what cannot be judged yet takes no connection from others meanwhile.
     await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs, end: inboxEnd });
     const connection = await connect();
     if (!("handOver" in connection)) {
@@ -82,7 +82,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     crashPoint("deliver:connected");
     try {
       signal.throwIfAborted();
-      // Only now: whoever waits for a connection keeps no mail in memory.
+      // Only now: an attempt that waits for a connection keeps no mail in memory.
       const mail = await freezeMail(look, draft, draft.attemptId);
       const started = await start(sending, mail, told);
       if (started !== "went on" && "lookedAt" in started)

@@ -120,7 +120,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     if (againInMs > 0) return { againInMs };
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isTakenBack = draft.status === "pending" || draft.status === "rejected";
-    // Approved anew since, it is another event's.
+    // Approved again since, it is another event's.
     if (isTakenBack || (draft.status === "approved" && draft.approver?.sendAfter !== sendAfter)) return undefined;
     return onDraft("draft.approved")(event, context);
   }

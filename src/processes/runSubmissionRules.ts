@@ -36,7 +36,7 @@ const lookEveryMs = 500;
 
 /**
  * The rules of draft.created. They come after those of the message that the draft answers, which may have set an approval mode for it,
- * and their end is recorded on the draft: an auto-approved one is not sent before, whether there were any or not. Where a workspace has no rules, nobody else's
+ * and their end is recorded on the draft: an auto-approved one is not sent before, whether there were any or not. If a workspace has no rules, nobody else's
  * submission is looked at.
  */
 export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: Beside) {

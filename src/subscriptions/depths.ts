@@ -15,12 +15,12 @@ export async function readDepths({
   database: Database;
   store: Pick<EventStore, "head">;
   projections: readonly Pick<Projection, "name" | "apart">[];
-  /** Names that no process has any more: where they stood is kept for an older instance, and is no lag. */
+  /** Names that no process has any more: their positions are kept for an older instance, and are no lag. */
   formerProcesses: readonly string[];
   /** Whether the operator lets nothing leave. */
   isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
-  // The head first: whoever is seen ahead of it has caught up.
+  // The head first: a process that is seen ahead of it has caught up.
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);

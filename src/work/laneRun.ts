@@ -53,7 +53,7 @@ const maxTimeouts = 10;
 const turnMs = 1_000;
 /** A handler that has not ended after this long is given up, unless its process says otherwise. */
 const longestRunSeconds = 300;
-/** A lane that waits for read models is looked at again after this long, whoever was to wake it, in milliseconds. */
+/** A lane that waits for read models is looked at again after this long, no matter what was to wake it, in milliseconds. */
 export const longestWaitMs = 10_000;
 
 /** Works on the items of one claimed lane in order, until there are no more, its turn is over or one fails. */
@@ -173,7 +173,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     return false;
   }
 
-  /** Where giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
+  /** If giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
   const asksTooMuch = (error: Error): boolean =>
     error instanceof StatementTimedOut && typeof process.givingUp !== "function";
 

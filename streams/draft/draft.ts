@@ -16,7 +16,7 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
 });
 
 /**
- * Whose word an approval is. `unsaid`: the event does not tell, and the actor in its metadata does (a rule's approval of before rules said which
+ * Whose word an approval is. `unsaid`: the event does not tell, and the actor in its metadata does (a rule's approval from before rules said which
  * run granted it). What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent.
  */
 export type Approval =
@@ -118,7 +118,7 @@ export type Notified = {
   answered: readonly string[];
   /** Notifications that a channel took. */
   reached: readonly string[];
-  /** Where those stand that a chat took, by notification. */
+  /** Where those are that a chat took, by notification. */
   messages: Readonly<Record<string, ChatMessage>>;
   /** Notifications that failed for good: not taken, or taken and come back. */
   failed: readonly string[];

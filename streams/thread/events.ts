@@ -55,7 +55,7 @@ export type InboundMessage = {
   fromBlockedContact?: true;
   /**
    * `removed`: it had links by which approvers decide, or more that might be one than are looked up; what is here has none, and the mail as it
-   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none, and in events of before mails were looked through.
+   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none, and in events from before mails were looked through.
    */
   approvalLinks?: "removed" | "unchecked";
 };

@@ -34,7 +34,7 @@ export const initialThread: Thread = {
   doneOnce: [],
 };
 
-/** So many changes that may be asked for again are remembered: whoever asks does so within minutes. */
+/** So many changes that may be asked for again are remembered: a client asks again within minutes. */
 const maxDoneOnce = 200;
 
 /** What each event makes of a thread. */

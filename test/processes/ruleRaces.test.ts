@@ -50,7 +50,7 @@ describe("rules under repetition", function () {
 
   it("run once, on four instances at the same moment [races]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world();
-    // Where a workspace has no rules, nobody looks at its submissions: this one is about nothing that happens here.
+    // If a workspace has no rules, nobody looks at its submissions: this one is about nothing that happens here.
     await rule("draft.stale", [{ type: "set_priority", priority: "low" }]);
     const { thread, message } = await receive();
     const submitted = await draft({ thread, message });

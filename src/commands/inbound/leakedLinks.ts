@@ -14,7 +14,7 @@ import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoo
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
 
 /**
- * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: whoever reads the mail
+ * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: anyone who reads the mail
  * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
  * The links of people's accounts (an invitation, a new password) are treated the same: who follows one decides as that person.
  * `messageId`: as what the mail is filed, if it is. Throws Unavailable.
@@ -79,7 +79,7 @@ async function linksAmong(
 }
 
 /**
- * Each was given out before the mail came that holds it, so the read model has to have reached the mail. Where it does not for a long time, every run
+ * Each was given out before the mail came that holds it, so the read model has to have reached the mail. If it does not for a long time, every run
  * counts as one: the mails behind do not wait for ever.
  */
 async function approvalLinksAmong(

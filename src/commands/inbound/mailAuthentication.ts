@@ -43,7 +43,7 @@ export async function authenticateMessage(
 }
 
 /**
- * Mostly it was filed here a moment ago, and the thread's state is kept. One that is too old to know the mail is loaded anew. One that is too old to
+ * Mostly it was filed here a moment ago, and the thread's state is kept. One that is too old to know the mail is loaded again. One that is too old to
  * know that it is done costs a look at the mail for nothing: the thread takes no second answer.
  */
 async function stillAwaits({ threads }: Dependencies, threadId: string, number: number): Promise<boolean> {

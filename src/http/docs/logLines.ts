@@ -15,7 +15,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "error",
     says: "a press in Slack could not be answered",
-    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
+    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and the person who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
   },
   {
     level: "error",
@@ -213,7 +213,7 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "warn",
-    says: "cannot make snapshots anew: long streams are folded when they are needed",
+    says: "cannot make snapshots again: long streams are folded when they are needed",
     todo: "Nothing: the first request to a long thread takes some seconds. `err` says what failed.",
   },
   { level: "warn", says: "lost a connection to PostgreSQL", todo: "Nothing: another one is opened." },
@@ -236,7 +236,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "warn",
     says: "mail comes in unencrypted: set SMTP_IN_TLS_CERT and SMTP_IN_TLS_KEY, so that senders can start TLS",
-    todo: "Give the receiver a certificate for the name of `INBOUND_MX_HOST`, unless a mail server with TLS stands in front of it.",
+    todo: "Give the receiver a certificate for the name of `INBOUND_MX_HOST`, unless there is a mail server with TLS in front of it.",
   },
   {
     level: "warn",
