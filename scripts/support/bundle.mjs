@@ -1,9 +1,17 @@
 // @ts-check
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, realpath, rename, rm, stat, utimes } from "node:fs/promises";
+import { cp, mkdir, readdir, realpath, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, extname, join, relative, sep } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
+import {
+  othersExternal,
+  packages,
+  readsBesideIt,
+  startsCompiled,
+  threadsWithoutTsx,
+  unnamed,
+} from "./bundlePlugins.mjs";
 
 /**
  * What runs as a process of its own (the service, its commands, its threads) is bundled: one file loads in a fraction of the time that
@@ -12,8 +20,10 @@ import { fileURLToPath, pathToFileURL } from "node:url";
  * A bundle is a folder beside node_modules, named by a hash of everything that it was made from, so none is ever stale. Inside, files have
  * their places of the source tree, what is read beside `import.meta.url` included. Source maps lead stack traces to the sources.
  */
-const here = fileURLToPath(import.meta.url);
-export const projectRoot = join(dirname(here), "../..");
+const here = dirname(fileURLToPath(import.meta.url));
+export const projectRoot = join(here, "../..");
+/** What a bundle is made by. */
+const makers = ["bundle.mjs", "bundlePlugins.mjs"].map((file) => join(here, file));
 
 /** What the service and its commands are made of. */
 const productFolders = ["streams", "projections", "src", "scripts"];
@@ -113,7 +123,7 @@ function keyOf(root, entries, files) {
     part(file);
     part(existsSync(join(root, file)) ? readFileSync(join(root, file)) : "");
   }
-  part(readFileSync(here));
+  for (const maker of makers) part(readFileSync(maker));
   return hash.digest("hex").slice(0, 32);
 }
 
@@ -143,7 +153,7 @@ async function make({ root, entries, files, place, into, inlined }) {
     ...(inlined.length > 0 ? { banner: { js: requires } } : { packages: "external" }),
     format: "esm",
     plugins: [
-      startsCompiled(root, programIn(place)),
+      startsCompiled(join(root, compiled), programIn(place)),
       readsBesideIt(root, place),
       packages(),
       threadsWithoutTsx,
@@ -174,99 +184,9 @@ async function make({ root, entries, files, place, into, inlined }) {
 const isReadBesideIt = (file) =>
   file.startsWith("streams/") || (!code.includes(extname(file)) && !file.startsWith("scripts/"));
 
-/** `import.meta.url` stays each source file's own: what lies beside it lies there in the bundle too.
- * @param {string} root
- * @param {string} place
- * @returns {import("esbuild").Plugin}
- */
-const readsBesideIt = (root, place) => ({
-  name: "reads beside it",
-  setup(build) {
-    build.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
-      if (path.includes("node_modules")) return undefined;
-      const text = oneByte(readFileSync(path, "utf8"));
-      const url = pathToFileURL(join(place, relative(root, path))).href;
-      return { loader: "ts", contents: text.replaceAll("import.meta.url", JSON.stringify(url)) };
-    });
-  },
-});
-
-/**
- * The same program in ASCII alone: one letter that is none, in a comment even, doubles the memory of a whole file's text, which each thread that
- * runs it keeps.
- * @param {string} text
- */
-const oneByte = (text) =>
-  text.replace(/(?<!\\)[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
-
-/** Who imports the program gets it compiled.
- * @param {string} root
- * @param {string} program
- * @returns {import("esbuild").Plugin}
- */
-const startsCompiled = (root, program) => ({
-  name: "starts compiled",
-  setup(build) {
-    build.onResolve({ filter: /^\.\/program\.ts$/ }, ({ resolveDir, path }) =>
-      join(resolveDir, path) === join(root, compiled) ? { path, namespace: "compiled" } : undefined,
-    );
-    build.onLoad({ filter: /.*/, namespace: "compiled" }, () => ({
-      contents: `module.exports = require("./compiled.mjs").runCompiled(${JSON.stringify(program)});`,
-      resolveDir: dirname(here),
-    }));
-  },
-});
-
-/** Their text, and what is behind it.
- * @returns {import("esbuild").Plugin}
- */
-const packages = (ending = "") => ({
-  name: "packages",
-  setup(build) {
-    build.onLoad({ filter: /node_modules.*\.[cm]?js$/ }, async ({ path }) => ({
-      loader: "js",
-      contents: `${oneByte(await readFile(path, "utf8"))}${ending}`,
-    }));
-  },
-});
-
-/** Stack traces name sources of ours. A map of the packages too would be four times as long to read. */
-const unnamed = `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[""],"mappings":"A"}').toString("base64")}`;
-
 /** What packages in CommonJS ask for. */
 const requires =
   'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';
-
-/** @param {string[]} inlined
- * @returns {import("esbuild").Plugin}
- */
-const othersExternal = (inlined) => ({
-  name: "other packages stay outside",
-  setup(build) {
-    build.onResolve({ filter: /^[^.#/]/ }, ({ path, kind, importer }) => {
-      if (kind === "entry-point" || path === "tsx/esm/api") return undefined;
-      // What an inlined package needs goes with it.
-      if (importer.includes("node_modules")) return undefined;
-      return inlined.some((name) => path === name || path.startsWith(`${name}/`))
-        ? undefined
-        : { path, external: true };
-    });
-  },
-});
-
-/** A thread's entry registers tsx to read TypeScript: there is none left to read, but its stack traces are to name it.
- * @type {import("esbuild").Plugin}
- */
-const threadsWithoutTsx = {
-  name: "threads without tsx",
-  setup(build) {
-    build.onResolve({ filter: /^tsx\/esm\/api$/ }, () => ({ path: "tsx", namespace: "bundled" }));
-    build.onLoad({ filter: /.*/, namespace: "bundled" }, () => ({
-      contents: 'export { nameSources as register } from "./sourceMaps.mjs";',
-      resolveDir: dirname(here),
-    }));
-  },
-};
 
 /** @param {string} cache */
 async function discardUnused(cache) {

@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { bundle, bundled, programIn } from "../../scripts/support/bundle.mjs";
+import { bundle, bundled, programIn, projectRoot } from "../../scripts/support/bundle.mjs";
 
 const run = promisify(execFile);
 const lean = `--import=${new URL("../../scripts/support/lean.mjs", import.meta.url).href}`;
@@ -150,6 +151,23 @@ describe("the bundle that processes start from", () => {
     places.push(await made());
     expect(new Set(places).size).to.equal(3);
     expect(await kept(), "nothing unfinished stays").to.deep.equal(places.map((place) => basename(place)).sort());
+  });
+
+  it("is another one when that which makes it changes", async () => {
+    const support = new URL("../../scripts/support/", import.meta.url);
+    const makers = (await readdir(support)).filter((name) => /^bundle.*\.mjs$/.test(name));
+    expect(makers.length).to.be.above(1);
+    const places = [await made()];
+    for (const changed of ["", ...makers]) {
+      const folder = join(root, "makers", changed || "same", "scripts/support");
+      await cp(support, folder, { recursive: true });
+      await symlink(join(projectRoot, "node_modules"), join(root, "makers", changed || "same", "node_modules"));
+      if (changed) await appendFile(join(folder, changed), "\n// changed\n");
+      const { bundle: make } = await import(pathToFileURL(join(folder, "bundle.mjs")).href);
+      places.push(await make(["src/main.ts"], { root, folders: ["src", "streams"] }));
+    }
+    expect(places[1]).to.equal(places[0]);
+    expect(new Set(places).size).to.equal(1 + makers.length);
   });
 
   it("is whole when many make it at the same moment", async () => {
