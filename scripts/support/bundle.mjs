@@ -5,12 +5,12 @@ import { cp, mkdir, readdir, realpath, rename, rm, stat, utimes } from "node:fs/
 import { dirname, extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  onePlace,
   othersExternal,
   packages,
   readsBesideIt,
   startsCompiled,
   threadsWithoutTsx,
-  unnamed,
 } from "./bundlePlugins.mjs";
 
 /**
@@ -118,7 +118,9 @@ function keyOf(root, entries, files) {
   const hash = createHash("sha256");
   const part = (/** @type {string | Buffer} */ text) => hash.update(`${text.length}:`).update(text);
   for (const text of [root, process.version, process.platform, process.arch, ...entries, "files"]) part(text);
-  const settings = ["package.json", "package-lock.json", "tsconfig.json", "node_modules/esbuild/package.json"];
+  // Packages are in the bundle: npm's own list says which are installed, also where that is not yet what package-lock.json asks for.
+  const installed = ["node_modules/.package-lock.json", "node_modules/esbuild/package.json"];
+  const settings = ["package.json", "package-lock.json", "tsconfig.json", ...installed];
   for (const file of [...settings, ...files]) {
     part(file);
     part(existsSync(join(root, file)) ? readFileSync(join(root, file)) : "");
@@ -172,7 +174,7 @@ async function make({ root, entries, files, place, into, inlined }) {
       // Node shows the line of an error that nobody caught.
       lineLimit: 200,
       external: outside,
-      plugins: [readsBesideIt(root, place), packages(unnamed)],
+      plugins: [readsBesideIt(root, place), packages(onePlace)],
     });
   for (const file of files.filter(isReadBesideIt)) await cp(join(root, file), join(into, file));
 }

@@ -1,4 +1,5 @@
 // @ts-check
+import { isAscii } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,7 +8,7 @@ import { cachedDataVersionTag } from "node:v8";
 import { constants, Script } from "node:vm";
 
 /**
- * Loads a file whose text is one function of `(exports, require, module)`, in ASCII, and gives what it exports.
+ * Loads a file whose text is one function of `(exports, require, module)` and gives what it exports.
  *
  * To compile what the service is made of takes most of its start. So what V8 made of it is kept beside the file by the first who loads it,
  * and read by all others: for this V8, its flags and this processor, of which V8 says the tag. If it cannot be kept, or was cut short, the
@@ -17,7 +18,7 @@ import { constants, Script } from "node:vm";
 export function runCompiled(file) {
   const kept = `${file}.${cachedDataVersionTag()}`;
   const cachedData = read(kept);
-  const script = new Script(readFileSync(file, "latin1"), {
+  const script = new Script(textOf(file), {
     filename: pathToFileURL(file).href,
     cachedData,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
@@ -27,6 +28,14 @@ export function runCompiled(file) {
   // Only now: functions that ran to load it are compiled by now.
   if (!cachedData || script.cachedDataRejected) keep(kept, script.createCachedData());
   return module.exports;
+}
+
+/** One byte a letter, outside of V8's heap, where that is enough.
+ * @param {string} file
+ */
+function textOf(file) {
+  const bytes = readFileSync(file);
+  return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 }
 
 const hashOf = (/** @type {Buffer} */ data) => createHash("sha256").update(data).digest();

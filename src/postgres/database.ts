@@ -6,7 +6,7 @@ import { askDescribed } from "./described.ts";
 import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
 import { isOutdated, prepared, single } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
-import { asUnavailable } from "./unavailable.ts";
+import { asUnavailable, isCutOff } from "./unavailable.ts";
 
 export { NotRun };
 
@@ -41,8 +41,8 @@ export type Database = Role & {
   /** The service role's pool, for those who need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
   pool: pg.Pool;
   /**
-   * Calls it each time a connection breaks, lent out or not, until what it answers is called: the server may have crashed, and lost what was
-   * committed without waiting for its disk.
+   * Calls it each time a connection breaks, lent out or not, or is given up because no answer comes, until what it answers is called: the
+   * server may have crashed, and lost what was committed without waiting for its disk.
    */
   onLost(told: () => void): () => void;
   close(): Promise<void>;
@@ -131,6 +131,10 @@ function surviveLostConnections(
   });
   // A connection that breaks while lent out emits "error" as well as failing its query: without a listener that ends the process.
   pool.on("connect", (client) => client.on("error", onBroken));
+  // One that we end ourselves says nothing any more.
+  pool.on("release", (failure) => {
+    if (isCutOff(failure)) onBroken();
+  });
 }
 
 const roleOf = (pool: pg.Pool): Role => ({
@@ -146,16 +150,15 @@ const asStatement = (text: string, values?: readonly unknown[]): pg.QueryConfig 
 
 async function ask(pool: pg.Pool, text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
   let client: pg.PoolClient | undefined;
-  let failed = true;
+  let failure: unknown;
   try {
     client = await pool.connect();
-    const answer = await askDescribed<pg.QueryResult>(client, asStatement(text, values));
-    failed = false;
-    return answer;
+    return await askDescribed<pg.QueryResult>(client, asStatement(text, values));
   } catch (error) {
-    throw asUnavailable(error);
+    failure = asUnavailable(error);
+    throw failure;
   } finally {
-    client?.release(failed);
+    client?.release(failure as Error | undefined);
   }
 }
 
@@ -174,7 +177,7 @@ async function transact<T>(
     });
   const { ask, end } = endable(asking);
   const stated = recurring ? single : asStatement;
-  let broken = true;
+  let broken: boolean | Unavailable = true;
   try {
     const begun = begin(asking, settings);
     begun.catch(end);
@@ -186,7 +189,7 @@ async function transact<T>(
   } catch (thrown) {
     const error = thrown instanceof NotRun ? asUnavailable(thrown.cause) : thrown;
     // A connection that fails or hangs takes no rollback; its end is one. One that remembers what a table was before its rebuild goes too.
-    broken = error instanceof Unavailable || isOutdated(error) || (await rollbackFails(asking));
+    broken = error instanceof Unavailable ? error : isOutdated(error) || (await rollbackFails(asking));
     throw error;
   } finally {
     client.release(broken);

@@ -14,6 +14,11 @@ export function asUnavailable(error: unknown): unknown {
   return away ? new Unavailable(`PostgreSQL: ${error.message}`, { cause: error }) : error;
 }
 
+/** True of an Unavailable that ended a connection, by the server's word or for want of one; not where the server only refused. */
+export const isCutOff = (error: unknown): boolean =>
+  error instanceof Unavailable &&
+  !(error.cause instanceof pg.DatabaseError && !/^(08|57P|25P03)/.test(error.cause.code ?? ""));
+
 /** By SQLSTATE: lost connections, exhausted resources, a server going down or coming up, a failing disk. */
 const serverIsAway = (code: string): boolean =>
   /^(08|53|58)/.test(code) || ["57P01", "57P02", "57P03", "57P05", "25P03", "25006"].includes(code);

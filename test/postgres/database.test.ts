@@ -135,6 +135,31 @@ describe("the database", () => {
     expect(lost).to.deep.equal(["while it serves"]);
   });
 
+  it("says that a connection broke, whoever ended it, and not that a statement failed", async () => {
+    let losses = 0;
+    const unwatch = database.onLost(() => losses++);
+    const silent = database.transaction(async (tx) => {
+      // As if the server did not answer any more.
+      await tx.query("set local statement_timeout = 0");
+      await tx.query("select pg_sleep(20)");
+    });
+    expect(await failureOf(silent)).to.be.instanceOf(Unavailable);
+    expect(losses, "given up on").to.be.above(0);
+    losses = 0;
+    const itself = "select pg_terminate_backend(pg_backend_pid())";
+    expect(await failureOf(database.query(itself))).to.be.instanceOf(Unavailable);
+    expect(losses, "ended by the server").to.be.above(0);
+    losses = 0;
+    await failureOf(database.query("selekt 1"));
+    await failureOf(database.query("select pg_sleep(10)"));
+    await failureOf(database.transaction((tx) => tx.query("selekt 1")));
+    await database.transaction((tx) => tx.query("select 1"));
+    expect(losses, "whole").to.equal(0);
+    unwatch();
+    await failureOf(database.query(itself));
+    expect(losses, "nobody listens").to.equal(0);
+  });
+
   it("is Unavailable once closed", async () => {
     const closed = connectDatabase(server);
     await closed.close();

@@ -54,12 +54,20 @@ parentPort?.postMessage(answer);
 /** The same as a service has it: a line that starts, and all the rest. */
 const service: Record<string, string> = {
   ...project,
+  "node_modules/letters/package.json": `{ "name": "letters", "main": "index.js" }`,
+  "node_modules/letters/index.js": `
+exports.isLetter = (text) => /^\\\\é$/.test(text);
+exports.fail = () => {
+  throw new Error("in a package");
+};
+`,
   "src/main.ts": `
 import { runService } from "./program.ts";
 await runService();
 `,
   "src/program.ts": `
 import { readFileSync } from "node:fs";
+import { fail, isLetter } from "letters";
 import { word } from "#src/words/word.ts";
 import { inThread } from "#src/threads/ask.ts";
 const sql: string = readFileSync(new URL("./tables.sql", import.meta.url), "utf8");
@@ -67,6 +75,8 @@ export async function runService(): Promise<void> {
   const { later } = await import("./later.ts");
   console.log(word, sql.trim(), later, await inThread());
   if (process.argv[2] === "fail") throw new Error("as asked");
+  if (process.argv[2] === "fail in a package") fail();
+  if (process.argv[2] === "letter") console.log(isLetter("\\\\\u00e9"));
 }
 `,
   "src/later.ts": `export const later: string = "later";`,
@@ -149,7 +159,9 @@ describe("the bundle that processes start from", () => {
     await rm(join(root, "src/0002.sql"));
     await write("package-lock.json", "{}");
     places.push(await made());
-    expect(new Set(places).size).to.equal(3);
+    await write("node_modules/.package-lock.json", "{}");
+    places.push(await made());
+    expect(new Set(places).size).to.equal(4);
     expect(await kept(), "nothing unfinished stays").to.deep.equal(places.map((place) => basename(place)).sort());
   });
 
@@ -290,10 +302,20 @@ describe("the service that processes start from a bundle", () => {
     expect(await kept()).to.have.length(2);
   });
 
+  it("says every letter, also where its text cannot be in ASCII", async () => {
+    expect(await readFile(programIn(place), "utf8")).to.match(/[^\0-\x7f]/);
+    for (const turn of ["first", "second"]) expect((await start("letter")).stdout, turn).to.match(/^true$/m);
+  });
+
+  it("names the file where a package fails, and has no map of its lines", async () => {
+    const error = await start("fail in a package").catch((thrown) => thrown);
+    expect(error.stderr).to.match(/Error: in a package\n\s+at .*node_modules\/letters\/index\.js:1:1\)/);
+  });
+
   it("names the source, its line and column where something fails, compiled before or not", async () => {
     for (const turn of ["first", "second"]) {
       const error = await start("fail").catch((thrown) => thrown);
-      expect(error.stderr, turn).to.include(`${join(root, "src/program.ts")}:9:41`);
+      expect(error.stderr, turn).to.include(`${join(root, "src/program.ts")}:10:41`);
     }
   });
 });
