@@ -6,7 +6,7 @@ export type Topic = "drafts" | "threads" | "domains" | "workspace";
 /** By topic: a text that is another one whenever something changed. It says nothing of what is in it. */
 export type ChangeMarks = Readonly<Record<Topic, string>>;
 
-/** How everything stands in a workspace. */
+/** How far everything has got in a workspace. */
 export async function changeMarks(reads: Reads, workspaceId: string): Promise<ChangeMarks> {
   const { rows } = await reads.of(workspaceId).query<ChangeMarks>(
     `select ${draftsMark} as drafts,

@@ -30,7 +30,7 @@ export function upsertRows(
   );
 }
 
-/** The rows of these ids, as they stand before the batch, by id. */
+/** The rows of these ids, as they are before the batch, by id. */
 export async function rowsById<Row extends { id: string }>(
   tx: Tx,
   { table, columns }: Table,

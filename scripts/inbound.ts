@@ -8,7 +8,7 @@ import { type StrayMailEvent, strayMailStream } from "#streams/strayMail/events.
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
-const usage = `Mail that a provider had accepted for us and that is in nobody's inbox: posts that could not be read, and mail to addresses that nobody has.
+const usage = `Mail that a provider had accepted for us and that is in no inbox: posts that could not be read, and mail to addresses that nobody has.
 Works beside a running service.
 
   npm run inbound -- list [--workspace ID]    one JSON line each, oldest first; with --workspace the mail on its domains alone

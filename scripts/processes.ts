@@ -11,6 +11,7 @@ import type { Sql } from "#src/postgres/database.ts";
 import { allProcesses, formerProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
+import { oldestReady } from "#src/subscriptions/depths.ts";
 import { formerReaders, listenersReader } from "#src/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/work/parked.ts";
 import { plannerLease } from "#src/work/plannerLease.ts";
@@ -43,6 +44,7 @@ const status: Run = async ({ database, store }) => {
   const { rows } = await database.query(
     `select name as process, planned,
        count(*) filter (where lane.state = 'ready') as ready,
+       round((${oldestReady})::numeric, 1)::float as oldest_ready_s,
        count(*) filter (where lane.state = 'claimed') as running,
        count(*) filter (where lane.state = 'waiting' and lane.obstacles is null) as waiting,
        count(*) filter (where lane.obstacles is not null) as set_aside,
@@ -60,7 +62,7 @@ const status: Run = async ({ database, store }) => {
   if (aside.length > 0) console.table(aside);
 };
 
-/** The planner itself reads like a process. Where nobody knows yet who listens, everything is planned. */
+/** The planner itself reads like a process. If nobody knows yet who listens, everything is planned. */
 function shownRow({ process, planned, ...counts }: Record<string, unknown>, head: number): object {
   const name = process === listenersReader.name ? "(planner: who listens)" : process;
   return { process: name, ...counts, planned, head, lag: Math.max(0, head - Number(planned)) };
@@ -159,7 +161,7 @@ const rewindProcesses =
     const { between, logIsOlder } = await rewind(options, { act: yes });
     if (logIsOlder)
       console.log(
-        "the event log is older than this database: what it lost is dropped, and the read models are made anew at the next start",
+        "the event log is older than this database: what it lost is dropped, and the read models are made again at the next start",
       );
     const found = between.filter(({ events }) => events > 0);
     if (found.length > 0) console.table(found.map(shown));
@@ -168,7 +170,7 @@ const rewindProcesses =
   };
 
 const shown = ({ process, stood, events, skipped }: Between) => ({
-  ...{ process, "stood at": stood, "events since": events },
+  ...{ process, "was at": stood, "events since": events },
   "what becomes of them": skipped ? "passed over" : "looked at again",
 });
 

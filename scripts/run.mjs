@@ -4,7 +4,7 @@ import { bundle, bundled, programIn, touched } from "./support/bundle.mjs";
 
 /**
  * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or a command beside it, in this very process, from a bundle that
- * is made when a source changed. Where none can be made (node_modules may not be written) it runs the sources, which takes longer to start.
+ * is made when a source changed. If none can be made (node_modules may not be written) it runs the sources, which takes longer to start.
  * `bundle` only makes it, and compiles the service for processes with the flags that this one has.
  */
 const commands = {

@@ -56,7 +56,7 @@ await runUntilStopped({
   async start(end) {
     const run = await makeRunDirectory();
     directory = run;
-    // Where the tests are run as root, PostgreSQL is not.
+    // If the tests are run as root, PostgreSQL is not.
     await chmod(run, 0o755);
     const [threads] = await Promise.all([
       childBundle(),

@@ -28,7 +28,7 @@ const usage = `Manages workspaces, for the operator. Works beside a running serv
                                 [--trial-ends TIME|none] [--period-start TIME|none] [--period-end TIME|none]
   npm run workspace -- list
 
-Times are ISO 8601. --plan starts a period now, with new counters, unless the times of one are given. Where nobody
+Times are ISO 8601. --plan starts a period now, with new counters, unless the times of one are given. If nobody
 named a period, calendar months since the workspace was created apply. A workspace with a subscription at the payment
 processor follows that again as soon as the processor says something of it.
 invite and --owner print the link of an invitation, which you hand over: no mail is sent. It is good for 7 days, for that

@@ -10,6 +10,19 @@ export type Clock = {
 
 export const systemClock: Clock = { now: () => new Date(), monotonic: () => performance.now() };
 
+/** A moment, to be measured from. */
+export type Moment = { monotonic: number; date: number };
+
+export const momentOf = (clock: Clock): Moment => ({ monotonic: clock.monotonic(), date: clock.now().getTime() });
+
+/**
+ * Milliseconds since a moment of this process, by whichever of its two clocks says more: while a machine sleeps the one that never goes backwards may
+ * stand still. For what must not be believed for longer; one whose date is set is too old as well.
+ */
+export function longestSince(clock: Clock, { monotonic, date }: Moment): number {
+  return Math.max(clock.monotonic() - monotonic, Math.abs(clock.now().getTime() - date));
+}
+
 /** New ids and random bytes, as a port. */
 export type Ids = {
   /** A fresh UUIDv7. */

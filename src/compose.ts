@@ -70,7 +70,7 @@ import { formerReaders } from "./work/listeners.ts";
 /** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
 export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
 
-/** Everything that commands, processes and routes stand on; each role of the service takes from it what it needs. */
+/** Everything that commands, processes and routes rest on; each role of the service takes from it what it needs. */
 export type Composition = {
   database: Database;
   store: EventStore;
@@ -94,7 +94,7 @@ export type Composition = {
 
 /**
  * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `readers`:
- * threads that read mail for others too, who close them; by default its own. `channels`: what stands in the place of these channels.
+ * threads that read mail for others too, who close them; by default its own. `channels`: what takes the place of these channels.
  */
 export function compose(
   config: Config,

@@ -52,7 +52,7 @@ export const settings = Type.Object({
   TRUST_PROXY: Proxies({
     default: "0",
     description:
-      "How many reverse proxies stand in front of HTTP, or their networks: as many of the last entries of X-Forwarded-For are believed, or as long as they are in these networks; a number only for a service that nobody reaches past them.",
+      "How many reverse proxies there are in front of HTTP, or their networks: as many of the last entries of X-Forwarded-For are believed, or as long as they are in these networks; a number only for a service that nobody reaches past them.",
   }),
   ALLOWED_HOSTS: ListOf(HostName(), {
     default: [],

@@ -8,7 +8,7 @@ export type Shown = { apiKey: string | undefined; ownerLink: string | undefined 
 export function welcome(config: Config, service: Service, shown: Shown): void {
   const isTerminal = process.stderr.isTTY;
   if (!isTerminal && shown.apiKey === undefined) return;
-  // What is no terminal may be a log, which is kept: an invitation to be the owner stands in none.
+  // An output that is no terminal may be a log, which is kept: an invitation to be the owner goes into none.
   const lines = welcomeLines(config, service, isTerminal ? shown : { ...shown, ownerLink: undefined });
   process.stderr.write(`${lines.join("\n")}\n\n`);
 }

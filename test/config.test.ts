@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { loadConfig } from "#src/config.ts";
 import { createNodeResolver } from "#src/dns/nodeResolver.ts";
+import { usualTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
 import { settingDescriptions } from "#src/settings.ts";
 import { StartError } from "#src/startError.ts";
@@ -27,6 +28,12 @@ describe("the configuration", () => {
     dataDir = await mkdtemp(join(tmpdir(), "countersign-config-"));
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
+
+  it("lets a hand-over take what the limits of SMTP allow, for ten recipients too", () => {
+    const { envelopeMs, contentMs, answerMs } = usualTimeouts;
+    const { handOverSeconds } = loadConfig({ SECRETS_KEYS: ring });
+    expect(handOverSeconds * 1_000).to.be.greaterThan(10 * envelopeMs + contentMs + answerMs);
+  });
 
   it("has the documented defaults", () => {
     const config = loadConfig({ SECRETS_KEYS: ring });

@@ -7,7 +7,7 @@ type Group = {
   id: string;
   survivorId: string;
   members: number;
-  /** Stands in the table. */
+  /** It is in the table. */
   stored: boolean;
   /** The group that took its members. */
   into: Group | null;

@@ -75,7 +75,7 @@ function apply(row: Row, event: DomainEvent): Row {
 function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }>["data"]): Row {
   const records = domainRecords.map((record) => {
     const { status: found, reason } = check.records[record];
-    // Who did not answer changes nothing: the status before stands.
+    // A resolver that did not answer changes nothing: the status stays as it was.
     const status = found === "temporary_failure" ? row.records[record].status : found;
     return [record, { status, found, reason }];
   });

@@ -20,14 +20,14 @@ const byOf = ({ kind, id, name, channel }: Actor): GivenApproval["by"] => ({
   ...(channel !== undefined && { channel }),
 });
 
-/** Whoever approved alone. What grants without a person is no approver. */
+/** The one who approved alone. What grants without a person is no approver. */
 export const givenBy = ({ actor, at }: Metadata): GivenApproval[] =>
   actor.kind === "rule" || actor.kind === "auto" ? [] : [{ by: byOf(actor), at, voter: null, place: null }];
 
 const isOfOneKind = (one: string | null, other: string | null): boolean =>
   one !== null && other !== null && one.split(" ", 1)[0] === other.split(" ", 1)[0];
 
-/** Somebody who approves by name takes the place of whoever approved by a link into a chat of the same kind: it may have been the same person. */
+/** Somebody who approves by name takes the place of the one who approved by a link into a chat of the same kind: it may have been the same person. */
 export function withGiven(given: readonly GivenApproval[], data: Given, { actor, at }: Metadata): GivenApproval[] {
   const { voter, place = null } = data;
   const others = given.filter((each) => !(each.voter === `link:${each.place}` && isOfOneKind(each.place, place)));

@@ -37,7 +37,7 @@ export function applyNotification<Row extends Notification>(row: Row, event: Rec
     case "DraftEdited":
       return { ...row, ...notAsked };
     case "DraftReturnedToPending":
-      // What a person took back for themselves leaves the question as it stands.
+      // What a person took back for themselves leaves the question as it is.
       return event.data.withdrawn === undefined ? { ...row, notification_asked: null } : row;
     case "NotifyRequested":
       // What is asked next is shown, on either channel.

@@ -18,7 +18,7 @@ type RequestRow = {
   version: number;
   bundled: boolean;
   state: RequestState;
-  /** How often it was tried in vain. */
+  /** How many tries failed. */
   tries: number;
   /** When this version was first asked about here. */
   since: string | Date;
@@ -97,7 +97,7 @@ function applyToRequests(
   requests.set(keyOf(request), { ...request, state: end.state, tries });
 }
 
-/** `isTry`: it was tried in vain. What only waits for room in our own measure was not. */
+/** `isTry`: a try failed. Waiting for room in our own measure is no try. */
 type End = { notificationId: string; state: RequestState; isTry?: boolean };
 
 function endOf({ type, data }: DraftEvent): End | undefined {

@@ -39,7 +39,7 @@ export type DraftRow = {
   reason: string | null;
   decided_by: DecidedBy | null;
   decided_at: string | Date | null;
-  /** Who approved this version: all of them where several had to, else whoever did. A rule or a setting is nobody. */
+  /** Who approved this version: all of them if several had to, else the one who did. A rule or a setting is nobody. */
   approvals_given: GivenApproval[];
   /** How many its approval took; null while it has none. */
   approvals_required: number | null;
@@ -190,7 +190,7 @@ const returned = (row: DraftRow, withdrawn: string | undefined): DraftRow => ({
   approvals_given: withdrawn === undefined ? [] : withoutGiven(row.approvals_given, withdrawn),
 });
 
-/** What an event does to a draft's row. Also used to show a draft as it stood at some moment. */
+/** What an event does to a draft's row. Also used to show a draft as it was at some moment. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
   const applied = withoutUndo(applyEvent(row, event));
   return { ...notRetrying(applyNotification(applied, event)), changed_position: event.position };

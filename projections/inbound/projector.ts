@@ -29,7 +29,7 @@ from json_to_recordset($1::json)
   as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int, revision int)
 where inbound.id = d.delivery_id`;
 
-/** What is held, or was received before, stays so. One that was decided anew since, by a release, is another filing. */
+/** What is held, or was received before, stays so. One that was decided again since, by a release, is another filing. */
 const quarantinedSql = `
 update inbound set disposition = 'quarantined', reason = q.reason, filing_revision = q.revision
 from json_to_recordset($1::json) as q (delivery_id uuid, number int, reason text, revision int)
@@ -79,7 +79,7 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
     for (const event of events) {
       const { type, data } = event;
       if (type === "MailReceived" || type === "ApprovalReplyReceived" || type === "UnknownRecipientReceived") {
-        // Mail that is no workspace's is in nobody's ledger.
+        // Mail that belongs to no workspace is in no ledger.
         if (data.workspaceId === null) continue;
         received.push({
           id: data.deliveryId,

@@ -30,7 +30,7 @@ const users = { table: "member_users", columns: ["id", "workspace_id", "email", 
 type NamingEvent = Extract<UserEvent, { type: "UserRegistered" | "UserRenamed" | "UserEmailChanged" }>;
 type Handled = Recorded<MemberEvent | NamingEvent>;
 
-/** A batch on its way into the rows: those it is about, as they stand so far. */
+/** A batch on its way into the rows: those it is about, as they are so far. */
 type Batch = { members: Map<string, MemberRow>; users: Map<string, UserRow>; removed: Set<string> };
 
 export const memberRows: Projection<MemberEvent | NamingEvent> = {

@@ -16,7 +16,7 @@ export type MemberRow = {
   expires_at: Date | null;
 };
 
-/** A workspace of somebody's, and what they are in it. */
+/** A workspace that a person is a member of, and their role in it. */
 export type WorkspaceOfUser = { id: string; name: string; role: Role; member_id: string };
 
 const listed = "id, user_id, email, name, role, status, invited_by, created_at, expires_at";

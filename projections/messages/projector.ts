@@ -43,6 +43,8 @@ const columns = [
   "from_blocked_contact",
   "approval_links",
   "created_at",
+  "placed_on",
+  "placed_at",
 ] as const;
 
 function inboundRow(event: Recorded, message: InboundMessage): Record<string, unknown> {
@@ -76,6 +78,8 @@ function inboundRow(event: Recorded, message: InboundMessage): Record<string, un
     from_blocked_contact: message.fromBlockedContact ?? false,
     approval_links: message.approvalLinks ?? null,
     created_at: message.receivedAt,
+    placed_on: idOf(event.stream),
+    placed_at: event.revision,
   };
 }
 
@@ -110,7 +114,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection<MessagesEvent> = {
   name: "messages",
-  version: 8,
+  version: 9,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",
@@ -144,15 +148,11 @@ export const messages: Projection<MessagesEvent> = {
 function noteAuthentications(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
   const known = events
     .filter((event) => event.type === "MessageAuthenticated")
-    .map(({ data: { messageId: id, authentication }, stream, revision }) => {
-      const proof = { proof_thread_id: idOf(stream), proof_revision: revision };
-      return [id, { id, authentication, ...proof }] as const;
-    });
+    .map(({ data: { messageId: id, authentication } }) => [id, { id, authentication }] as const);
   if (known.length === 0) return;
   tx.write(
-    `update messages set authentication = a.authentication, proof_thread_id = a.proof_thread_id, proof_revision = a.proof_revision
-     from json_to_recordset($1::json) as a (id uuid, authentication json, proof_thread_id uuid, proof_revision int)
-     where messages.id = a.id`,
+    `update messages set authentication = a.authentication
+     from json_to_recordset($1::json) as a (id uuid, authentication json) where messages.id = a.id`,
     [jsonRows([...new Map(known).values()])],
   );
 }

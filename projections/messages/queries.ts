@@ -1,5 +1,5 @@
 import { isWord, isWordSql } from "#streams/inbox/words.ts";
-import type { Authentication, InboundMessage } from "#streams/thread/events.ts";
+import type { Authentication, InboundMessage, MessagePlace } from "#streams/thread/events.ts";
 import { type Order, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
@@ -56,18 +56,20 @@ export const messageById = (reads: Reads, workspaceId: string, id: string) =>
 
 const inTime = (direction: Order["direction"]): Order => ({ columns: ["created_at", "id"], direction });
 
-/** Where in the log it was said what a message proves about its sender; undefined while that is not known. */
-export async function proofOf(
+/** Where in the log a message is that came in, for who reads it there; null for one of ours, undefined if this workspace has none of that id. */
+export async function placeOfMessage(
   reads: Reads,
   workspaceId: string,
   messageId: string,
-): Promise<{ thread_id: string; revision: number } | undefined> {
-  const { rows } = await reads.of(workspaceId).query<{ thread_id: string; revision: number }>(
-    `select proof_thread_id as thread_id, proof_revision as revision from messages
-     where workspace_id = $1 and id = $2 and proof_revision is not null`,
-    [workspaceId, messageId],
-  );
-  return rows[0];
+): Promise<MessagePlace | null | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ placed_on: string | null; placed_at: number }>(
+      "select placed_on, placed_at from messages where workspace_id = $1 and id = $2",
+      [workspaceId, messageId],
+    );
+  const [row] = rows;
+  return row && (row.placed_on === null ? null : { threadId: row.placed_on, revision: row.placed_at });
 }
 
 /** All messages of a thread, oldest first unless it is said otherwise. */

@@ -35,9 +35,9 @@ create table messages (
   created_at timestamptz not null,
   -- Comes by an event of its own, after the mail.
   authentication json,
-  -- Where that event is in the log.
-  proof_thread_id uuid,
-  proof_revision int
+  -- Where in the log a mail that came in is: on the thread that it was filed on.
+  placed_on uuid,
+  placed_at int
 );
 create index on messages (thread_id, created_at, id);
 create index on messages (thread_id, filing_number) where filing_number is not null;

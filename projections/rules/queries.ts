@@ -50,26 +50,6 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
 export const ruleOfAssistant = (reads: Reads, workspaceId: string, assistantId: string): Promise<string | undefined> =>
   livingRowOfAssistant(reads, workspaceId, { table: "rules", assistantId });
 
-/**
- * The rules that work on a trigger, in their order. `cap`: how many rules the plan allows (null: any number); above it the newest
- * ones do not work.
- */
-export async function workingRules(
-  reads: Reads,
-  workspaceId: string,
-  { trigger, cap }: { trigger: TriggerEvent; cap: number | null },
-): Promise<RuleRow[]> {
-  const { rows } = await reads.of(workspaceId).query<RuleRow>(
-    `select ${columns} from rules
-     where workspace_id = $1 and deleted_at is null and trigger_event = $2 and status = 'active'
-       and ($3::int is null or id in (
-         select id from rules where workspace_id = $1 and deleted_at is null order by created_at, id limit $3::int))
-     order by priority, id`,
-    [workspaceId, trigger, cap],
-  );
-  return rows;
-}
-
 /** Something that happened before, which a rule could have been triggered by: about a draft, or about a message. */
 export type PastTrigger = { draft_id: string | null; message_id: string | null; at: Date };
 

@@ -2,7 +2,7 @@ import { wordsOf } from "./words.ts";
 
 /** A word of a question: `part` stands for every word that holds it, `whole` for itself alone. */
 export type Wanted = { word: string; match: "whole" | "part" | "prefix" | "suffix" };
-/** Words that have to stand side by side, in this order. */
+/** Words that have to be side by side, in this order. */
 export type Term = { words: Wanted[] };
 /** What a thread has to have, and what it must not have. */
 export type Question = { having: Term[]; without: Term[] };

@@ -96,7 +96,7 @@ function judge(mail: Mail, shown: Shown[], report: Report): boolean {
   return missing.length === 0;
 }
 
-/** Without blanks, and without the count of marks that a blank may have stood between. */
+/** Without blanks, and without the count of marks that a blank may have been between. */
 const bare = (text: string): string =>
   text
     .replace(/\[(U\+[0-9A-F]+) ×(\d+)\]/g, (_, name, count) => `[${name}]`.repeat(Number(count)))

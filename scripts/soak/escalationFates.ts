@@ -45,7 +45,7 @@ export const fates: readonly Fate[] = [
   { name: "nobody answers, and nobody else is to be asked", of: "single", escalates: "never" },
   { name: "rejected in time", of: "usual", escalates: "never", meanwhile: reject },
   { name: "sending is paused", of: "paused", escalates: "once" },
-  { name: "edited in time: the hour begins anew", of: "usual", escalates: "never", meanwhile: edit },
+  { name: "edited in time: the hour begins again", of: "usual", escalates: "never", meanwhile: edit },
   { name: "its identity is deleted in time", of: "leaving", escalates: "never" },
   { name: "nobody answers, a second one", of: "usual", escalates: "once" },
   { name: "approved when its time comes", of: "usual", escalates: "once or never", atItsTime: approve },

@@ -20,7 +20,7 @@ export async function handedOver(world: World): Promise<Map<string, string[]>> {
   const byDraft = new Map<string, string[]>();
   for (const { attempt_id, envelope } of caught) {
     if (envelope.to.includes(approver)) continue;
-    const draft = draftOf.get(attempt_id) ?? `nobody's (attempt ${attempt_id})`;
+    const draft = draftOf.get(attempt_id) ?? `no draft's (attempt ${attempt_id})`;
     byDraft.set(draft, [...(byDraft.get(draft) ?? []), attempt_id]);
   }
   return byDraft;
@@ -114,7 +114,7 @@ export async function judgeInbound(world: World, acknowledged: readonly string[]
     const row = byId.get(id);
     if (!row) report.violation(`${id} was acknowledged and is not in the ledger`);
     else if (Number(row.unfiled) > 0) report.violation(`${id} was acknowledged and is not filed`);
-    else if (Number(row.threads) !== 1) report.violation(`${id} stands on ${row.threads} threads`);
+    else if (Number(row.threads) !== 1) report.violation(`${id} is on ${row.threads} threads`);
     else whole += 1;
   }
   const twice = await world.rows<{ id: string }>(

@@ -131,7 +131,7 @@ export function decided(world: ModelWorld): string[] {
   const { identityId, assistantId, humanRequired, switchOn, mail: answered, recipients, coveredRecipients } = world;
   const about = { subject: { identityId }, assistantId } as Parameters<typeof walkedRules>[1];
   const asked = ({ rules, facts }: ModelWalk) => ({
-    rules: walkedRules(rules.map(rowOf), about),
+    rules: walkedRules(rules.map(asWorking), about),
     facts: new Map(Object.entries(facts)) as Facts,
   });
   const proof = { forged: "unproven", proven: "proven", list: "list" } as const;
@@ -145,11 +145,11 @@ export function decided(world: ModelWorld): string[] {
   return by.map((source) => (source.kind === "switch" ? "switch" : source.ruleId));
 }
 
-const rowOf = ({ id, conditions, actions, stopAfterMatch, identityId, assistantId }: ModelRule) =>
-  ({
-    ...{ id, name: id, version: 1, conditions, actions },
-    ...{ stop_after_match: stopAfterMatch, identity_id: identityId, assistant_id: assistantId },
-  }) as Parameters<typeof walkedRules>[0][number];
+const asWorking = (rule: ModelRule): Parameters<typeof walkedRules>[0][number] => ({
+  ...{ exists: true, deleted: false, workspaceId: "", version: 1, name: rule.id },
+  ...{ triggerEvent: "draft.created", status: "active", priority: 1 },
+  ...rule,
+});
 
 const shown = (by: readonly string[]): string => [...new Set(by)].sort().join(", ") || "a person";
 

@@ -180,7 +180,7 @@ function manualsOfAnotherSender(received: ModelWalk, created: ModelWalk): Set<Mo
   };
   const ofMessage = guesses([received], who).map((guess) => walk(received, "email.received", guess));
   for (const { words } of ofMessage) take(words);
-  // Where the message's rules might have left another status, what the draft's rules see of it is anybody's guess.
+  // If the message's rules might have left another status, what the draft's rules see of it is anybody's guess.
   const moved = new Set(ofMessage.map(({ status }) => status)).size > 1;
   for (const guess of guesses([created], moved ? union(who, movable) : who)) {
     take(walk(created, "draft.created", guess).words);

@@ -7,6 +7,7 @@ import { histories } from "./histories.ts";
 import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
 import { neighbours } from "./neighbours.ts";
+import { planted } from "./planted.ts";
 import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
 import { races } from "./races.ts";
@@ -38,4 +39,5 @@ export const proofs: readonly Proof[] = [
   neighbours,
   strangers,
   histories,
+  planted,
 ];

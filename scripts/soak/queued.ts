@@ -18,7 +18,7 @@ const answersAfterMs = { dot: 100 };
 const perSecond = 50;
 
 /**
- * What stood queued when the service stopped leaves once when it is back, under the claims it was queued with. The relay takes 100 ms for a
+ * What was queued when the service stopped leaves once when it is back, under the claims it was queued with. The relay takes 100 ms for a
  * mail and allows 10 connections.
  */
 export const queued: Proof = {

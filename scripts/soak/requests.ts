@@ -209,7 +209,7 @@ function createPools(tenant: Tenant) {
     const from = forDelete ? all.slice(1) : all;
     return from.length > 0 && random.chance(0.95) ? random.pick(from) : randomUUID();
   };
-  /** The first stays: it is what everything else stands on. */
+  /** The first stays: everything else rests on it. */
   const add = (noun: string, more: string[]): void => {
     const [first, ...known] = pools.get(noun) ?? [];
     const others = [...known, ...more.filter((id) => id !== first && !known.includes(id))].slice(-keptIds);

@@ -70,7 +70,7 @@ export const programIn = (place) => join(place, compiled.replace(/\.ts$/, ".cjs"
  */
 export async function touched(place) {
   const now = new Date();
-  // A folder that may not be written is nobody's to discard either.
+  // Nobody may discard a folder that may not be written.
   await utimes(place, now, now).catch(() => {});
   return place;
 }
@@ -219,7 +219,7 @@ const startsCompiled = (root, program) => ({
   },
 });
 
-/** Their text, and what stands behind it.
+/** Their text, and what is behind it.
  * @returns {import("esbuild").Plugin}
  */
 const packages = (ending = "") => ({

@@ -11,7 +11,7 @@ import { constants, Script } from "node:vm";
  * Loads a file whose text is one function of `(exports, require, module)` and gives what it exports.
  *
  * To compile what the service is made of takes most of its start. So what V8 made of it is kept beside the file by the first who loads it,
- * and read by all others: for this V8, its flags and this processor, of which V8 says the tag. Where it cannot be kept, or was cut short, the
+ * and read by all others: for this V8, its flags and this processor, of which V8 says the tag. If it cannot be kept, or was cut short, the
  * file is compiled again.
  * @param {string} file
  */

@@ -8,7 +8,7 @@ const lookEveryMs = 100;
 const momentMs = 1_000;
 
 /**
- * Waits until the running service can answer from what was just written, and shows how far its read models are. Where no service writes them
+ * Waits until the running service can answer from what was just written, and shows how far its read models are. If no service writes them
  * there is nothing to wait for: then it says so.
  */
 export async function untilReadable(

@@ -23,7 +23,7 @@ export function nameSources() {
   };
 }
 
-/** What stands before the frames. An error can be anything that was thrown.
+/** The text before the frames. An error can be anything that was thrown.
  * @param {unknown} error
  */
 function headOf(error) {

@@ -13,7 +13,7 @@ const runner = "scripts/testRun.ts";
 /**
  * The tests of a run as plain JavaScript in its directory: a lane loads that in a fraction of the time that a thousand TypeScript files take.
  * `import.meta.url` is each source file's own, and stack traces name the sources. Threads start from `threads`, the bundle of child processes.
- * Where esbuild refuses a file the lanes read the sources, so that it fails alone.
+ * If esbuild refuses a file the lanes read the sources, so that it fails alone.
  */
 export async function bundleTests(
   files: readonly string[],
@@ -39,7 +39,7 @@ export async function bundleTests(
   }
 }
 
-/** What `runHere` loads each time anew, by its name. */
+/** What `runHere` loads each time again, by its name. */
 const commands = ["audit", "blobs", "inbound", "processes", "projections", "secrets", "users", "workspace"].map(
   (name) => `scripts/${name}.ts`,
 );

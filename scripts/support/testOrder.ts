@@ -15,7 +15,7 @@ export function testFiles(paths: readonly string[]): string[] {
   return files.sort((a, b) => expected.get(b)! - expected.get(a)! || a.localeCompare(b));
 }
 
-/** For the next run. Where that cannot be written, it goes by its guesses. */
+/** For the next run. If that cannot be written, it goes by its guesses. */
 export function keepDurations(ran: ReadonlyMap<string, number>): void {
   const own = [...ran].filter(([file]) => !isAbsolute(file));
   try {

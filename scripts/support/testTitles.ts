@@ -1,4 +1,4 @@
-/** A test as its file's text tells it; `under` are the titles of what it stands in, the outermost first. */
+/** A test as its file's text tells it; `under` are the titles of what it is in, the outermost first. */
 export type Titled = {
   title: string;
   under: readonly string[] /** The strings of its file. */;

@@ -32,7 +32,7 @@ export function boundedLine(limits: { mostAtOnce: number; longestLine: number })
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (running >= limits.mostAtOnce) {
       if (waiting.length >= limits.longestLine) throw new TooManyHashes("too many passwords are being checked");
-      // Whoever is done hands over its place: nobody who comes later can take it.
+      // A hash that is done hands over its place: no later one can take it.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else running++;
     try {

@@ -9,7 +9,7 @@ export type Passwords = {
   set(userId: string, password: string): Promise<void>;
   /**
    * Whether this is the user's password. `null`, and a user without one: false, after the same work. A hash made with weaker parameters than
-   * today's is made anew on the way.
+   * today's is made again on the way.
    */
   matches(userId: string | null, password: string): Promise<boolean>;
 };

@@ -4,7 +4,7 @@ import type { Database, Sql } from "#src/postgres/database.ts";
 import { BadLink, hoursOf, type Linked, type LinkKind, type Links, type NewLink } from "./links.ts";
 
 const tokenBytes = 32;
-/** Whoever uses a link and is not heard of any more has lost it after that. */
+/** A caller that uses a link and is not heard of any more has lost it after that. */
 const useMs = 60_000;
 /** For how long it can be said why a link is over. */
 const rememberedMs = 30 * 86_400_000;
@@ -18,7 +18,7 @@ type Row = {
   replaced_at: Date | null;
 };
 
-/** In PostgreSQL, where only hashes of tokens stand. */
+/** In PostgreSQL, which has only hashes of tokens. */
 export function postgresLinks(deps: {
   database: Pick<Database, "query" | "transaction">;
   clock: Pick<Clock, "now">;

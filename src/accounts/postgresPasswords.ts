@@ -5,14 +5,14 @@ import { normalised, type PasswordHasher, type Passwords } from "./passwords.ts"
 /** Characters that are looked at: no password has as many, and what is longer costs no more. */
 const longestGiven = 1_024;
 
-/** In PostgreSQL, where only hashes stand. */
+/** In PostgreSQL, which has only hashes. */
 export function postgresPasswords(deps: {
   database: Pick<Database, "query">;
   hasher: PasswordHasher;
   clock: Pick<Clock, "now">;
 }): Passwords {
   const { database, hasher, clock } = deps;
-  /** What nobody's password is compared with; made once, when it is first needed. */
+  /** What a password is compared with if there is no user; made once, when it is first needed. */
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {
     nobodys ??= hasher.hash("nobody has this password").catch((error) => {

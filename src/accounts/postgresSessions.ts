@@ -27,7 +27,7 @@ type Row = {
 
 type Change = { workspaceId?: string | null; atOnce?: boolean };
 
-/** In PostgreSQL, where only hashes of tokens stand. */
+/** In PostgreSQL, which has only hashes of tokens. */
 export function postgresSessions(deps: { database: Pick<Database, "query">; clock: Clock; ids: Ids }): Sessions {
   const { database, clock, ids } = deps;
   const now = () => clock.now();

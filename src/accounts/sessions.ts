@@ -45,7 +45,7 @@ export type Sessions = {
   endAll(userId: string, options?: { except?: string }): Promise<string[]>;
   /**
    * Rights of the user in this workspace have changed: those of their sessions that show it get new ids, and new tokens at their next request.
-   * Returns the old ids, for whoever waits until nothing runs under them.
+   * Returns the old ids, for a caller that waits until nothing runs under them.
    */
   renew(userId: string, workspaceId: string): Promise<string[]>;
 };

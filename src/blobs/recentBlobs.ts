@@ -11,7 +11,7 @@ const usualMs = 30_000;
 
 /**
  * Remembers for a moment what was stored here, so that it need not be fetched again: a mail is read right after it came in, once to be shown
- * and once or twice for its signatures. Known by its hash alone, as in the store: whoever asks has the hash from an event of their own.
+ * and once or twice for its signatures. Known by its hash alone, as in the store: a caller has the hash from an event of their own.
  * Only what the store has taken and hashed itself is remembered, as it was then; each caller gets a copy.
  */
 export function rememberingBlobs(blobs: Blobs, { recentMs = usualMs }: { recentMs?: number } = {}): Blobs {

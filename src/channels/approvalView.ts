@@ -50,14 +50,14 @@ export type RecordedOutcome = {
   at: string;
   /** Of a rejection, or of a failure. */
   reason?: string | null;
-  /** Who approved it can still take that back: then the question stands open again, with what it decides by. */
+  /** Who approved it can still take that back: then the question is open again, with what it decides by. */
   undoable?: true;
 };
 
 /** What an outcome that is not certain says beyond itself. */
 export const mayReopen = "It leaves within seconds, unless the approval is taken back.";
 
-/** Where several have to approve: how many, and who has so far. `by`: as others see them; `at`: ISO time. */
+/** If several have to approve: how many, and who has so far. `by`: as others see them; `at`: ISO time. */
 export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };
 
 /** A file of a draft, or of a message, in its order. `size` in bytes; null if its bytes are not there. */
@@ -100,7 +100,7 @@ export type ApprovalView = {
   textDerived: boolean;
   /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out if no picture can be shown. */
   pictures?: ReadonlyMap<string, string>;
-  /** What its HTML lost when it was submitted; [] for drafts of before that was kept. */
+  /** What its HTML lost when it was submitted; [] for drafts from before that was kept. */
   htmlRemoved: readonly HtmlRemoved[];
   attachments: readonly AttachmentFact[];
   rationale: string | null;

@@ -21,13 +21,13 @@ export type ApprovalRequest = {
 /**
  * `again`: trying later may help. `error` is a sentence that explains why no approver was reached. `inMs`: the request only waits for room in the
  * service's own measure of mail, which there is after so many milliseconds. That is no failed try: it is asked then, however often it has to wait.
- * `movedTo`: the chat has this id from now on, says its provider, and the question stands there; the identity is to name it so.
+ * `movedTo`: the chat has this id from now on, says its provider, and the question is there; the identity is to name it so.
  */
 export type Answer =
   | { reached: true; message?: ChatMessage; movedTo?: string }
   | { reached: false; error: string; again: boolean; inMs?: number };
 
-/** What became of a question that still stands in a chat with its buttons. */
+/** What became of a question that is still in a chat with its buttons. */
 export type Conclusion = Pick<ApprovalRequest, "channel" | "workspaceId"> & {
   message: ChatMessage;
   /** The conversation's own subject. */

@@ -32,7 +32,7 @@ const mostKept = 8;
 /** Making a letter of less, and looking for its links, takes no time worth saving. Characters. */
 const large = 10_000;
 
-/** The large letters made last: whoever has a link can open its page as often, and as often at once, as they like. */
+/** The large letters made last: anyone who has a link can open its page as often, and as often at once, as they like. */
 let kept: { of: Made; letter: Letter }[] = [];
 
 /** `textDerived`: the plain text was made of the HTML, so there is nothing to compare. The same object may be given again. */

@@ -1,12 +1,12 @@
 import { identityOfAssistant } from "#projections/identities/queries.ts";
 import { ruleOfAssistant } from "#projections/rules/queries.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Assistant } from "#streams/assistant/decider.ts";
 import type { AssistantSettings } from "#streams/assistant/events.ts";
 import { missing, Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
+import { requireProjected } from "./readModels.ts";
 
 type Named = { workspaceId: string; assistantId: string };
 
@@ -38,8 +38,7 @@ export async function deleteAssistant(
   cause: Cause,
 ): Promise<{ position: number }> {
   await loadAssistant(deps, { workspaceId, assistantId });
-  if (!(await deps.projected(await deps.store.head(), { of: ["identities", "rules"] })))
-    throw new Unavailable("the read models lag behind");
+  await requireProjected(deps, await deps.store.head(), ["identities", "rules"]);
   const identityId = await identityOfAssistant(deps.reads, workspaceId, assistantId);
   if (identityId !== undefined) throw inUse(`identity ${identityId} uses`);
   const ruleId = await ruleOfAssistant(deps.reads, workspaceId, assistantId);

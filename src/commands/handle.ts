@@ -20,7 +20,7 @@ export type Cause = {
   repeated?: boolean;
   /** When the operation began, ISO 8601 UTC, give or take what clocks differ by: its effects are not older. Absent: unknown. */
   begunAt?: string;
-  /** What the right of the asking API key or person stands in: once it has moved, nothing is appended for them any more (streams/README.md, invariant 7). */
+  /** The stream that holds the right of the asking API key or person: once it has moved, nothing is appended for them any more (streams/README.md, invariant 7). */
   keyGuard?: Guard;
   /** Streams whose present revisions the caller's judgement rests on: if one has moved, StreamMoved names it and nothing is appended. */
   unlessMoved?: readonly Guard[];

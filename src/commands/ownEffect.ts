@@ -8,7 +8,7 @@ const clocksDifferMs = 3_600_000;
 
 /**
  * Whether a stream holds an event of this mark (Cause.operation), looked for from its end backwards: what a repetition repeats is among the newest.
- * Nothing is read of before the operation began, where that is known (`begunAt`, ISO 8601 UTC). `revision`: the stream's newest.
+ * Nothing is read from before the operation began, where that is known (`begunAt`, ISO 8601 UTC). `revision`: the stream's newest.
  */
 export async function holdsMark(
   store: Pick<EventStore, "readPage">,

@@ -1,6 +1,6 @@
 /**
  * What DNS says of a name. `missing`: there is no such name or no such record, said by a server that knows. `temporary_failure`: nobody
- * said anything that can be relied on, so whatever was known before still stands.
+ * said anything that can be relied on, so whatever was known before still counts.
  */
 export type Lookup<T> =
   | { outcome: "found"; records: T[] }

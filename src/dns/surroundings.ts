@@ -6,7 +6,7 @@ import type { Resolver } from "./resolver.ts";
 export type Surroundings = {
   /** Whether the domain itself receives mail elsewhere already; null if DNS did not say. */
   hasExistingMx: boolean | null;
-  /** A name below it that nothing stands at yet; null if none is needed, or none of the usual ones is free. */
+  /** A name below it that nothing uses yet; null if none is needed, or none of the usual ones is free. */
   recommendedSubdomain: string | null;
   /** Who runs its DNS. */
   dnsProvider: string | null;

@@ -72,7 +72,7 @@ const maxSocketPath = 103;
 
 /**
  * Its own data directory, which nobody else can look into. A statement over a Unix socket takes about a third less of both sides' CPU time
- * than over TCP. Where the path is too long for a socket, TCP has to do.
+ * than over TCP. If the path is too long for a socket, TCP has to do.
  */
 export function socketDirectory({ pgdata }: Pick<Place, "pgdata">): string {
   return process.platform !== "win32" && Buffer.byteLength(join(pgdata, socketName(65_535))) <= maxSocketPath

@@ -102,7 +102,7 @@ export async function* wholeLog(
 
 const unreadable = new WeakSet<Recorded>();
 
-/** The event as a subscription with `keepsUnreadable` delivers it where it cannot be read: whoever looks at its data gets the error. */
+/** The event as a subscription with `keepsUnreadable` delivers it if it cannot be read: looking at its data throws the error. */
 export function asUnreadable(event: Recorded, error: unknown): Recorded {
   const failing = Object.defineProperty({ ...event }, "data", {
     enumerable: false,
@@ -117,7 +117,7 @@ export function asUnreadable(event: Recorded, error: unknown): Recorded {
 /** True for one of these. Its type is the stored one, which may have another name by now. */
 export const isUnreadable = (event: Recorded): boolean => unreadable.has(event);
 
-/** Somebody else appended first. `actualRevision` is where the stream stands. */
+/** Somebody else appended first. `actualRevision` is the revision that the stream has. */
 export class StreamMoved extends Error {
   readonly stream: string;
   readonly expectedRevision: number;
@@ -139,6 +139,18 @@ export class InvalidAppend extends Error {
 /** The store cannot be reached, or an outcome stayed unknown. Infrastructure: worth trying again later. */
 export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
+}
+
+/** What is derived from the log has not come to this position of it in time. `of`: which of it, by name. */
+export class Behind<Name extends string = string> extends Unavailable {
+  override readonly name = "Behind";
+  readonly position: number;
+  readonly of: readonly Name[];
+  constructor(position: number, of: readonly Name[]) {
+    super("the read models lag behind");
+    this.position = position;
+    this.of = of;
+  }
 }
 
 /** The database gave up on a statement that took too long: it may be busy, or be asked for too much. */

@@ -14,7 +14,7 @@ export type Ring = {
   to(): number;
   /** A position in the older half is about to be let go. */
   isOld(position: number): boolean;
-  /** `from`, `to` or a kept event stands at this position, so it is one of this very log. */
+  /** `from`, `to` or a kept event is at this position, so it is one of this very log. */
   knows(position: number): boolean;
   /** So many events of a stream from a revision on, if all of them are kept. */
   of(stream: string, fromRevision: number, count: number): Recorded[] | undefined;

@@ -12,7 +12,7 @@ const mostFromRing = 50;
 /**
  * An event store whose subscriptions are fed by one: the log is read and decoded once for all who follow it. The newest stretch is kept in
  * a ring. A reader that begins behind it, or falls out of it, reads alone until it has caught up. Nobody waits for a slower one. What the
- * one subscription fails with, all who follow it fail with; the next that subscribes begins it anew. It ends when nobody reads.
+ * one subscription fails with, all who follow it fail with; the next that subscribes begins it again. It ends when nobody reads.
  * Events are the same objects for all readers: nobody may change them.
  */
 export function sharingLog(store: EventStore): EventStore {

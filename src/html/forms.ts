@@ -22,7 +22,7 @@ export type FieldOptions = {
   /** Why it was refused. */
   error?: string | undefined;
   required?: boolean;
-  /** Where the name stands more than once on a page. */
+  /** If the name is on a page more than once. */
   id?: string;
 };
 

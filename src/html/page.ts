@@ -55,7 +55,7 @@ export const frameStyleHash = hashOf(frameStyle);
 /** What such a page may do: show itself and its frame, with these two stylesheets, and post its form back. */
 const policy = [
   "default-src 'none'",
-  // A mail's own pictures stand in the page itself.
+  // A mail's own pictures are in the page itself.
   "img-src data:",
   `style-src ${hashOf(pageStyle)} ${hashOf(frameStyle)}`,
   "form-action 'self'",

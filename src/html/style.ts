@@ -1,4 +1,4 @@
-/** Colours by their use; each text colour reads well (WCAG AA, 4.5:1) on the grounds it stands on. */
+/** Colours by their use; each text colour reads well (WCAG AA, 4.5:1) on the grounds it is on. */
 const palettes = {
   light: {
     ink: "#1b2430",

@@ -43,7 +43,7 @@ import { createOutboxAccess } from "./outbox/access.ts";
 import { outboxPages } from "./outbox/outbox.ts";
 import { stopPages } from "./stopPages/router.ts";
 
-/** What the pages and hooks beside the API stand on. */
+/** What the pages and hooks beside the API rest on. */
 export type BesideParts = {
   options: HttpOptions;
   deps: HttpDependencies;
@@ -108,7 +108,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
       countUnknown: (request) => strangers.count("bad_link", request),
     }),
     ...authDoors({ ...options, assets, deps, counter, revocation, rate: options.rateLimits.auth }),
-    // Before the page about plans, which stands at the same address for who is not signed in.
+    // Before the page about plans, which has the same address for a visitor who is not signed in.
     createConsole({
       deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
       ...{ assets, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },

@@ -143,7 +143,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const bodies = createBodyParser();
   const routes = allRoutes(httpDeps);
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
-  const findKey = rememberingKeys(createFindKey(httpDeps), { now: clock.monotonic });
+  const findKey = rememberingKeys(createFindKey(httpDeps), clock);
   const authenticate = createAuthenticate({ findKey, keyHash: hashKey });
   const carriesRevoked = createCarriesRevoked({
     isRevoked: (hash) => isRevokedKey(httpDeps.reads, hash),

@@ -84,7 +84,7 @@ export type MailProvider = {
   readonly isMailbox?: true;
   /**
    * Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached, its CredentialsRefused when it does not let us in.
-   * Whoever `comesBack` later is told NoRoom where a place is long in coming; anybody else waits for one, a minute at most.
+   * A caller that `comesBack` later is told NoRoom if a place is long in coming; any other waits for one, a minute at most.
    */
   connect(caller?: { comesBack: boolean }): Promise<ReadyConnection>;
   /** False while somebody who comes back would only be told NoRoom. */

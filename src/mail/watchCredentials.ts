@@ -31,7 +31,7 @@ export function watchCredentials(provider: MailProvider, { monotonic }: { monoto
       ? watchedConnection(await provider.connect(caller))
       : watched(() => provider.connect(caller));
 
-  /** Where only the answer to a mail shows it. */
+  /** For providers whose credentials only the answer to a mail judges. */
   const watchedConnection = (connection: ReadyConnection): ReadyConnection => ({
     discard: () => connection.discard(),
     async handOver(mail, mayWrite) {

@@ -39,6 +39,8 @@ export type Depths = {
   timersDue: ReadonlyMap<string, number>;
   /** Lanes by process: everything that one has to do under a key. Those at work, and those that nobody works on, for want of room or until something happens. */
   lanesReady: ReadonlyMap<string, number>;
+  /** How long the one has waited that became ready first, in seconds; 0 if none is ready. */
+  oldestReadySeconds: ReadonlyMap<string, number>;
   lanesRunning: ReadonlyMap<string, number>;
   lanesSetAside: ReadonlyMap<string, number>;
   /** Events and timers that processes gave up on. */
@@ -68,7 +70,7 @@ export const measures = {
   httpRefused: {
     name: "countersign_http_connections_refused_total",
     kind: "counter",
-    help: "Connections to HTTP that this instance refused, by the limit of HTTP_CONNECTIONS that stood against them: connections_of_address or connections.",
+    help: "Connections to HTTP that this instance refused, by the limit of HTTP_CONNECTIONS that they exceeded: connections_of_address or connections.",
     labels: ["reason"],
   },
   appends: {
@@ -141,6 +143,12 @@ export const measures = {
     name: "countersign_lanes_ready",
     kind: "gauge",
     help: "Keys under which a process has something to do and no instance works yet.",
+    labels: ["process"],
+  },
+  oldestReadySeconds: {
+    name: "countersign_lanes_oldest_ready_seconds",
+    kind: "gauge",
+    help: "How long the key of a process has waited that became ready first and that no instance works on yet, in seconds; 0 if none is ready.",
     labels: ["process"],
   },
   lanesRunning: {

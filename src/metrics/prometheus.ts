@@ -76,7 +76,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
 
 const shown = ({ name, help, labels }: Measure) => ({ name, help, labelNames: [...labels] });
 
-/** Sets every gauge anew, so that what is gone, or cannot be known now, is not shown as it was. */
+/** Sets every gauge again, so that what is gone, or cannot be known now, is not shown as it was. */
 function depthGauges(registers: Registry[]): (depths: Depths | undefined) => void {
   const gauge = (measure: Measure) => new Gauge({ ...shown(measure), registers });
   const by = (measure: Measure) => [measure.labels[0] as string, gauge(measure)] as const;
@@ -86,6 +86,7 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
     processLag: by(measures.processLag),
     timersDue: by(measures.timersDue),
     lanesReady: by(measures.lanesReady),
+    oldestReadySeconds: by(measures.oldestReadySeconds),
     lanesRunning: by(measures.lanesRunning),
     lanesSetAside: by(measures.lanesSetAside),
     parked: by(measures.parked),

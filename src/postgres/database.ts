@@ -142,7 +142,7 @@ const roleOf = (pool: pg.Pool): Role => ({
   transaction: (work, options) => transact(pool, work, options),
 });
 
-/** Statements about what is under way come often, and their tables are never made anew: they are parsed and planned once a connection. */
+/** Statements about what is under way come often, and their tables are never made again: they are parsed and planned once a connection. */
 const isOfWork = (text: string): boolean => text.includes(" work.");
 
 const asStatement = (text: string, values?: readonly unknown[]): pg.QueryConfig =>

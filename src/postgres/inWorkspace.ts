@@ -2,7 +2,7 @@ import type pg from "pg";
 import { Described } from "./described.ts";
 import type { Message, Wire } from "./message.ts";
 
-/** Only until the end of the transaction: nothing of it is left for whoever is given the session next. */
+/** Only until the end of the transaction: nothing of it is left for the next user of the session. */
 const naming = {
   name: "countersign_workspace",
   text: "select set_config('countersign.workspace', $1, true)",

@@ -26,7 +26,7 @@ const naming = "select set_config('countersign.workspace', $1, true)";
 
 /**
  * Look-ups of one turn of the event loop go out as one message: a message costs more than what it brings. Each names its workspace before it is
- * asked, and sees no other. Where one is refused, whoever has no answer yet is asked alone: nobody fails for another's.
+ * asked, and sees no other. If one is refused, every question without an answer yet is asked alone: none fails because of another.
  */
 export function joiningLookUps({ connect, alone }: Options): (lookUp: LookUp) => Promise<pg.QueryResult> {
   let waiting: Waiting[] = [];

@@ -5,7 +5,7 @@ import type { DatabaseUrls } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { asUnavailable } from "./unavailable.ts";
 
-/** What the start has to know of the database it stands on. */
+/** What the start has to know of its database. */
 export type Prepared = {
   /** For example "18.4". */
   version: string;

@@ -32,7 +32,7 @@ function inside(workspaceId: string, tx: Tx): Reads {
   return seen;
 }
 
-/** What may stand in a statement as it is. */
+/** What may be in a statement as it is. */
 function named(workspaceId: string): string {
   if (!uuid.test(workspaceId)) throw new TypeError("rows were requested without a workspace");
   return workspaceId;

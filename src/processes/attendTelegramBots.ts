@@ -88,7 +88,7 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
     const updates = await bot.updates({ offset: known.nextUpdate, waitSeconds, signal });
     for (const update of updates) await take(known.botId, update, attempt);
     if (updates.length > 0) return 0;
-    // Telegram has forgotten all before it. After a quiet week it counts anew from anywhere, and would forget what it has below that number.
+    // Telegram has forgotten all before it. After a quiet week it counts again from anywhere, and would forget what it has below that number.
     if (known.nextUpdate !== null) await registry.setNextUpdate(known.botId, null);
     return emptyPauseMs;
   }
@@ -135,7 +135,7 @@ async function leave(registry: BotRegistry, { botId, registered }: KnownBot, bot
       if (asFailure(error).kind === "again") throw error;
     });
   }
-  // Named again meanwhile: Telegram is told anew.
+  // Named again meanwhile: Telegram is told again.
   if (!(await registry.forget(botId))) await registry.setRegistered(botId, null);
 }
 
@@ -158,7 +158,7 @@ async function usesOf(deps: Dependencies, identityId: string): Promise<BotUse[]>
   });
 }
 
-/** An identity that was made without such a channel, and a change of something else, is nobody's business here. */
+/** An identity that was made without such a channel, and a change of something else, do not matter here. */
 function changesBots({ type, data }: Recorded<IdentityEvent>): boolean {
   const isTelegram = (channel: { type: string } | null | undefined) => channel?.type === "telegram";
   if (type === "IdentityCreated") return isTelegram(data.approvalChannel) || isTelegram(data.secondaryApprovalChannel);

@@ -22,7 +22,8 @@ export const authenticateMail = (deps: Dependencies): Process => ({
     MessageReceived: async (event, { cause }) => {
       const workspaceId = event.metadata.workspaceId as string;
       const message = event.data as InboundMessage;
-      const isDone = await authenticateMessage(deps, { workspaceId, threadId: idOf(event.stream), message }, cause);
+      const received = { threadId: idOf(event.stream), revision: event.revision };
+      const isDone = await authenticateMessage(deps, { workspaceId, received, message }, cause);
       return isDone ? undefined : { againInMs: pauseMs };
     },
   },

@@ -10,14 +10,14 @@ import type { Sending } from "./writePermission.ts";
 /** A claim that may not have come to be queued. `replaces`: null for a first one. */
 export type LoneClaim = { attemptId: string; quotaStream: string; replaces: string | null; threadId: string };
 
-/** The claim that a timer is about; undefined if it is about none. Timers of before have it in their payload itself. */
+/** The claim that a timer is about; undefined if it is about none. Older timers have it in their payload itself. */
 export function claimOf({ payload }: Timer): LoneClaim | undefined {
   const claim = payload.claim ?? payload;
   return (claim as LoneClaim).quotaStream === undefined ? undefined : (claim as LoneClaim);
 }
 
 /**
- * Claims a draft anew in the place of its attempt, which has to be closed, and queues it under the new one. A claim that is on the thread
+ * Claims a draft again in the place of its attempt, which has to be closed, and queues it under the new one. A claim that is on the thread
  * already, because its maker was cut off, is adopted. It may end stale instead. Answers why the draft has to fail, if it has to.
  */
 export async function claimAnew(

@@ -12,8 +12,8 @@ import type { Process, ProcessContext } from "./process.ts";
 type Card = { draftId: string; notificationId: string; happenedAt: string; tries: number };
 
 /**
- * A question that stands in a chat loses its buttons when they decide nothing any more, and says what became of it: who decided and when, wherever
- * that was, and how the draft ended. Also one that comes to stand there too late. Which cards an event says something new about, the draft's history
+ * A question in a chat loses its buttons when they decide nothing any more, and says what became of it: who decided and when, wherever
+ * that was, and how the draft ended. Also one that gets there too late. Which cards an event says something new about, the draft's history
  * tells; the words are those of this moment, so that late tries never put old ones in the place of newer ones.
  */
 export function concludeCards(deps: Dependencies, channels: Channels): Process {
@@ -50,7 +50,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     onlyNews: true,
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
-    // Where nobody was ever asked in a chat, no card stands in one.
+    // If nobody was ever asked in a chat, no card is in one.
     concerns: ({ type, data }, { furtherChannels }) =>
       furtherChannels && (type !== "ApproversNotified" || data.message !== undefined),
     on: Object.fromEntries(telling.map((type) => [type, onEvent])),
@@ -58,7 +58,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
   };
 }
 
-/** It came to stand in the chat with this event. */
+/** It was in the chat from this event on. */
 const isIts = ({ type, data }: Recorded<DraftEvent>, notificationId: string): boolean =>
   type === "ApproversNotified" && data.notificationId === notificationId;
 

@@ -83,7 +83,7 @@ export function conclusionOf(notificationId: string, history: History): string |
   return told();
 }
 
-/** All who had to approve, or whoever did alone. */
+/** All who had to approve, or the one who did alone. */
 function approversOf(event: Recorded<Extract<DraftEvent, { type: "DraftApproved" }>>, before: History): string {
   const { quorum, version } = event.data;
   if (!quorum) return nameOf(event.metadata.actor);

@@ -7,7 +7,7 @@ import type { Process, ProcessContext } from "./process.ts";
 
 /**
  * Each workspace has a customer at the payment processor, and another one when that was deleted. The process is there where a processor is set
- * up, and begins with the log: so workspaces of before come too.
+ * up, and begins with the log: so earlier workspaces come too.
  */
 export function createCustomers(deps: Dependencies, payments: PaymentProcessor): Process {
   const create = (event: Recorded, context: ProcessContext) => {

@@ -9,6 +9,7 @@ import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import type { ThreadEvent } from "#streams/thread/events.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
@@ -17,6 +18,9 @@ import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process
 import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
 import type { Sending } from "./writePermission.ts";
+
+/** What the handler of that type is given. */
+type Claimed = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
 
 /** Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. */
 const claimAloneMs = 6_000;
@@ -29,7 +33,7 @@ type Step = "again" | SetAside | undefined;
 
 /**
  * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (src/README.md, "The send path").
- * One step function: whatever wakes it, what stands on the streams says what comes next, so being cut off anywhere is the same as being woken.
+ * One step function: whatever wakes it, the streams say what comes next, so being cut off anywhere is the same as being woken.
  * What an interrupted hand-over did is never guessed: it waits for evidence, and without any the draft ends failed, `unconfirmed`.
  */
 export function deliver(deps: Dependencies, settings: DeliverySettings): Process {
@@ -153,8 +157,8 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /** A claim that is not followed by its queueing was made by somebody who was cut off. */
-  async function onClaimed(event: Recorded<any>, { timers }: ProcessContext): Promise<void> {
-    const { draftId, attemptId, quotaStream, replaces } = event.data;
+  async function onClaimed(event: Recorded, { timers }: ProcessContext): Promise<void> {
+    const { draftId, attemptId, quotaStream, replaces } = event.data as Claimed;
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.attemptId === attemptId) return;
     const claim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
@@ -198,7 +202,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
     concerns: ({ type, data }) => type !== "DraftSent" || data.tellsThread !== true,
-    // A claim with its queueing is nobody's to look after; that is planned itself.
+    // A claim with its queueing needs no look after it; the queueing is planned itself.
     answered: {
       asks: ({ type, data }) => (type === "SendClaimed" ? data.attemptId : null),
       answers: ({ type, data }) => (type === "DraftQueued" || type === "DraftRequeued" ? data.attemptId : null),

@@ -9,7 +9,7 @@ import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 
 /**
- * The provider took it: the draft is sent, and its thread is told. One that had failed meanwhile, because nobody knew, stays failed. Whoever is cut
+ * The provider took it: the draft is sent, and its thread is told. One that had failed meanwhile, because nobody knew, stays failed. A run that is cut
  * off in between is asked again.
  */
 export async function endAccepted(

@@ -22,7 +22,7 @@ const timeChanges: readonly (keyof IdentitySettings)[] = [
 /**
  * A pending draft that nobody decided about in time goes to the identity's secondary channel, once a version. The time runs from that version
  * on, and is looked up again whenever a timer is due or the identity changes; whether it is still undecided, the draft's own stream says.
- * Where more than one has to approve, it goes there at once. A timer of a draft that was decided finds nothing to do: to cancel what mostly is not there would
+ * If more than one has to approve, it goes there at once. A timer of a draft that was decided finds nothing to do: to cancel what mostly is not there would
  * cost more.
  */
 export function escalateUnanswered(deps: Dependencies): Process {
@@ -32,7 +32,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
     const { state: identity } = await look.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
-    // Where several have to approve, both channels are asked from the start: nobody of the first may be enough.
+    // If several have to approve, both channels are asked from the start: nobody of the first may be enough.
     const waitMs = identity.approvalsRequired > 1 ? 0 : delay * 60_000;
     const dueAt = new Date((await pendingSince(draftId)) + waitMs);
     if (dueAt > deps.clock.now()) return timers.set({ key: draftId, name: timer, dueAt });
@@ -52,7 +52,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
     name: "escalateUnanswered",
     categories: ["draft", "identity"],
     keyOf: (event) => idOf(event.stream),
-    // Where no identity ever had a second channel, there is nobody to go to, and no timer to cancel.
+    // If no identity ever had a second channel, there is nobody to go to, and no timer to cancel.
     concerns: ({ type, data }, { furtherChannels }) =>
       type === "IdentityUpdated" ? timeChanges.some((setting) => setting in data.changes) : furtherChannels,
     on: {

@@ -31,7 +31,7 @@ export function escalateUnreached(deps: Dependencies): Process {
     await onThread(deps, { threadId: draft.threadId, command }, cause);
   }
 
-  /** False if there is no secondary channel, or it was asked about this version in vain. */
+  /** False if there is no secondary channel, or it was asked about this version and could not be reached. */
   async function escalate({ draftId, draft, notificationId }: Unreached, cause: Cause): Promise<boolean> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, deleted } = identity;

@@ -8,7 +8,7 @@ import type { Again, Process, ProcessContext } from "./process.ts";
 const timer = "read again";
 
 /**
- * Whatever the payment processor says of a workspace's customer, its subscriptions are read anew, and the plan follows what they are now. So it
+ * Whatever the payment processor says of a workspace's customer, its subscriptions are read again, and the plan follows what they are now. So it
  * does not matter which news came, in which order, or twice. What nobody heard of is found out when a period should have ended, and once a day.
  */
 export function followSubscriptions(deps: Dependencies, payments: PaymentProcessor): Process {

@@ -10,6 +10,7 @@ import { CredentialsRefused, NoRoom, type ReadyConnection } from "#src/mail/mail
 import { Rejected } from "#streams/decider.ts";
 import type { Delivery, NoConnection } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
+import { unlessAborted, within } from "./bounded.ts";
 import { neverBegun, type OutcomeEvent, outcomeEvent, recordOutcome, unknown } from "./deliveryOutcomes.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import { type FrozenMail, freezeMail } from "./freezeMail.ts";
@@ -21,7 +22,7 @@ export type Failure = { code: string; message: string };
 
 /**
  * What came of taking an attempt up. `went on`: its delivery's stream tells. `ended`: it was handed over here, and this is recorded of it. Otherwise
- * nothing was handed over under it: something stands in the way, there was no room at the provider (NoRoom), it could not be reached, the customer
+ * nothing was handed over under it: something prevents it, there was no room at the provider (NoRoom), it could not be reached, the customer
  * has written again, or the draft cannot be sent.
  */
 export type Begun =
@@ -45,8 +46,9 @@ export type Seen = { look: Dependencies; inboxEnd?: Promise<number> | undefined 
 
 export type HandOvers = {
   /**
-   * Takes an attempt up that was not started. Waits for one that is under way in this process already. Throws the signal's reason where that
-   * was aborted before the start: this instance stops then, or another one works on the draft. `look`: at the sender, just now; `inboxEnd`: of then.
+   * Takes an attempt up that was not started. Waits for one that is under way in this process already. Throws the signal's reason at once where
+   * that is aborted before the start: this instance stops then, another one works on the draft, or it took too long. Whatever it waited for starts
+   * nothing afterwards. `look`: at the sender, just now; `inboxEnd`: of then.
    */
   begin(sending: Sending & Seen, told: Told): Promise<Begun>;
   /** Takes an attempt over that was started: one that is under way here is waited for; of any other, nobody knows how it ended. */
@@ -69,11 +71,11 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   async function beginOnce({ look, inboxEnd, ...sending }: Sending & Seen, told: Told): Promise<Begun> {
     const { draft } = sending;
     const { cause, signal } = told;
-    const hindrance = hindranceOf(await sendingStanding(look, draft));
+    const hindrance = hindranceOf(await unlessAborted(signal, sendingStanding(look, draft)));
     if (hindrance) return hindrance;
-    // Looked at again below: what cannot be judged yet takes nobody's connection meanwhile.
+    // Looked at again below: what cannot be judged yet takes no connection from others meanwhile.
     await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs, end: inboxEnd });
-    const connection = await connect();
+    const connection = await connectUnlessAborted(signal);
     if (!("handOver" in connection)) {
       // Why there is none says nothing about the provider then.
       signal.throwIfAborted();
@@ -81,9 +83,8 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     }
     crashPoint("deliver:connected");
     try {
-      signal.throwIfAborted();
-      // Only now: whoever waits for a connection keeps no mail in memory.
-      const mail = await freezeMail(look, draft, draft.attemptId);
+      // Only now: an attempt that waits for a connection keeps no mail in memory.
+      const mail = await unlessAborted(signal, freezeMail(look, draft, draft.attemptId));
       const started = await start(sending, mail, told);
       if (started !== "went on" && "lookedAt" in started)
         return await give(connection, { sending, mail, ...started }, cause);
@@ -93,6 +94,17 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
       connection.discard();
       // Started or closed by somebody else a moment ago.
       if (error instanceof Rejected && error.code === "send_in_progress") return "went on";
+      throw error;
+    }
+  }
+
+  /** A connection that comes too late is given back. */
+  async function connectUnlessAborted(signal: AbortSignal): ReturnType<typeof connect> {
+    const connecting = connect();
+    try {
+      return await unlessAborted(signal, connecting);
+    } catch (error) {
+      void connecting.then((late) => "handOver" in late && late.discard()).catch(() => undefined);
       throw error;
     }
   }
@@ -120,7 +132,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
         because: await withdrawalOf(deps, draftId, draft),
         standing: await sendingStanding(deps, draft),
       });
-      const look = await lookAnew(deps, { ...sending, besides }, cause);
+      const look = await unlessAborted(signal, lookAnew(deps, { ...sending, besides }, cause));
       if (look.is === "stale") return { staleBy: look.newMessageId };
       if (look.is === "not claimed") {
         if (await isOver(sending)) return "went on";
@@ -233,13 +245,4 @@ function hindranceOf({ state, obstacles }: Standing): SetAside | { fails: Failur
   if (state === "allowed") return undefined;
   if (state !== "identity_deleted") return { setAside: obstacles };
   return { fails: { code: state, message: "the identity was deleted before the mail was sent" } };
-}
-
-/** Undefined if it takes longer. */
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -55,7 +55,7 @@ export type ProcessSettings = {
   retentionDaysQuarantined: number | "never";
 };
 
-/** Names that none of them has any more: where those stood is kept for an older instance. */
+/** Names that none of them has any more: their positions are kept for an older instance. */
 export const formerProcesses: readonly string[] = deliverWas;
 
 /** Every rule of the service. */

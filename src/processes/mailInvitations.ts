@@ -9,7 +9,7 @@ import { quoted, sendMemberMail, tryAgain } from "./memberMail.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-/** What is kept for another try: never the link, which is made anew. */
+/** What is kept for another try: never the link, which is made again. */
 type Invited = { workspaceId: string; memberId: string; eventId: string; at: string; by: string | null };
 
 /**

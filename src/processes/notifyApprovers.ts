@@ -26,9 +26,9 @@ type Asking = {
   tries: number;
   /** The only version to ask about, where one of them is why: it escalated, or its link was closed. Null: the newest. Named before the latter was. */
   escalated: number | null;
-  /** When that happened which is asked about (ISO 8601). Timers of before do not say it. */
+  /** When that happened which is asked about (ISO 8601). Older timers do not say it. */
   happenedAt?: string;
-  /** Where whoever has the version already is not asked: this is the first question about it, or follows the naming of a channel. */
+  /** If those who have the version already are not asked: this is the first question about it, or follows the naming of a channel. */
   unlessAsked?: UnlessAsked;
 };
 
@@ -47,7 +47,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       return undefined;
     // A version that came after the escalation has its own time to be decided about.
     if (escalated !== null && escalated !== draft.version) return undefined;
-    // Whoever is named later is asked then.
+    // An approver who is named later is asked then.
     const { state: identity } = await look.identities.load(draft.identityId);
     if (channelOf(identity, slot) === null) return undefined;
     if (unlessAsked && (await isAsked(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
@@ -80,7 +80,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId: idOf(event.stream), happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "primary", unlessAsked: "before" }, context);
   };
-  /** Where several have to approve, both channels hear it: the time for the second one passed with the first question. */
+  /** If several have to approve, both channels hear it: the time for the second one passed with the first question. */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const waiting = await onDraft(event, context);
     if (waiting) return waiting;
@@ -91,7 +91,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId, escalated: draft.version, happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "secondary" }, context);
   }
-  /** What a person took back leaves the question as it stands, with whoever has it. */
+  /** What a person took back leaves the question as it is, with those who have it. */
   async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     if (event.data.withdrawn === undefined) return onAskedAgain(event, context);
     const { state: draft } = await deps.drafts.load(idOf(event.stream));

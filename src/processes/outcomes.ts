@@ -9,7 +9,7 @@ export type Outcome = {
   sentences: string[];
   /** Told to those who were asked about one of these versions … */
   versions: number[];
-  /** … except those who pressed the button and saw it, and, where `primary`, those who are asked anew. */
+  /** … except those who pressed the button and saw it, and, where `primary`, those who are asked again. */
   except: { address: string | null; primary?: true };
 };
 

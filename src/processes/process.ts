@@ -42,7 +42,7 @@ export type ProcessContext = {
  */
 export type Listeners = { rules: boolean; webhooks: boolean; furtherChannels: boolean };
 
-/** A stream, and the revision at which it was seen to stand in the way of something. */
+/** A stream, and the revision at which it was seen to prevent something. */
 export type Obstacle = Guard;
 
 /**
@@ -95,7 +95,7 @@ export type Process = {
    * is rewound. All others look again: their streams say what is left to do.
    */
   onlyNews?: true;
-  /** What it was called before, or what it was made of: it goes on where the slowest of those stood. */
+  /** What it was called before, or what it was made of: it goes on where the slowest of those was. */
   formerly?: readonly string[];
   /** A handler that has not ended after so many seconds is given up (default 300). */
   longestRunSeconds?: number;

@@ -26,7 +26,7 @@ export function releaseAddress(deps: Dependencies): Process {
         return release(idOf(event.stream), context);
       },
     },
-    // Releases of before set one.
+    // Earlier releases set one.
     onTimer: ({ key: identityId }, context) => release(identityId, context),
   };
 }

@@ -65,7 +65,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
       PlanSet: onWorkspace,
     },
     async onTimer({ key: workspaceId, payload }, context) {
-      // One of before does not say what was held when it was set.
+      // An older one does not say what was held when it was set.
       const position = (payload.position as number | undefined) ?? (await deps.store.head());
       return releaseAll({ workspaceId, position }, context);
     },

@@ -1,11 +1,11 @@
-import { messageById } from "#projections/messages/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { PausedByOperator } from "#src/commands/installation.ts";
-import { type About, aboutDraft, aboutMessage } from "#src/commands/rules/ruleFacts.ts";
+import { type About, aboutDraft, aboutMessage, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
+import { answeredBy, mailAt, placeOnThread } from "#src/commands/threads/answered.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
@@ -37,7 +37,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     const { cause } = acting;
     const workspaceId = event.metadata.workspaceId as string;
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
-    if ((await evaluateRules(deps, { trigger: at, position: event.position, about }, cause)) === null) return;
+    if ((await evaluateRules(deps, { trigger: at, about }, cause)) === null) return;
     await carryOut(deps, { outlets, runId, part: "quick" }, cause);
     await tellPeople({ key, runId, tries: 0 }, acting);
   }
@@ -58,16 +58,15 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     await timers.set({ key, name: `notices:${runId}`, inMs, payload: { ...payload, tries: tries + 1 } });
   }
 
-  async function onReceived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
-    const { messageId, classification, contactStatus } = event.data as Authenticated;
+  async function onReceived(event: Recorded, context: ProcessContext): Promise<undefined> {
+    const { messageId, classification, contactStatus, received } = event.data as Authenticated;
     if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
-    if (!(await context.reached(event.position, ["rules", "messages"])))
-      return { waitFor: event.position, of: ["rules", "messages"] };
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {
-      const message = await messageById(deps.reads, workspaceId, messageId);
-      if (!message) throw new Error(`message ${messageId} is missing from the read models`);
-      return aboutMessage(deps, message);
+      const place = received ?? (await placeOnThread(deps, idOf(event.stream), messageId));
+      const mail = place && (await mailAt(deps, place, { workspaceId, messageId }));
+      if (!mail) throw new Error(`message ${messageId} was not found on its thread`);
+      return aboutMessage(deps, await askedMessage(deps, mail));
     };
     const runId = receivedRunId(messageId);
     return run(event, { trigger: "email.received", key: messageId, runId, about }, context);
@@ -79,6 +78,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     (event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> =>
       aboutOneDraft(
         event,
+        // An event of a draft by its type, under which this handler is registered below.
         { trigger, draftId: idOf(event.stream), noted: outcomeAfter(event as unknown as DraftEvent) },
         context,
       );
@@ -88,8 +88,9 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    if (!(await context.reached(event.position, ["rules", "messages"])))
-      return { waitFor: event.position, of: ["rules", "messages"] };
+    // What ran about the draft before is asked of these.
+    if (!(await context.reached(event.position, ["ruleEvaluations"])))
+      return { waitFor: event.position, of: ["ruleEvaluations"] };
     const { state: draft } = await deps.drafts.load(draftId);
     const { threadId, status } = draft;
     const about = async (): Promise<About> => {
@@ -97,7 +98,8 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(status) };
       if (noted) await noteDraft(deps, { ...note, outcome: noted }, cause);
       else await noteSent(deps, draftId, cause);
-      return aboutDraft(deps, { trigger, draftId, draft });
+      const mail = await answeredBy(deps, draft);
+      return aboutDraft(deps, { trigger, draftId, draft, message: mail && (await askedMessage(deps, mail)) });
     };
     const runId = derivedId("rules", trigger, event.id);
     return run(event, { trigger, key: draftId, runId, about }, context);
@@ -120,7 +122,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     if (againInMs > 0) return { againInMs };
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isTakenBack = draft.status === "pending" || draft.status === "rejected";
-    // Approved anew since, it is another event's.
+    // Approved again since, it is another event's.
     if (isTakenBack || (draft.status === "approved" && draft.approver?.sendAfter !== sendAfter)) return undefined;
     return onDraft("draft.approved")(event, context);
   }

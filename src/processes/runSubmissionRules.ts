@@ -1,11 +1,12 @@
-import { messageById, proofOf } from "#projections/messages/queries.ts";
 import { createdRunId, decideNow, walkBefore } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
-import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
+import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
-import { carryOut, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
+import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
+import { workingRules } from "#src/commands/rules/workingRules.ts";
+import { answeredBy, type Proof, proofOf } from "#src/commands/threads/answered.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -16,8 +17,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
 import { isAboutApproval } from "#streams/ruleRun/plan.ts";
-import { threadStream } from "#streams/thread/events.ts";
-import type { Acting, ProcessContext, WaitFor } from "./process.ts";
+import type { Acting, ProcessContext } from "./process.ts";
 
 type Mode = "auto" | "manual" | null;
 
@@ -26,7 +26,7 @@ export type Telling = { key: string; runId: string; tries: number };
 
 /** What the rest of the process does for submissions. */
 type Beside = {
-  onReceived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined>;
+  onReceived(event: Recorded, context: ProcessContext): Promise<undefined>;
   tellPeople(telling: Telling, acting: Acting): Promise<void>;
 };
 
@@ -36,18 +36,17 @@ const lookEveryMs = 500;
 
 /**
  * The rules of draft.created. They come after those of the message that the draft answers, which may have set an approval mode for it,
- * and their end is recorded on the draft: an auto-approved one is not sent before, whether there were any or not. Where a workspace has no rules, nobody else's
+ * and their end is recorded on the draft: an auto-approved one is not sent before, whether there were any or not. If a workspace has no rules, nobody else's
  * submission is looked at.
  */
 export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: Beside) {
-  async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<undefined> {
     const { cause } = context;
     const draftId = idOf(event.stream);
-    if (!(await context.reached(event.position, ["rules", "messages"])))
-      return { waitFor: event.position, of: ["rules", "messages"] };
-    const { state: draft } = await deps.drafts.load(idOf(event.stream));
-    const isAuthenticated = await authenticated(draft);
-    if (!isAuthenticated && deps.clock.now() < until && (await isAwaited(draft))) {
+    const { state: draft } = await deps.drafts.load(draftId);
+    const mail = await answeredBy(deps, draft);
+    const proof: Proof = mail === null ? { said: null, isAwaited: false } : await proofOf(deps, mail);
+    if (proof.isAwaited && deps.clock.now() < until && (await proofMatters(draft))) {
       const due = new Date(Math.min(until.getTime(), deps.clock.now().getTime() + lookEveryMs));
       await context.timers.set({
         key: keyOf(event),
@@ -58,9 +57,8 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
       return undefined;
     }
     // The rules of its message, which may ask for a person, still wait for that proof: an automatic approval does not hold without them.
-    if (!isAuthenticated && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
-    const waiting = await ensureReceived(draft, context);
-    if (waiting) return waiting;
+    if (proof.isAwaited && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
+    await ensureReceived(draft, proof, context);
     const runId = createdRunId(event.id);
     const { workspaceId, threadId } = draft;
     const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
@@ -68,10 +66,11 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
       const outcome = outcomeAfter(event as unknown as DraftEvent);
       const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(draft.status) };
       if (outcome) await noteDraft(deps, { ...note, outcome }, cause);
-      return aboutDraft(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 } });
+      const message = mail && (await askedMessage(deps, mail));
+      return aboutDraft(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 }, message });
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];
-    const run = await evaluateRules(deps, { trigger, position: event.position, about, before }, cause);
+    const run = await evaluateRules(deps, { trigger, about, before }, cause);
     if (run) await carryOut(deps, { outlets, runId, part: "quick" }, cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
@@ -83,24 +82,14 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     return undefined;
   }
 
-  /** Whether it is known what the message proves, if anything. */
-  async function authenticated({ workspaceId, basedOnMessageId }: Draft): Promise<boolean> {
-    if (basedOnMessageId === null) return true;
-    const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
-    return message?.authentication !== null;
-  }
-
-  /** Whether the proof can make a difference. */
-  async function isAwaited({ workspaceId }: Draft): Promise<boolean> {
-    const rules = await Promise.all([
-      rulesFor(deps, workspaceId, "draft.created"),
-      rulesFor(deps, workspaceId, "email.received"),
-    ]);
-    return rules.flat().some((rule) => rule.actions.some(isAboutApproval));
+  /** Whether what the mail proves can make a difference. */
+  async function proofMatters({ workspaceId }: Draft): Promise<boolean> {
+    const rules = await workingRules(deps, workspaceId);
+    return [...rules("draft.created"), ...rules("email.received")].some(({ actions }) => actions.some(isAboutApproval));
   }
 
   const messageMaySetMode = async ({ workspaceId }: Draft): Promise<boolean> =>
-    (await rulesFor(deps, workspaceId, "email.received")).some((rule) => rule.actions.some(isAboutApproval));
+    (await workingRules(deps, workspaceId))("email.received").some(({ actions }) => actions.some(isAboutApproval));
 
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const command = { type: "GiveUpOnRules", because: "the message's rules could not be run in time" } as const;
@@ -108,13 +97,8 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
   }
 
   /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
-  async function ensureReceived(draft: Draft, context: ProcessContext): Promise<WaitFor | undefined> {
-    const { workspaceId, basedOnMessageId } = draft;
-    if (basedOnMessageId === null || !(await messageMaySetMode(draft))) return undefined;
-    const place = await proofOf(deps.reads, workspaceId, basedOnMessageId);
-    if (!place) return undefined;
-    const [received] = await deps.store.read(threadStream(place.thread_id), place.revision, 1);
-    return received && beside.onReceived(received, context.because(received));
+  async function ensureReceived(draft: Draft, { said }: Proof, context: ProcessContext): Promise<void> {
+    if (said !== null && (await messageMaySetMode(draft))) await beside.onReceived(said, context.because(said));
   }
 
   /** What the draft's own rules decided about its approval, if they did and it could be done. */
@@ -204,10 +188,10 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
   const keyOf = (event: Recorded): string => (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
 
   return {
-    onSubmitted: (event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> =>
+    onSubmitted: (event: Recorded, context: ProcessContext): Promise<undefined> =>
       judge(event, new Date(deps.clock.now().getTime() + proofWithinMs), context),
 
-    async onTimer(payload: Record<string, unknown>, context: ProcessContext): Promise<WaitFor | undefined> {
+    async onTimer(payload: Record<string, unknown>, context: ProcessContext): Promise<undefined> {
       const [event] = await deps.store.read(draftStream(payload.draftId as string), 0, 1);
       return event && judge(event, new Date(payload.until as string), context.because(event));
     },

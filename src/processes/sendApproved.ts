@@ -63,7 +63,7 @@ export function sendApproved(deps: Dependencies): Process {
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
     const { state, obstacles } = await sendingStanding(deps, draft);
-    // Something else stands in the way by now, or nothing: that is to be its reason.
+    // By now something else is in the way, or nothing: that is to be its reason.
     const isPaused = state === "sending_paused" || state === "installation_paused";
     const reason = isPaused ? "sending_paused" : "identity_not_active";
     if (state === "allowed" || reason !== error.code) return "again";

@@ -14,7 +14,7 @@ export type Advancing = Acting & Pick<ProcessContext, "signal"> & { wait?: Wait 
 
 const timerName = "room";
 
-/** Whoever has waited for long looks less often. */
+/** A draft that has waited for long is looked at less often. */
 const soonestMs = 1_000;
 const latestMs = 60_000;
 

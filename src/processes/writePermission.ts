@@ -8,7 +8,7 @@ import type { SendingDraft } from "#streams/draft/draft.ts";
 
 /** A look at thread and inbox is good for this long, in milliseconds: before the first byte of content an older one is repeated. */
 const lookGoodForMs = 5_000;
-/** Where even the repeated one is older by the time of the first byte, nothing is written: this process was away. */
+/** If even the repeated one is older by the time of the first byte, nothing is written: this process was away. */
 const lookUsableForMs = 10_000;
 
 export type Sending = { draftId: string; draft: SendingDraft };

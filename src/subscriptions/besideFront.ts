@@ -48,7 +48,7 @@ export function followBeside({ database, place, onMoved, onLost }: Options): Bes
       try {
         await writeBatch(database, [place], batch);
       } catch {
-        // Whoever reads for it alone meets the same, says so and tries again.
+        // A reader for it alone meets the same, says so and tries again.
         state = "lost";
         break;
       }

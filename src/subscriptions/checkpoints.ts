@@ -50,7 +50,7 @@ export async function writeBatch(database: Database, places: readonly Place[], b
     );
   } catch (error) {
     await Promise.allSettled(hands.flatMap(({ writes }) => writes));
-    // Whoever is not the one to write trips over what the other wrote: that is no projector's fault.
+    // A writer that is not the one to write trips over what the other wrote: that is no projector's fault.
     throw error instanceof CheckpointMoved ? error : (fault ?? error);
   }
   for (const place of behind) place.position = batch.position;
@@ -81,7 +81,7 @@ async function projectAll(
   for (const place of places) {
     const hand = handOver(tx, place, { batch, blame });
     hands.push(hand);
-    // Where there is much to compute, PostgreSQL works on what one projector asks while the next computes.
+    // If there is much to compute, PostgreSQL works on what one projector asks while the next computes.
     if (batch.events.length >= large) await new Promise((resolve) => setImmediate(resolve));
   }
   await Promise.allSettled(hands.map(({ projected }) => projected));
@@ -138,7 +138,7 @@ const isHeldUp = (error: unknown): boolean =>
     tooLong.includes((each as { code?: string } | undefined)?.code ?? ""),
   );
 
-/** Before the rows: whoever is not the one to write is to find out first, and two writers wait for each other here. */
+/** Before the rows: a writer that is not the one to write is to find out first, and two writers wait for each other here. */
 async function moveCheckpoints(tx: Sql, places: readonly Place[], to: number): Promise<void> {
   const { rowCount } = await tx.query(
     `with mine as (
@@ -169,7 +169,7 @@ export async function loadCheckpoints(sql: Sql, names: readonly string[]): Promi
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-/** Where the slowest of these projections stands by its stored checkpoint. */
+/** The position of the slowest of these projections by its stored checkpoint. */
 export async function lowestStored(sql: Sql, projections: readonly { name: string }[]): Promise<number> {
   const stored = await loadCheckpoints(
     sql,

@@ -15,12 +15,12 @@ export async function readDepths({
   database: Database;
   store: Pick<EventStore, "head">;
   projections: readonly Pick<Projection, "name" | "apart">[];
-  /** Names that no process has any more: where they stood is kept for an older instance, and is no lag. */
+  /** Names that no process has any more: their positions are kept for an older instance, and are no lag. */
   formerProcesses: readonly string[];
   /** Whether the operator lets nothing leave. */
   isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
-  // The head first: whoever is seen ahead of it has caught up.
+  // The head first: a process that is seen ahead of it has caught up.
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
@@ -58,16 +58,22 @@ function leftBehind(
   return new Map(together.map(({ name }) => [name, checkpoints.get(name)!.position < front ? 1 : 0]));
 }
 
-type Lanes = { process: string; ready: number; running: number; aside: number };
+/** Of rows of `work.lanes`: how many seconds the one has waited that became ready first, by PostgreSQL's clock; 0 if none is ready. */
+export const oldestReady = `coalesce(extract(epoch from clock_timestamp() - min(ready_at) filter (where state = 'ready')), 0)::float`;
 
-async function lanesOf(sql: Sql): Promise<Pick<Depths, "lanesReady" | "lanesRunning" | "lanesSetAside">> {
+type Lanes = { process: string; ready: number; oldest: number; running: number; aside: number };
+
+async function lanesOf(
+  sql: Sql,
+): Promise<Pick<Depths, "lanesReady" | "oldestReadySeconds" | "lanesRunning" | "lanesSetAside">> {
   const { rows } = await sql.query<Lanes>(
     `select process, count(*) filter (where state = 'ready') as ready, count(*) filter (where state = 'claimed') as running,
-       count(*) filter (where obstacles is not null) as aside
+       ${oldestReady} as oldest, count(*) filter (where obstacles is not null) as aside
      from work.lanes group by process`,
   );
   return {
     lanesReady: new Map(rows.map(({ process, ready }) => [process, ready])),
+    oldestReadySeconds: new Map(rows.map(({ process, oldest }) => [process, oldest])),
     lanesRunning: new Map(rows.map(({ process, running }) => [process, running])),
     lanesSetAside: new Map(rows.map(({ process, aside }) => [process, aside])),
   };

@@ -54,7 +54,7 @@ export async function releaseLeases(sql: Sql, leases: readonly Lease[], holder: 
   );
 }
 
-/** Lets anybody take a lease now, whoever holds it: for who knows that its holder is dead. */
+/** Lets anybody take a lease now, no matter who holds it: for a caller that knows its holder is dead. */
 export async function expireLease(sql: Sql, name: string): Promise<void> {
   await sql.query("update work.leases set expires_at = '-infinity' where name = $1", [name]);
 }

@@ -7,7 +7,7 @@ import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
 
 /**
  * `preparing` its tables, by a rebuild where they are of another version; `standingBy` while another instance writes; `catchingUp`
- * with the log; `following` it with the others; `failing`: stands before events it cannot take and tries again; `outdated`: its tables
+ * with the log; `following` it with the others; `failing`: has reached events it cannot take and tries again; `outdated`: its tables
  * are of another version than this instance's, which leaves them alone.
  */
 export type State = "preparing" | "standingBy" | "catchingUp" | "following" | "failing" | "outdated";
@@ -132,7 +132,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     }
   }
 
-  /** Whoever has caught up for the first time here gets the indexes that waited for it. */
+  /** A read model that has caught up for the first time here gets the indexes that waited for it. */
   async function finish(reader: Reader): Promise<void> {
     for (const { projection } of reader.members) {
       if (finished.has(projection.name)) continue;
@@ -149,7 +149,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     member.state = follows ? "following" : "catchingUp";
   }
 
-  /** What is written apart never becomes the front: whoever joined it would be written with it. */
+  /** What is written apart never becomes the front: what joined it would be written with it. */
   function joinFront(reader: Reader): void {
     if ([...reader.members].every(({ projection }) => !projection.apart)) front ??= reader;
     for (const member of reader.members) {
@@ -184,7 +184,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     await pause(backoffMs(failures), signal);
   }
 
-  /** True once it has failed often enough where it stands. */
+  /** True once it has failed often enough at the same position. */
   function failsAgain(member: Member): boolean {
     const times = member.failed?.position === member.position ? member.failed.times + 1 : 1;
     member.failed = { position: member.position, times };

@@ -22,7 +22,7 @@ export type ProjectionRunnerOptions = {
   /** Events a batch (default 1,000). */
   batchSize?: number;
   tablesSql?: TablesSql;
-  /** Told where each read model stands that this instance writes, by its name, after each commit of it; and none once it writes no more. */
+  /** Told how far each read model is that this instance writes, by its name, after each commit of it; and none once it writes no more. */
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
   /** Nobody else can be at work on this database: the work of an instance that was killed is taken up at once. */
   alone?: boolean;
@@ -35,11 +35,11 @@ export type ProjectionRunner = {
   start(): Promise<void>;
   /** Lets the batch in hand end, gives the work to another instance. */
   stop(): Promise<void>;
-  /** Resolves once all projections, whoever writes them, have reached the end of the log as it was when asked. */
+  /** Resolves once all projections, no matter who writes them, have reached the end of the log as it was when asked. */
   caughtUp(): Promise<void>;
   /** Why the read models cannot be relied on, as far as this instance knows. */
   trouble(): string | undefined;
-  /** Names of those that cannot be written, or made anew, as far as this instance knows. */
+  /** Names of those that cannot be written, or made again, as far as this instance knows. */
   failing(): string[];
   status(): ProjectionStatus[];
 };
@@ -129,7 +129,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     }
   }
 
-  /** True if it succeeded; otherwise what is in the way stands in the status, until it does. */
+  /** True if it succeeded; otherwise the status says what is in the way, until it does. */
   async function attempt(member: Member, work: () => Promise<void>): Promise<boolean> {
     if (stopping.signal.aborted) return false;
     try {

@@ -19,7 +19,7 @@ const batchSize = 1000;
 const swapTries = 60;
 
 /**
- * Fills a projection's tables anew in a schema of their own and puts them in the place of the live ones, which serve until then and
+ * Fills a projection's tables again in a schema of their own and puts them in the place of the live ones, which serve until then and
  * go on being written. One rebuild of a projection at a time; one that was interrupted left a schema that the next one removes.
  */
 export async function rebuild(replay: Replay, projection: Projection): Promise<void> {

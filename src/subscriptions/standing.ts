@@ -35,7 +35,7 @@ type Options = {
   store: Pick<EventStore, "head">;
   projections: readonly Projection[];
   log: Log;
-  /** Names of those that this instance writes, or makes anew, and cannot; none by default. */
+  /** Names of those that this instance writes, or makes again, and cannot; none by default. */
   failing?: () => readonly string[];
   /** Milliseconds between two looks while the read models catch up, and afterwards (default 250 and 1,000). */
   catchingUpEveryMs?: number;
@@ -89,7 +89,7 @@ export function createStanding(options: Options): Standing {
   const isReady = (): boolean => projections.every(({ name }) => ready.has(name) || stuck.has(name));
 
   async function look(): Promise<void> {
-    // The head first: whoever is seen at it has caught up with all that there was.
+    // The head first: a read model that is seen at it has caught up with all that there was.
     head ??= await store.head();
     const names = projections.map(({ name }) => name);
     const stored = await loadCheckpoints(database, names);
@@ -100,14 +100,14 @@ export function createStanding(options: Options): Standing {
   }
 
   function note({ name, version, apart }: Projection, stored: Checkpoint | undefined, end: number): void {
-    // Tables of an older version are about to be made anew; those of a newer one are written by a newer instance.
+    // Tables of an older version are about to be made again; those of a newer one are written by a newer instance.
     const position = stored && stored.version >= version ? stored.position : 0;
     const before = seen.get(name);
     if (position >= end && stored) {
       ready.add(name);
       stuck.delete(name);
     }
-    // Tables that are made anew beside the live ones do not show how far they are: only who makes them knows that they get no further.
+    // Tables that are made again beside the live ones do not show how far they are: only who makes them knows that they get no further.
     const isMadeAnew = stored === undefined || stored.version < version;
     const isStill = position <= (before?.position ?? -1) && (!isMadeAnew || failing().includes(name));
     const still = isStill && !isStarting && othersAreDone() ? (before?.still ?? 0) + 1 : 0;

@@ -9,7 +9,7 @@ import type { Standing } from "./standing.ts";
 const patienceMs = 1_500;
 const lookEveryMs = 50;
 
-/** Why the read models are not to be relied on: behind the log and not a step further. Whoever writes them, here or elsewhere. */
+/** Why the read models are not to be relied on: behind the log and not a step further, no matter who writes them, here or elsewhere. */
 export async function readModelsStandStill(
   { database, store }: { database: Sql; store: Pick<EventStore, "head"> },
   projections: readonly { name: string }[],

@@ -11,7 +11,7 @@ export type Difference = { table: string; side: "live" | "replayed"; row: string
 export type Verified = { position: number; rows: number; differences: Difference[]; differing: number };
 
 /**
- * Replays a projection up to exactly where its live tables stand and compares every row both ways. Live tables and checkpoint are seen
+ * Replays a projection up to exactly the position of its live tables and compares every row both ways. Live tables and checkpoint are seen
  * in one snapshot; the replay is made inside that same transaction, which is rolled back: nothing is left, however it ends.
  * `differing` counts all differences, `differences` holds the first `limit` of each table.
  */

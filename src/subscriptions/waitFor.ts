@@ -10,7 +10,7 @@ export type WaitFor = {
    */
   projected(position: number, options?: WaitOptions): Promise<boolean>;
   /**
-   * Told by a projection runner of the same process after each commit where each read model stands that it writes, and when it writes none any more:
+   * Told by a projection runner of the same process after each commit how far each read model is that it writes, and when it writes none any more:
    * that saves asking the database.
    */
   reached(positions: ReadonlyMap<string, number>): void;

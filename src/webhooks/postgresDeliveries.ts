@@ -8,7 +8,7 @@ const keptDays = 30;
 const maxAttemptsKept = 30;
 
 /**
- * Deliveries as rows, and one row for each queue. A queue is taken by moving the moment it is due behind the lease; the same row is what whoever
+ * Deliveries as rows, and one row for each queue. A queue is taken by moving the moment it is due behind the lease; the same row is what a caller that
  * adds a delivery has to go through, so that no delivery is ever left without its queue.
  */
 export function createPostgresDeliveries(

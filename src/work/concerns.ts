@@ -37,7 +37,7 @@ export function unanswered(
   });
 }
 
-/** Where the process cannot tell, nothing is asked and nothing is answered. */
+/** If the process cannot tell, nothing is asked and nothing is answered. */
 function nameBy(nameOf: (event: Recorded) => string | null, event: Recorded): string | null {
   if (isUnreadable(event)) return null;
   try {

@@ -36,7 +36,7 @@ export async function handle(
   const context = handlerContext({ ...handling, process: process.name }, subject);
   if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
   keyFor(process, subject);
-  // What was planned by a release of before may ask nothing of it.
+  // What an earlier release planned may ask nothing of it.
   if (!concerns(process, subject)) return undefined;
   return (await process.on[subject.type]?.(subject, context)) || undefined;
 }
@@ -78,7 +78,7 @@ const traceOfEvent = ({ id, stream, metadata }: Recorded): Trace => ({
   causationId: id,
 });
 
-/** Some timers of before have none: what they set in motion begins with them. */
+/** Some older timers have none: what they set in motion begins with them. */
 function storedTrace({ payload }: Timer): Trace {
   const {
     workspaceId = null,

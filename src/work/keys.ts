@@ -11,7 +11,7 @@ export function keyFor(process: Process, event: Recorded): string {
   return key;
 }
 
-/** Whose event it is, "" for nobody's: also where its metadata are not ours. */
+/** Whose event it is, "" if it has no workspace: also if its metadata are not ours. */
 export function workspaceOf({ metadata }: Recorded): string {
   const id: unknown = metadata?.workspaceId;
   return isStorable(id) ? id : "";

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { Behind, type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
@@ -53,7 +53,7 @@ const maxTimeouts = 10;
 const turnMs = 1_000;
 /** A handler that has not ended after this long is given up, unless its process says otherwise. */
 const longestRunSeconds = 300;
-/** A lane that waits for read models is looked at again after this long, whoever was to wake it, in milliseconds. */
+/** A lane that waits for read models is looked at again after this long, no matter what was to wake it, in milliseconds. */
 export const longestWaitMs = 10_000;
 
 /** Works on the items of one claimed lane in order, until there are no more, its turn is over or one fails. */
@@ -64,6 +64,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const { toDo, covered } = process.looksAt === "key" ? newestOf(items) : { toDo: items, covered: [] };
   /** Handlers are told to end when the lane is lost, and when they took too long. */
   const handlers = new AbortController();
+  const longestRunMs = (process.longestRunSeconds ?? longestRunSeconds) * 1000;
   setMaxListeners(0, handlers.signal);
   const endHandlers = (): void => handlers.abort(signal.reason);
   let ending = false;
@@ -101,7 +102,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     try {
       found = await subjectOf(item);
       const answer = await within(
-        (process.longestRunSeconds ?? longestRunSeconds) * 1000,
+        longestRunMs,
         handle(process, found, {
           ...{ clock, projected: options.projected, attempt: item.tries + 1, signal: handlers.signal },
           onTimer: (change) => void timers.push(change),
@@ -110,6 +111,8 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       crashPoint("work:handled");
       if (answer) return await notYet(item, answer, timers);
     } catch (thrown) {
+      if (thrown instanceof Behind && !signal.aborted)
+        return notYet(item, { waitFor: thrown.position, of: thrown.of }, []);
       return failed(item, found, asError(thrown));
     }
     for (const change of timers) {
@@ -162,22 +165,23 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     const tries = item.tries + 1;
     const timeouts = item.timeouts + (late || asksTooMuch(error) ? 1 : 0);
     const failures = item.failures + (passing ? 0 : 1);
-    const describe = { process: process.name, key: lane.key, ...placeOf(item) };
     if ((failures < maxFailures && timeouts < maxTimeouts) || process.givingUp === "never") {
-      log.warn({ ...describe, err: error, tries }, "process failed, retrying");
+      log.warn({ ...described(item), err: error, tries }, "process failed, retrying");
       await retryLater({ id: item.id, tries, failures, timeouts }, passing ? pauseOf(tries) : backoff(failures));
       return false;
     }
-    log.error({ ...describe, err: error, tries }, "gave up and parked the item");
     await giveUp(item, subject, { error, tries });
     return false;
   }
 
-  /** Where giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
+  /** If giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
   const asksTooMuch = (error: Error): boolean =>
     error instanceof StatementTimedOut && typeof process.givingUp !== "function";
 
-  /** The rule's own way to give up first; what goes wrong in it is parked along, and what passes by itself is waited for. */
+  /**
+   * The rule's own way to give up first; what goes wrong in it is parked along. What passes by itself is waited for, and what does not end keeps
+   * no place: both are tried again, and nothing is parked yet.
+   */
   async function giveUp(
     item: Item,
     subject: Recorded | Timer | undefined,
@@ -187,15 +191,18 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     const known = subject ?? unread(item);
     if (typeof process.givingUp === "function") {
       try {
-        await process.givingUp(known, { key: lane.key, cause: causeOf(process.name, known), error });
+        const given = { key: lane.key, cause: causeOf(process.name, known), error };
+        await within(longestRunMs, process.givingUp(known, given));
       } catch (failure) {
-        if (isPassing(failure)) {
+        if (isPassing(failure) || failure instanceof TookTooLong) {
+          log.warn({ ...described(item), err: failure, tries }, "cannot give up on the item yet, retrying");
           return retryLater({ id: item.id, tries, failures: maxFailures - 1 }, pauseOf(tries));
         }
         log.error({ err: failure, process: process.name }, "the process's last resort failed");
         words.push(`the last resort failed: ${asError(failure).message}`);
       }
     }
+    log.error({ ...described(item), err: error, tries }, "gave up and parked the item");
     const { id, parked } = item;
     finishCovered(item);
     await release(
@@ -203,6 +210,8 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       { givenUp: { id, key: lane.key, item: known, error: words.join("\n"), tries, parked } },
     );
   }
+
+  const described = (item: Item): object => ({ process: process.name, key: lane.key, ...placeOf(item) });
 
   /** What passes by itself is waited for 6.4 s at a time at most. */
   const pauseOf = (tries: number): number => backoff(Math.min(tries, 4));

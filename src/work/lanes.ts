@@ -24,7 +24,7 @@ const lookedAt = 4;
 
 /**
  * Takes ready lanes in the order of their turns, with the items that are due by `now`. Of a lane that is woken between the beginning of the
- * statement and its lock the items of before are answered, and so the generation of before: it is not set aside over what has come since.
+ * statement and its lock the earlier items are answered, and so the earlier generation: it is not set aside over what has come since.
  * One that has even had a turn since is claimed without items, which may be done, and goes on with what it has.
  */
 export async function claimLanes(

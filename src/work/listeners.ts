@@ -56,7 +56,7 @@ export type KnownListeners = {
 
 export type ListenerChanges = { began: ReadonlyMap<string, string>; ended: readonly string[] };
 
-/** As they are stored: at the place where the reader stands. */
+/** As they are stored: at the reader's position. */
 export async function loadListeners(sql: Sql): Promise<KnownListeners> {
   const { rows } = await sql.query<{ stream: string; workspace: string }>(
     "select stream, workspace from work.listeners",

@@ -36,7 +36,7 @@ export type Lookout = {
 
 const everyMs = 250;
 
-/** Makes lanes ready whose time has come, whoever left them, and says when there may be some. */
+/** Makes lanes ready whose time has come, no matter who left them, and says when there may be some. */
 export function createLookout(options: Options): Lookout {
   const { database, clock, log, takeovers, names, extend, wake, signal } = options;
 
@@ -76,7 +76,7 @@ export function createLookout(options: Options): Lookout {
     if (!signal.aborted) await bringBackDue();
   }
 
-  // Beside the looks: many of these, or one that is locked, hold up nobody's timer.
+  // Beside the looks: many of these, or one that is locked, hold up no timer.
   const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
   const bringBackTried = oneAtATime(() => bringBack(() => trySetAside(database, clock.now())));
 

@@ -1,8 +1,8 @@
 import type { Plan, Planner } from "./plan.ts";
 
 /**
- * The beginning of every plan: common table expressions that look whether this instance still plans, and move the processes on, if they stand where
- * they stood. `whole` says in `complete` whether they did. Locks the front before rows of processes, as in processRows.ts.
+ * The beginning of every plan: common table expressions that look whether this instance still plans, and move the processes on, if they are where
+ * they were. `whole` says in `complete` whether they did. Locks the front before rows of processes, as in processRows.ts.
  */
 export const movingOn = `
      with held as (

@@ -32,7 +32,7 @@ export type Plan = {
 /** Who plans, by its lease. `room`: processes of which it has room for all that this plan makes ready. */
 export type Planner = { lease: Pick<Lease, "name" | "epoch">; holder: string; room?: readonly string[] };
 
-/** Lanes that were claimed with the plan, and whether others are ready, to be claimed by whoever has room. */
+/** Lanes that were claimed with the plan, and whether others are ready, to be claimed by a worker that has room. */
 export type Written = { taken: Taken[]; ready: boolean };
 
 /** Another instance plans, or the server has lost what was planned last. */
@@ -185,7 +185,7 @@ const isWoken = "lane.state = 'waiting' and (lane.retry_at is null or lane.retry
 const isTaken = `${isWoken} and excluded.claim is not null and lane.generation = excluded.generation`;
 
 /**
- * Whoever sets a lane aside locks the stream's row too, before anything else: so it either sees this end or is seen by what follows. All of one
+ * A worker that sets a lane aside locks the stream's row too, before anything else: so it either sees this end or is seen by what follows. All of one
  * try of those that are set aside is over with it.
  */
 async function moveTags(tx: Sql, { moved }: Plan): Promise<void> {

@@ -5,7 +5,7 @@ type Named = readonly { name: string }[];
 
 /**
  * Up to where the log is planned for each of these processes. One that is new begins where it says: at the log's beginning, or with what
- * happens from now on (`head`); one that was renamed or merged goes on where the slowest of those before stood.
+ * happens from now on (`head`); one that was renamed or merged goes on where the slowest of those before was.
  */
 export async function planned(sql: Sql, processes: readonly Process[], head: number): Promise<Map<string, number>> {
   const wanted = processes.map(({ name, begins = "with the log", formerly = [] }) => ({
@@ -33,8 +33,8 @@ export async function storedPlanned(sql: Sql, processes: Named): Promise<Map<str
 }
 
 /**
- * Puts those of these processes that stand furthest in step: from here on they move with the front alone. Every other one, of another
- * version of the service too, stands alone, so that no front goes over what it has not got. Answers the front. Nobody's position changes.
+ * Puts those of these processes that are furthest in step: from here on they move with the front alone. Every other one, of another
+ * version of the service too, moves alone, so that no front goes over what it has not got. Answers the front. No position changes.
  */
 export async function putInStep(database: Role, processes: Named): Promise<number> {
   return database.transaction(async (tx) => {

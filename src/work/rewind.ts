@@ -27,14 +27,14 @@ const lastsMs = 30_000;
 /** What came of it. `logIsOlder`: the log ends before what this database has seen of it. */
 export type Rewound = { between: Between[]; logIsOlder: boolean };
 
-/** What lies between where a process stood and the end of the log: how many events it listens to. */
+/** What lies between a process's position and the end of the log: how many events it listens to. */
 export type Between = { process: string; stood: number; events: number; skipped: boolean };
 
 /**
- * Where the database is older than the event log, which a restore leaves behind: brings every process to the end of the log, as the planner
+ * If the database is older than the event log, which a restore leaves behind: brings every process to the end of the log, as the planner
  * would, but without anything to do for those that skip. What the others have to do is in their lanes; an instance does it. `act` false: only
- * counts. Cut off, it goes on where it was. Where the log is older than the database, the processes go back to its end first, what they had to
- * do about lost events is dropped, and the read models are made anew at the next start. Throws StartError while an instance plans.
+ * counts. Cut off, it goes on where it was. If the log is older than the database, the processes go back to its end first, what they had to
+ * do about lost events is dropped, and the read models are made again at the next start. Throws StartError while an instance plans.
  */
 export async function rewind(options: RewindOptions, { act }: { act: boolean }): Promise<Rewound> {
   const { store, database, processes, holder } = options;
@@ -59,7 +59,7 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
 /** To the end of a log that has lost events. What is left is judged by its streams, so everything that was set aside is looked at again. */
 async function goBack(database: Database, head: number): Promise<void> {
   const steps: [sql: string, ...values: unknown[]][] = [
-    // Who listens is read anew: what came and went in lost events is not known one by one.
+    // The listeners are read again: what came and went in lost events is not known one by one.
     ["delete from work.listeners"],
     ["update work.processes set planned = 0 where name = any($1)", [listenersReader.name, ...formerReaders]],
     ["update work.processes set planned = $1 where planned > $1", head],

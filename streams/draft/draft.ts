@@ -1,4 +1,5 @@
 import { Rejected } from "../decider.ts";
+import type { MessagePlace } from "../thread/events.ts";
 import type { Making } from "./content.ts";
 import type { Asked, ChatMessage, LinkClosure, Quorum, StoredContent } from "./events.ts";
 import type { Vote } from "./quorum.ts";
@@ -16,7 +17,7 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
 });
 
 /**
- * Whose word an approval is. `unsaid`: the event does not tell, and the actor in its metadata does (a rule's approval of before rules said which
+ * Whose word an approval is. `unsaid`: the event does not tell, and the actor in its metadata does (a rule's approval from before rules said which
  * run granted it). What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent.
  */
 export type Approval =
@@ -37,6 +38,8 @@ export type DraftFacts = {
   identityId: string;
   basedOnMessageId: string | null;
   basedOnNumber: number;
+  /** Where in the log the answered message is; null if it answers none, and for drafts made before that was kept. */
+  answers: MessagePlace | null;
   /** If it answers a machine: the addresses it goes to. */
   machineAddresses: readonly string[];
   messageId: string;
@@ -118,7 +121,7 @@ export type Notified = {
   answered: readonly string[];
   /** Notifications that a channel took. */
   reached: readonly string[];
-  /** Where those stand that a chat took, by notification. */
+  /** Where those are that a chat took, by notification. */
   messages: Readonly<Record<string, ChatMessage>>;
   /** Notifications that failed for good: not taken, or taken and come back. */
   failed: readonly string[];

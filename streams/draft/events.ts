@@ -1,4 +1,5 @@
 import type { Event } from "../event.ts";
+import type { MessagePlace } from "../thread/events.ts";
 import type { DraftContent, Making } from "./content.ts";
 
 /** The content itself, or, if it is too large for an event, the blob with its JSON. */
@@ -16,7 +17,7 @@ export type DecisionToken = { sha256: string; decision: Decision };
 export type Authorisation = {
   kind: "approval" | "api_key" | "auto";
   approvedVersion: number;
-  /** Where more than one approval was required: those that the draft's approval is made of. */
+  /** If more than one approval was required: those that the draft's approval is made of. */
   quorum?: Quorum;
 };
 
@@ -29,7 +30,7 @@ export type Asked = {
   causedBy: string;
   version: number;
   contentSha256: string;
-  /** `address`: whom an e-mail channel reached; null if the channel has none, absent in events of before it was kept. */
+  /** `address`: whom an e-mail channel reached; null if the channel has none, absent in events from before it was kept. */
   channel: { slot: "primary" | "secondary"; type: string; address?: string | null };
   tokens: DecisionToken[];
   expiresAt: string;
@@ -41,7 +42,7 @@ export type Asked = {
   listSha256?: string;
 };
 
-/** Where a question stands in a chat, as its provider names them: the chat, and its messages in their order. The last one has the buttons. */
+/** Where a question is in a chat, as its provider names them: the chat, and its messages in their order. The last one has the buttons. */
 export type ChatMessage = { chat: string; ids: string[] };
 
 /** Why a link decides nothing any more: it was found in inbound mail, or too many wrong codes were typed on its page. */
@@ -61,6 +62,8 @@ export type DraftEvent =
           basedOnMessageId: string | null;
           /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
           basedOnNumber: number;
+          /** Where in the log that message is. Absent for a draft that answers none, and in older events. */
+          answers?: MessagePlace;
           /** The id its message will have once it is queued. */
           messageId: string;
           contentSha256: string;
@@ -120,7 +123,7 @@ export type DraftEvent =
         tokenSha256: string | null;
         /**
          * If a rule approved: the run that planned it, and the rule, for the history. Decisions ask only whether it is there: what granted
-         * is read from the runs. Absent in a rule's approvals of before it was kept.
+         * is read from the runs. Absent in a rule's approvals from before it was kept.
          */
         grantedBy?: { runId: string; ruleId: string };
         /** If more than one had to approve: all of them. The actor is the last one. */
@@ -132,7 +135,7 @@ export type DraftEvent =
       }
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
-  /** `withdrawn`: the voter who took the approval back; what others had approved stands, and the question stands open as it was. */
+  /** `withdrawn`: the voter who took the approval back; what others had approved still counts, and the question is open as it was. */
   | Event<"DraftReturnedToPending", { because: string; withdrawn?: string }>
   /** An approval that could not be sent now, and why, in a code of the contract. */
   | Event<"SendHeld", { code: string; message: string }>
@@ -156,8 +159,8 @@ export type DraftEvent =
   | Event<"SendAbandoned", { attemptId: string; because: string }>
   | Event<"DraftMarkedStale", { newMessageId: string }>
   /**
-   * `tellsThread`: whoever recorded this tells the thread by the same step, and is asked again until that is done. Absent in events of before: their
-   * thread is told by whoever hears of them.
+   * `tellsThread`: the step that recorded this also tells the thread, and is repeated until that is done. Absent in older events: their
+   * thread is told by the process that hears of them.
    */
   | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string; tellsThread?: true }>
   | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
@@ -169,7 +172,7 @@ export type DraftEvent =
   | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>
-  /** `message`: where the question stands, if in a chat. */
+  /** `message`: where the question is, if in a chat. */
   | Event<"ApproversNotified", { notificationId: string; message?: ChatMessage }>
   /**
    * `final`: it is not tried again, or it was taken and came back. `waits`: it was not tried, and waits for room in our own measure of mail; absent in

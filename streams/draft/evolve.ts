@@ -28,6 +28,7 @@ export const initialDraft: Draft = {
   identityId: "",
   basedOnMessageId: null,
   basedOnNumber: 0,
+  answers: null,
   machineAddresses: [],
   messageId: "",
   status: "pending",
@@ -114,11 +115,11 @@ type DataOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type 
 
 function submitted(draft: Draft, data: DataOf<"DraftSubmitted">): Draft {
   const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = data;
-  const { basedOnNumber, machineAddresses = [], messageId, contentSha256, rationale } = data;
+  const { basedOnNumber, answers = null, machineAddresses = [], messageId, contentSha256, rationale } = data;
   const facts: DraftFacts = {
     ...draft,
-    ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, machineAddresses, messageId },
-    ...{ contentSha256, rationale, autoApproved },
+    ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, answers },
+    ...{ machineAddresses, messageId, contentSha256, rationale, autoApproved },
     stored: { content, contentBlob },
     making: makingOf(data),
     exists: true,

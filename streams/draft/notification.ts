@@ -65,7 +65,7 @@ function requestNotify(command: Extract<NotificationCommand, { type: "RequestNot
 
 /**
  * Nothing where the link decides nothing anyway: it is closed, its version was replaced, or the draft has ended. An approved draft may come
- * back to pending, so its links still count. The first closing of a cause lets the version be asked about anew; after the next one, nobody
+ * back to pending, so its links still count. The first closing of a cause lets the version be asked about again; after the next one, nobody
  * is reached by this link. Two links in one message are one closing.
  */
 function closeLink(
@@ -115,7 +115,7 @@ function closings(draft: Draft, because: LinkClosure): { notificationId: string;
     .map(([notificationId, { messageId }]) => ({ notificationId, messageId }));
 }
 
-/** Whether the closing of this link is the one that lets its version be asked about anew: the first of its cause. */
+/** Whether the closing of this link is the one that lets its version be asked about again: the first of its cause. */
 export function asksAnew(draft: Draft, notificationId: string): boolean {
   const closed = draft.notified.closed[notificationId];
   return closed !== undefined && closings(draft, closed.because)[0]?.notificationId === notificationId;

@@ -114,7 +114,7 @@ function queue(
 function requireClaimed(queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"], draft: Draft): void {
   if (queued.version === draft.version && queued.contentSha256 === draft.contentSha256) return;
   if (queued.version < draft.version && draft.authoredVersion <= queued.version) {
-    // Nobody edited it: the send is for this draft as its identity is now, and is judged anew on that.
+    // Nobody edited it: the send is for this draft as its identity is now, and is judged again on that.
     throw new Rejected("send_in_progress", "the service has just updated this draft");
   }
   const { version, contentSha256 } = draft;

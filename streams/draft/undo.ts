@@ -7,7 +7,7 @@ import { isSamePerson } from "./quorum.ts";
 export type UndoApproval = { type: "UndoApproval"; voter: string; also?: readonly string[]; because: string };
 
 /**
- * The draft waits for a decision again. The others' approvals stand. Whether it was in time, the stream decides: once the draft is queued, it is not.
+ * The draft waits for a decision again. The others' approvals still count. The stream decides whether it was in time: once the draft is queued, it is not.
  * Nothing to take back is already so. Throws Rejected invalid_status.
  */
 export function undoApproval(command: UndoApproval, draft: Draft): DraftEvent[] {

@@ -5,11 +5,11 @@ import type { FilingDecision } from "./events.ts";
  * are in the stream, from revision `from` on, and released in the order of their numbers.
  */
 export type HeldLine = {
-  /** How many stand in it. */
+  /** How many mails are in it. */
   count: number;
-  /** The marker released last, or expired; 0 before the first. Those that stand in line have higher numbers. */
+  /** The marker released last, or expired; 0 before the first. Those that are in line have higher numbers. */
   releasedUpTo: number;
-  /** No marker that stands in line lies before this revision of the stream. */
+  /** No marker that is in line lies before this revision of the stream. */
   from: number;
 };
 

@@ -24,7 +24,7 @@ export type IdentitySettings = {
   sendOnChannelApproval: boolean;
   /** Recipients who may be answered automatically although the message's proof does not cover them. Absent in older events: none. */
   coveredRecipients: readonly string[];
-  /** An approval page asks for the four digits that stand in the approval mail. Absent in older events: no. */
+  /** An approval page asks for the four digits that are in the approval mail. Absent in older events: no. */
   confirmCode: boolean;
   /** How many approvers have to approve a draft, 1 to 5. Absent in older events: one. */
   approvalsRequired: number;

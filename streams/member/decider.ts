@@ -26,7 +26,7 @@ export type Asker = { userId: string } | "api_key" | "operator";
 /** `at`: now, ISO 8601 UTC. */
 export type MemberCommand =
   /**
-   * An address that is invited already, to the same role, gets its invitation anew. `holder`: the user whose address it is now, if any. That one may
+   * An address that is invited already, to the same role, gets its invitation again. `holder`: the user whose address it is now, if any. That one may
    * have come in by another address, and somebody else by this one.
    */
   | {

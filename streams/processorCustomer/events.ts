@@ -5,7 +5,7 @@ export type ProcessorCustomerEvent =
   | Event<"CustomerLinked", { workspaceId: string }>
   /**
    * The processor says that something happened. It is news and no more: what holds is asked for. `eventId` and `eventType` are the processor's
-   * words, `happenedAt` is ISO 8601. `workspaceId` null: it is nobody's customer, and nothing follows.
+   * words, `happenedAt` is ISO 8601. `workspaceId` null: it is no workspace's customer, and nothing follows.
    */
   | Event<
       "ProcessorEventNoticed",

@@ -13,7 +13,7 @@ export function readConditions(trigger: TriggerEvent, value: unknown, path: stri
   return readGroup(value, { path, depth: 1 }, { trigger, leaves: 0 });
 }
 
-/** Where in the tree a value stands. */
+/** Where in the tree a value is. */
 type Place = { path: string; depth: number };
 /** The tree as a whole: the trigger it is judged against, and how many conditions were counted in it so far. */
 type Tree = { trigger: TriggerEvent; leaves: number };

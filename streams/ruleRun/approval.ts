@@ -31,7 +31,7 @@ export type ApprovalDecision = {
 
 /**
  * The whole decision whether a draft goes without a person. Every word counts in its order: the switch, the rules of the message, the rules of
- * the draft. A grant that holds adds itself, and a `manual` takes back all that stood before it.
+ * the draft. A grant that holds adds itself, and a `manual` takes back all that came before it.
  */
 export function decideApproval(question: ApprovalQuestion): ApprovalDecision {
   const { exchange, humanRequired, approvalsRequired = 1, switchOn } = question;

@@ -13,7 +13,7 @@ export type Basis = { needsProof: boolean; fromAlone: boolean };
 export const coverable = ["to", "cc", "reply_to"] as const;
 export type Covered = (typeof coverable)[number];
 
-/** The message a draft is based on, as far as grants ask. Addresses as they stand in it. */
+/** The message a draft is based on, as far as grants ask. Addresses as they are in it. */
 export type AnsweredMail = {
   /** `list`: a mailing list passed it on, which proves nobody. */
   proof: "proven" | "unproven" | "list";

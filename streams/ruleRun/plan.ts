@@ -4,7 +4,7 @@ import { withTag } from "./doubt.ts";
 import type { PlannedAction, RuleResult } from "./events.ts";
 import { type Basis, basesOf, type Exchange, grants, refusalOf } from "./grants.ts";
 
-/** A rule as it stood when it was walked. */
+/** A rule as it was when it was walked. */
 export type WalkedRule = Pick<RuleSettings, "name" | "conditions" | "actions" | "stopAfterMatch"> & {
   id: string;
   version: number;

@@ -15,6 +15,12 @@ export type SlotsCommand =
 export const holdsSlot = (slots: Slots, holderId: string): boolean => Object.hasOwn(slots, holderId);
 export const slotsTaken = (slots: Slots): number => Object.keys(slots).length;
 
+/** Who holds a slot, in the order in which they took them: the one in which things keep working under a smaller cap. */
+export const oldestFirst = (slots: Slots): string[] =>
+  Object.entries(slots)
+    .sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1))
+    .map(([holderId]) => holderId);
+
 function decide(command: SlotsCommand, slots: Slots): SlotsEvent[] {
   const { holderId } = command;
   switch (command.type) {

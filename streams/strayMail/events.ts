@@ -3,7 +3,7 @@ import type { InboxEvent } from "../inbox/events.ts";
 
 /** Mail that a provider had accepted before it asked us, and that belongs in no inbox. It is kept once, and goes no further. */
 export type StrayMailEvent =
-  /** Nobody has the envelope's address. `workspaceId`: whose domain it is on, null if nobody's that is verified. */
+  /** Nobody has the envelope's address. `workspaceId`: whose domain it is on, null if no verified one. */
   | Event<
       "UnknownRecipientReceived",
       Omit<InboxEvent["data"], "workspaceId" | "identityId"> & { workspaceId: string | null }

@@ -18,7 +18,7 @@ type Piece = { bytes: number; tell(part: Absorbed): void };
 
 /**
  * What a frozen thread's survivor has to know of it, in parts that each fit into one event. A frozen thread does not change, and what it knows
- * comes in one order: so whoever divides it comes to the same parts. The newest word is in each.
+ * comes in one order: so every division gives the same parts. The newest word is in each.
  */
 export function absorptionOf(absorbedId: string, frozen: Thread): Absorbed[] {
   const { mergeNumber: number, newestNumber, newestWord, needsReview } = frozen;

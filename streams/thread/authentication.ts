@@ -16,7 +16,7 @@ export const awaitsAuthentication = ({ unauthenticated }: Thread, number: number
 /**
  * Once per filing. A mail that joined a thread asks for review if DMARC does not pass, unless the domain has no policy
  * and its address is proven by SPF or DKIM all the same: else nearly every small domain's answers would. A machine's mail
- * is nobody's word, and asks for nothing; nor does a blocked contact's.
+ * is no person's word, and asks for nothing; nor does a blocked contact's.
  */
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
   if (!awaitsAuthentication(thread, message.number)) return [];

@@ -55,7 +55,7 @@ export type InboundMessage = {
   fromBlockedContact?: true;
   /**
    * `removed`: it had links by which approvers decide, or more that might be one than are looked up; what is here has none, and the mail as it
-   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none, and in events of before mails were looked through.
+   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none, and in events from before mails were looked through.
    */
   approvalLinks?: "removed" | "unchecked";
 };
@@ -107,6 +107,9 @@ export type ContactStatus = "unknown" | "trusted" | "blocked";
 /** Which part of how many, from 1. */
 export type AbsorbedPart = { n: number; of: number };
 
+/** Where a mail is in the log, which never changes: its `MessageReceived`, on the thread that it was filed on. */
+export type MessagePlace = { threadId: string; revision: number };
+
 export type NewestWord = { messageId: string; number: number };
 
 export type ThreadEvent =
@@ -140,6 +143,8 @@ export type ThreadEvent =
         /** The contact's state at that moment. */
         contactStatus: ContactStatus;
         authentication: Authentication;
+        /** Where the mail itself is. Absent in older events. */
+        received?: MessagePlace;
       }
     >
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>

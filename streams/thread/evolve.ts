@@ -10,6 +10,7 @@ import type { Thread } from "./thread.ts";
 /** A thread before anybody wrote. */
 export const initialThread: Thread = {
   exists: false,
+  revision: -1,
   workspaceId: "",
   identityId: "",
   subject: "",
@@ -23,6 +24,7 @@ export const initialThread: Thread = {
   newestNumber: 0,
   openingNumber: null,
   unauthenticated: {},
+  proofs: [],
   newestWord: null,
   participants: [],
   drafts: {},
@@ -34,11 +36,17 @@ export const initialThread: Thread = {
   doneOnce: [],
 };
 
-/** So many changes that may be asked for again are remembered: whoever asks does so within minutes. */
+/** So many changes that may be asked for again are remembered: a client asks again within minutes. */
 const maxDoneOnce = 200;
 
+/** So many mails are remembered of which it is known what they prove. */
+const maxProofs = 50;
+
 /** What each event makes of a thread. */
-export function evolveThread(thread: Thread, event: ThreadEvent): Thread {
+export const evolveThread = (thread: Thread, event: ThreadEvent): Thread =>
+  evolve({ ...thread, revision: thread.revision + 1 }, event);
+
+function evolve(thread: Thread, event: ThreadEvent): Thread {
   switch (event.type) {
     case "ThreadOpened":
       return opened(thread, event.data);
@@ -51,7 +59,7 @@ export function evolveThread(thread: Thread, event: ThreadEvent): Thread {
       return { ...thread, newestNumber: number, newestWord, participants, openingNumber, unauthenticated };
     }
     case "MessageAuthenticated":
-      return { ...thread, unauthenticated: withoutEntry(thread.unauthenticated, String(event.data.number)) };
+      return authenticated(thread, event.data.number);
     case "MessageHeld": {
       const { number, messageId, classification } = event.data;
       const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
@@ -101,6 +109,11 @@ const once = (thread: Thread, { once: mark }: { once?: string }): Thread =>
 function opened(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"]): Thread {
   const { workspaceId, identityId, subject, recipients = [] } = data;
   return { ...thread, exists: true, workspaceId, identityId, subject, participants: joined([], recipients) };
+}
+
+function authenticated(thread: Thread, number: number): Thread {
+  const proofs = [...thread.proofs, { number, revision: thread.revision }].slice(-maxProofs);
+  return { ...thread, proofs, unauthenticated: withoutEntry(thread.unauthenticated, String(number)) };
 }
 
 /** What was given up answered nobody, unless nobody knows whether it left. */

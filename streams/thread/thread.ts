@@ -4,9 +4,14 @@ import type { AbsorbedPart, NewestWord, NotedDraft, Priority, SendClaim, ThreadS
 /** What was last heard of a draft. */
 export type DraftNote = NotedDraft & { draftId: string };
 
+/** Where on this thread it was said what the mail with this filing number proves. */
+export type ProofPlace = { number: number; revision: number };
+
 /** What a thread's decisions need, and no more: of its messages the newest numbers, of its drafts the open ones. */
 export type Thread = {
   exists: boolean;
+  /** Of the newest event that was folded into it. */
+  revision: number;
   workspaceId: string;
   identityId: string;
   subject: string;
@@ -26,6 +31,8 @@ export type Thread = {
   openingNumber: number | null;
   /** Filing numbers of mails whose authentication is still to come. */
   unauthenticated: IdMap<true>;
+  /** What was said last of what mails prove: at most 50. A draft that answers an older mail is stale as a rule. */
+  proofs: readonly ProofPlace[];
   /** The newest message a send must not overlook: a person's or a list's, not a machine's answer. */
   newestWord: NewestWord | null;
   /** Addresses (lower case) that wrote here or were written to. */

@@ -47,7 +47,7 @@ function decideOnExisting(command: Exclude<UserCommand, { type: "RegisterUser" }
     case "RecordPassword":
       return [{ type: "PasswordSet", data: { because: command.because } }];
     case "RecordSignIn":
-      // Judged here once more: whoever was disabled a moment ago starts no session.
+      // Judged here once more: a user disabled a moment ago starts no session.
       if (user.disabled) throw new Rejected("unauthorized", "this user is disabled");
       // Nor does one whose password was replaced after it was looked at: the end of all sessions may have come before this one's start.
       if ((command.passwords ?? user.passwords) !== user.passwords) {

@@ -20,7 +20,7 @@ export type UserEvent =
   | Event<"UserDisabled", Record<string, never>>
   | Event<"UserEnabled", Record<string, never>>;
 
-/** `asked`: signed out everywhere. `disabled`: by the operator. The others: what changed made everybody sign in anew. */
+/** `asked`: signed out everywhere. `disabled`: by the operator. The others: what changed made everybody sign in again. */
 export type SessionsEndedBecause = "asked" | "password_reset" | "password_changed" | "email_changed" | "disabled";
 
 export const userStream = (id: string): string => `user-${id}`;

@@ -129,7 +129,7 @@ type PlanFields = ReturnType<typeof planFieldsOf>;
 const planEvents = (before: PlanFields, after: PlanFields): WorkspaceEvent[] =>
   JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: "PlanSet", data: after }];
 
-/** A period that is named anew has counters of its own. */
+/** A period that is named again has counters of its own. */
 function setPlan(changes: PlanChanges, workspace: Workspace): WorkspaceEvent[] {
   const before = planFieldsOf(workspace);
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));

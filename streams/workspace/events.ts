@@ -7,7 +7,7 @@ export type PlanStatus = "trialing" | "active" | "past_due" | "canceled";
 export type Interval = "monthly" | "annual";
 
 /**
- * ISO times, null if there is none; absent in events of before they were kept. Both period fields come from the payment processor; an end
+ * ISO times, null if there is none; absent in events from before they were kept. Both period fields come from the payment processor; an end
  * alone is when a canceled plan ends whose periods are calendar months.
  */
 export type PaidPeriod = {
@@ -16,7 +16,7 @@ export type PaidPeriod = {
   currentPeriodEnd: string | null;
 };
 
-/** What else is known of a plan's time. Absent in events of before it was kept, which means null. */
+/** What else is known of a plan's time. Absent in events from before it was kept, which means null. */
 export type PlanTerms = {
   /** null: no subscription says. */
   interval: Interval | null;

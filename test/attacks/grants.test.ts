@@ -22,7 +22,7 @@ describe("attacks on what rules grant", function () {
     it(`a rule that was ${what} since the message came grants its answer nothing [d9 set_approval_mode]`, async () => {
       const world = await rules.world();
       const rule = await world.rule("email.received", auto);
-      // Where a workspace has no rules left, nothing judges its drafts: this one is about nothing that happens here.
+      // If a workspace has no rules left, nothing judges its drafts: this one is about nothing that happens here.
       await world.rule("draft.stale", [{ type: "set_priority", priority: "low" }]);
       const received = await world.mail();
       await world.settled(rule);

@@ -27,7 +27,7 @@ type Change = (world: StandingWorld, ruleId: string) => Promise<unknown>;
 type Approver = { ruleId?: string; setUp(world: StandingWorld): Promise<string>; changes: Record<string, Change> };
 
 const elsewhere: Partial<RuleSettings> = {
-  conditions: { conditions: [{ field: "identity.id", op: "equals", value: "another" }] },
+  conditions: { operator: "AND", conditions: [{ field: "identity.id", op: "equals", value: "another" }] },
 };
 const ofRule: Record<string, Change> = {
   "the rule deleted": (world, id) => world.deleteRule(id),

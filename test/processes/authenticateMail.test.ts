@@ -131,8 +131,9 @@ describe("authenticating filed mail [d5 authentication]", function () {
     await received(await sign(mail({ id })));
     const { id: threadId } = await threadOf(id);
     const all = await service.deps.store.read(threadStream(threadId));
-    const message = all.find(({ type }) => type === "MessageReceived")!.data as InboundMessage;
-    const again = () => authenticateMessage(service.deps, { workspaceId: workspace.id, threadId, message }, system());
+    const event = all.find(({ type }) => type === "MessageReceived")!;
+    const mailed = { message: event.data as InboundMessage, received: { threadId, revision: event.revision } };
+    const again = () => authenticateMessage(service.deps, { workspaceId: workspace.id, ...mailed }, system());
     const running = [again(), again(), again()];
     dns.trouble("_dmarc.customer.example", undefined);
     await Promise.all(running);

@@ -167,7 +167,7 @@ describe("a send after its identity changed", () => {
       // The first append to the draft is its submission: the change comes before its queueing.
       const { reached, release } = node.faulty.pause(meets);
       const { messageId, number } = (await made.state.thread()).newestWord!;
-      const basedOn = { messageId, number };
+      const basedOn = { messageId, number, answers: { threadId: made.threadId(), revision: 1 } };
       const letter = { content: draftContent(), making: { htmlRemoved: [] }, metadata: null };
       const facts = { threadId: made.threadId(), basedOn, ...letter };
       const draft = { kind: "send", draftId, workspaceId, identityId, ...facts } as const;

@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
+import type { ReadyConnection } from "#src/mail/mailProvider.ts";
 import type { Obstacle, SetAside } from "#src/processes/process.ts";
 import { causeOf } from "#src/work/handlerContext.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
 import { tell } from "#test/support/processContext.ts";
 import { expectSound, first, isHandingOver, later, unknown } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
@@ -36,6 +38,14 @@ const deliverOn = (world: SendWorld, node = world.node) => {
   const process = node.processes.find(({ name }) => name === "deliver")!;
   return tell(process, event)!;
 };
+
+/** As the runner does it when the event has failed too often. */
+async function giveUpOn({ node }: SendWorld, event: Recorded<any>): Promise<void> {
+  const { givingUp } = node.processes.find(({ name }) => name === "deliver")!;
+  if (typeof givingUp !== "function") throw new Error("it would just be parked");
+  const given = { key: idOf(event.stream), cause: causeOf("deliver", event), error: new Error("again and again") };
+  await givingUp(event, given);
+}
 
 describe("the look right before a hand-over", () => {
   for (const seconds of [6, 25]) {
@@ -405,10 +415,7 @@ describe("a hand-over that was begun", () => {
           () => undefined,
         );
       }
-      const { givingUp } = world.node.processes.find(({ name }) => name === "deliver")!;
-      if (typeof givingUp !== "function") throw new Error("it would just be parked");
-      const given = { key: draftId, cause: causeOf("deliver", event), error: new Error("again and again") };
-      for (let times = 0; times < 2; times++) await givingUp(event, given);
+      for (let times = 0; times < 2; times++) await giveUpOn(world, event);
       await world.run();
       expect((await world.state.draft(draftId)).failureCode).to.equal(started ? "unconfirmed" : "internal");
       expect(count(world, "DeliveryUnknown")).to.equal(started ? 1 : 0);
@@ -426,4 +433,90 @@ describe("a hand-over that was begun", () => {
     const { draftId: _, ...before } = settled.data;
     expect(process.keyOf({ ...settled, data: before })).to.equal(settled.stream.slice("delivery-".length));
   });
+});
+
+describe("what a hand-over waits for that does not come", () => {
+  /** The first of them stays away until `come` is called. */
+  function stayingAway<T>(ask: () => Promise<T>) {
+    let come = (): void => {};
+    const arrival = new Promise<void>((resolve) => {
+      come = resolve;
+    });
+    let asked = (): void => {};
+    const waitedFor = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    let times = 0;
+    return {
+      waitedFor,
+      come,
+      async ask(): Promise<T> {
+        asked();
+        if (++times === 1) await arrival;
+        return ask();
+      },
+    };
+  }
+
+  const missing = {
+    "a connection": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
+      const away = stayingAway(connect);
+      world.sendThrough({ name: "outbox", connect: away.ask, close: async () => {} });
+      return away;
+    },
+    "the place where its mail is stored": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
+      world.sendThrough({ name: "outbox", connect, close: async () => {} });
+      const put = world.blobs.put.bind(world.blobs);
+      const away = stayingAway(async () => {});
+      world.blobs.put = async (bytes) => {
+        if (bytes.includes("Message-ID:")) await away.ask();
+        return put(bytes);
+      };
+      return away;
+    },
+  };
+
+  for (const [what, missIn] of Object.entries(missing)) {
+    for (const then of ["sent at the next try", "given up on"] as const) {
+      it(`${what}: it ends when it is told to, is ${then}, and starts nothing when that comes after all`, async () => {
+        const { world, draftId } = await queued();
+        const event = structuredClone(world.log.all.find(({ type }) => type === "DraftQueued")!);
+        const sent: string[] = [];
+        let open = 0;
+        const away = missIn(world, async () => {
+          open += 1;
+          return {
+            async handOver({ attemptId }, mayWrite) {
+              open -= 1;
+              if (!(await mayWrite())) return { kind: "not_handed_over", message: "it may not" };
+              sent.push(attemptId);
+              return { kind: "accepted", response: "250 ok" };
+            },
+            discard: () => void open--,
+          };
+        });
+        const { node } = world;
+        const deliver = node.processes.find(({ name }) => name === "deliver")!;
+        const told = new AbortController();
+        const handing = tell(deliver, event, { signal: told.signal })!;
+        await away.waitedFor;
+        told.abort(new Error("it took too long"));
+        expect(await handing.catch(({ message }) => message)).to.equal("it took too long");
+        expect(open, "connections kept").to.equal(0);
+        if (then === "given up on") await giveUpOn(world, event);
+        await world.run();
+        away.come();
+        for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+        await world.run();
+        const isSent = then === "sent at the next try";
+        expect(sent).to.have.length(isSent ? 1 : 0);
+        expect([count(world, "DeliveryStarted"), count(world, "DeliveryUnknown")]).to.deep.equal([isSent ? 1 : 0, 0]);
+        expect(open, "connections left").to.equal(0);
+        const { status, failureCode } = await world.state.draft(draftId);
+        expect([status, failureCode]).to.deep.equal(isSent ? ["sent", null] : ["failed", "internal"]);
+        expect((await world.state.thread()).claims, "claims left").to.deep.equal({});
+        expect(await world.state.quota()).to.equal(isSent ? 1 : 0);
+      });
+    }
+  }
 });

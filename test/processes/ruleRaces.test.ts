@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { takeAction } from "#src/commands/rules/ruleActions.ts";
-import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
+import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
+import { type Answered, answeredBy } from "#src/commands/threads/answered.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
@@ -50,7 +51,7 @@ describe("rules under repetition", function () {
 
   it("run once, on four instances at the same moment [races]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world();
-    // Where a workspace has no rules, nobody looks at its submissions: this one is about nothing that happens here.
+    // If a workspace has no rules, nobody looks at its submissions: this one is about nothing that happens here.
     await rule("draft.stale", [{ type: "set_priority", priority: "low" }]);
     const { thread, message } = await receive();
     const submitted = await draft({ thread, message });
@@ -149,18 +150,18 @@ describe("rules under repetition", function () {
   });
 
   it("never set themselves in motion again about the same draft [no loops]", async () => {
-    const { rule, mail: receive, draft, settled, id } = await rules.world();
-    const noted = await rule("draft.created", [{ type: "set_priority", priority: "high" }]);
+    const { rule, mail: receive, draft, settled, id, ask } = await rules.world();
+    const noted = await rule("draft.approved", [{ type: "set_priority", priority: "high" }]);
     const submitted = await draft(await receive());
+    await ask(`POST /v1/drafts/${submitted.id}/approve`);
     const evaluation = await settled(noted);
-    const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
+    const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftApproved");
     const { about, trigger } = await lookAlike(submitted.id, event!, id);
-    const { position } = event!;
-    const run = await evaluateRules(rules.service.deps, { trigger, position, about }, causeOf("test", event!));
+    const run = await evaluateRules(rules.service.deps, { trigger, about }, causeOf("test", event!));
     expect(run?.evaluated?.results[0]?.actions[0]?.suppressed).to.contain("has already run on this chain of events");
     const other = { ...causeOf("test", event!), correlationId: randomUUID() };
     const anew = { ...trigger, runId: randomUUID() };
-    const free = await evaluateRules(rules.service.deps, { trigger: anew, position, about }, other);
+    const free = await evaluateRules(rules.service.deps, { trigger: anew, about }, other);
     expect(free?.evaluated?.results[0]?.actions[0]?.suppressed, "of another cause").to.equal(null);
     expect(evaluation.matched).to.equal(true);
   });
@@ -168,8 +169,11 @@ describe("rules under repetition", function () {
   /** The same trigger once more under another run, as if an action had caused it. */
   async function lookAlike(draftId: string, event: Recorded, workspaceId: string) {
     const { state } = await rules.service.deps.drafts.load(draftId);
-    const about = () => aboutDraft(rules.service.deps, { trigger: "draft.created", draftId, draft: state });
-    const trigger = { trigger: "draft.created", runId: randomUUID(), triggerEventId: event.id, workspaceId } as const;
+    const { deps } = rules.service;
+    const message = async () => askedMessage(deps, (await answeredBy(deps, state)) as Answered);
+    const about = async () =>
+      aboutDraft(deps, { trigger: "draft.approved", draftId, draft: state, message: await message() });
+    const trigger = { trigger: "draft.approved", runId: randomUUID(), triggerEventId: event.id, workspaceId } as const;
     return { about, trigger: { ...trigger, proven: true } };
   }
 });

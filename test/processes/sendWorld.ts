@@ -1,3 +1,4 @@
+import type { Reads } from "#projections/reads.ts";
 import { type Clock, systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
@@ -18,7 +19,7 @@ import { sendApproved } from "#src/processes/sendApproved.ts";
 import { concerns, unanswered } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { Recorded } from "#streams/event.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
@@ -50,6 +51,8 @@ export type WorldOptions = {
   tickMs?: number;
   deliveries?: number;
   handOverSeconds?: number;
+  /** Read models of a kind of their own. By default they are made from the log at each question. */
+  reads?: Reads;
 };
 type KeptTimers = Map<string, { process: string; timer: Timer }>;
 /** A world at rest, from which others begin. */
@@ -91,10 +94,10 @@ export async function createSendWorld(options: WorldOptions = {}) {
  * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice. Nothing has happened in it, or what has in its beginning.
  */
 export function openSendWorld(
-  { cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2, handOverSeconds = 60 }: WorldOptions,
+  { cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2, handOverSeconds = 60, reads }: WorldOptions,
   beginning?: Beginning,
 ) {
-  const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap };
+  const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap, rules: 20 };
   const log = createMemoryEventStore(beginning?.events);
   const contents = new Map(beginning?.contents);
   const blobs = memoryBlobs(contents);
@@ -157,8 +160,8 @@ export function openSendWorld(
       ids: systemIds,
       blobs,
       // No index of filings: whoever files reads the filing stream from its start.
-      reads: logReads(log),
-      projected: async () => true,
+      reads: reads ?? logReads(log),
+      projected: async () => reads === undefined,
       headerReader: { read: async (raw, { envelopeFrom }) => readHeaders(raw, envelopeFrom) },
       parser: {
         parse: async (raw) => ({
@@ -319,6 +322,11 @@ export function openSendWorld(
     await node.inboxes.handle(identityId, { type: "ReceiveMail", mail: data }, cause);
   }
 
+  function placeOf(messageId: string) {
+    const received = log.all.find(({ type, data }) => type === "MessageReceived" && data.messageId === messageId);
+    return received && { threadId: idOf(received.stream), revision: received.revision };
+  }
+
   async function submit(different: { autoApproved?: boolean } = {}): Promise<string> {
     const draftId = systemIds.uuid();
     const word = await newestWord();
@@ -331,6 +339,7 @@ export function openSendWorld(
       identityId,
       basedOnMessageId: word?.messageId ?? null,
       basedOnNumber: word?.number ?? 0,
+      ...(word && { answers: placeOf(word.messageId) }),
       messageId: systemIds.uuid(),
       contentSha256: contentSha256(content),
       rationale: null,

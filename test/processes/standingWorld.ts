@@ -1,5 +1,5 @@
-import { systemIds } from "#src/clock.ts";
 import { updateContact } from "#src/commands/contacts.ts";
+import { createRule } from "#src/commands/rules/rules.ts";
 import type { ruleDecider } from "#streams/rule/decider.ts";
 import type { Group, RuleAction, RuleSettings } from "#streams/rule/events.ts";
 import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
@@ -16,7 +16,10 @@ import {
 
 export const ann = "ann@customer.example";
 const proof: Authentication = { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true };
-export const isTrusted: Group = { conditions: [{ field: "contact.status", op: "equals", value: "trusted" }] };
+export const isTrusted: Group = {
+  operator: "AND",
+  conditions: [{ field: "contact.status", op: "equals", value: "trusted" }],
+};
 export const skip: RuleAction = { type: "skip_approval" };
 export const auto: RuleAction = { type: "set_approval_mode", mode: "auto" };
 export const manual: RuleAction = { type: "set_approval_mode", mode: "manual" };
@@ -34,10 +37,9 @@ export const openStandingWorld = (options: WorldOptions, beginning: Beginning) =
 
 function standing(world: SendWorld) {
   const rule = async (different: Partial<RuleSettings>): Promise<string> => {
-    const id = systemIds.uuid();
-    const command = { type: "CreateRule", workspaceId, settings: { ...usual, ...different } } as const;
-    await world.elsewhere().rules.handle(id, command, cause);
-    return id;
+    const settings = { ...usual, ...different };
+    const elsewhere = { ...world.node, ...world.elsewhere() };
+    return (await createRule(elsewhere, { workspaceId, given: settings }, cause)).ruleId;
   };
   const onRule = (id: string, command: Parameters<typeof ruleDecider.decide>[0]) =>
     world.elsewhere().rules.handle(id, command, cause);

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { drafts } from "#projections/drafts/projector.ts";
 import { publicEvents } from "#projections/feed/publicEvents.ts";
 import { messages } from "#projections/messages/projector.ts";
-import { proofOf } from "#projections/messages/queries.ts";
+import { placeOfMessage } from "#projections/messages/queries.ts";
 import type { Projection } from "#projections/projection.ts";
 import { threads } from "#projections/threads/projector.ts";
 import type { Sql } from "#src/postgres/database.ts";
@@ -192,18 +192,16 @@ describe("rows written for a thread that was absorbed", () => {
       ]);
     });
 
-    it("keeps where in the log it was said what a message proves", async () => {
-      const says = (threadId: string, number: number, revision: number) => {
-        const data = { messageId: uuid(400 + number), authentication: { dmarc: "pass" } };
-        return { ...event(`thread-${threadId}`, "MessageAuthenticated", data), revision };
-      };
-      const events = [received(a, 1), received(b, 2), says(b, 2, 17), ...inParts(2), says(a, 1, 5), received(a, 3)];
+    it("keeps where in the log each message is that came in", async () => {
+      const at = (revision: number, of: Recorded) => ({ ...of, revision });
+      const events = [at(5, received(a, 1)), at(17, received(b, 2)), ...inParts(2)];
       const places = await projecting(messages, [events], async (tx) => {
-        const found: Awaited<ReturnType<typeof proofOf>>[] = [];
-        for (const n of [1, 2, 3]) found.push(await proofOf({ of: () => tx } as never, workspaceId, uuid(400 + n)));
+        const found: Awaited<ReturnType<typeof placeOfMessage>>[] = [];
+        for (const n of [1, 2, 3])
+          found.push(await placeOfMessage({ of: () => tx } as never, workspaceId, uuid(400 + n)));
         return found;
       });
-      expect(places).to.deep.equal([{ thread_id: a, revision: 5 }, { thread_id: b, revision: 17 }, undefined]);
+      expect(places).to.deep.equal([{ threadId: a, revision: 5 }, { threadId: b, revision: 17 }, undefined]);
     });
   });
 });

@@ -213,7 +213,8 @@ describe("a thread", () => {
       const stateAfter = (count: number) => fold(threadDecider, [...base, ...opened(1_000, 1_000 + count)]);
       const { drafts, pendingDrafts } = stateAfter(5_000);
       expect({ drafts, pendingDrafts }).to.deep.equal({ drafts: {}, pendingDrafts: 0 });
-      expect(JSON.stringify(stateAfter(5_000)).length).to.equal(JSON.stringify(stateAfter(300)).length);
+      const sizeAfter = (count: number) => JSON.stringify({ ...stateAfter(count), revision: 0 }).length;
+      expect(sizeAfter(5_000)).to.equal(sizeAfter(300));
     });
 
     it("takes for old news what is told of one that it has forgotten, and hears of new ones", () => {

@@ -125,6 +125,7 @@ describe("npm run projections, npm run processes", function () {
     expect(status).to.match(/^planner: this one\n[\s\S]*'toyRule'/);
     expect(status).to.include("'tomorrows'").and.to.include("'(planner: who listens)'");
     expect(status).not.to.match(/'deliverDraft'|'listeners|rocess.*listenersAndChannels/);
+    expect(status).to.include("oldest_ready_s");
     expect(status).to.match(/set_aside_until_it_changes[\s\S]*'identity-2'[\s\S]*'workspace-1'/);
     await database.query("delete from work.lanes where key = 'toy-2'");
     broken = false;

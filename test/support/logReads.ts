@@ -4,25 +4,13 @@ import { fold } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
-import { ruleDecider } from "#streams/rule/decider.ts";
 
-/** Read models made from a log at each question: the rules, the messages and the open drafts, as far as the send path asks for them. */
+/** Read models made from a log at each question: the messages and the open drafts, as far as the send path asks for them. */
 export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
   const streamsOf = (category: string): string[] => [
     ...new Set(log.all.map(({ stream }) => stream).filter((stream) => categoryOf(stream) === category)),
   ];
   const eventsOf = (stream: string) => log.all.filter((event) => event.stream === stream);
-
-  const rules = (trigger: unknown) =>
-    streamsOf("rule")
-      .map((stream) => ({ id: idOf(stream), rule: fold(ruleDecider, eventsOf(stream) as never[]) }))
-      .filter(({ rule }) => !rule.deleted && rule.status === "active" && rule.triggerEvent === trigger)
-      .sort((one, other) => one.rule.priority - other.rule.priority || one.id.localeCompare(other.id))
-      .map(({ id, rule }) => ({
-        ...{ id, workspace_id: rule.workspaceId, version: rule.version, name: rule.name },
-        ...{ trigger_event: rule.triggerEvent, conditions: rule.conditions, actions: rule.actions },
-        ...{ stop_after_match: rule.stopAfterMatch, identity_id: rule.identityId, assistant_id: rule.assistantId },
-      }));
 
   function messages(id: unknown) {
     const received = log.all.findLast(({ type, data }) => type === "MessageReceived" && data.messageId === id);
@@ -43,7 +31,7 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
         ...{ from_name: from?.name || null, bcc_emails: [], body_html: body?.html ?? null, attachments: [] },
         ...{ extracted_text: body?.extracted ?? null, received_at: new Date(receivedAt), quarantined: false },
         ...{ created_at: new Date(receivedAt) },
-        ...(told && { revision: told.revision }),
+        ...{ placed_on: idOf(received.stream), placed_at: received.revision },
         ...{ body_blob: bodyBlob, authentication: told?.data.authentication ?? null, from_blocked_contact: false },
       },
     ];
@@ -83,17 +71,15 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
 
   const tx: Tx = {
     query: async (sql: string, values: readonly unknown[] = []) => {
-      const rows = / from rules\b/.test(sql)
-        ? rules(values[1])
-        : / from messages\b/.test(sql)
-          ? messages(values[1])
-          : /\bheld_code =/.test(sql)
-            ? heldDrafts(values[1])
-            : / from drafts\b/.test(sql)
-              ? drafts(values[1], values[2] as string[])
-              : /disposition = '(duplicate|quarantined)'/.test(sql)
-                ? inbound(sql, values)
-                : [];
+      const rows = / from messages\b/.test(sql)
+        ? messages(values[1])
+        : /\bheld_code =/.test(sql)
+          ? heldDrafts(values[1])
+          : / from drafts\b/.test(sql)
+            ? drafts(values[1], values[2] as string[])
+            : /disposition = '(duplicate|quarantined)'/.test(sql)
+              ? inbound(sql, values)
+              : [];
       return { rows: rows as never[], rowCount: rows.length };
     },
   };

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Behind } from "#src/eventStore/eventStore.ts";
 import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/work/parked.ts";
 import { append, eventually, newEvent } from "../subscriptions/support.ts";
@@ -75,36 +76,42 @@ describe("what a handler is told, and what it may answer", () => {
       return { come: () => come(), projected };
     }
 
-    const waiting = (calls: string[]): Process =>
+    /** `thrown`: by a command that it calls, which knows no answers. */
+    const waiting = (calls: string[], thrown = false): Process =>
       rule({
         on: {
           Happened: async ({ stream, position, data }, { reached }) => {
             calls.push(`${stream} ${data.number}`);
-            return stream === "toy-waits" && !(await reached(position)) ? { waitFor: position } : undefined;
+            if (stream !== "toy-waits" || (await reached(position))) return undefined;
+            if (thrown) throw new Behind(position, ["drafts"]);
+            return { waitFor: position };
           },
         },
       });
 
-    it("gives its place to other lanes, is no failure, and goes on once they are there", async () => {
-      const calls: string[] = [];
-      const { come, projected } = readModels();
-      await happen("toy-waits", 1);
-      const runner = work.run([waiting(calls)], { concurrency: 1, projected });
-      await eventually(() => calls.length === 1);
-      for (const number of [1, 2, 3]) {
-        await happen("toy-other", number);
-        await happen("toy-waits", number + 1);
-        await eventually(() => calls.includes(`toy-other ${number}`));
-      }
-      expect(calls).to.deep.equal(["toy-waits 1", "toy-other 1", "toy-other 2", "toy-other 3"]);
-      expect(await rows("select distinct tries, failures from work.items")).to.deep.equal([{ tries: 0, failures: 0 }]);
-      const began = performance.now();
-      come();
-      await runner.idle();
-      expect(performance.now() - began, "not when it would be looked at anyway").to.be.lessThan(5_000);
-      expect(calls.slice(4)).to.deep.equal([1, 2, 3, 4].map((number) => `toy-waits ${number}`));
-      expect(work.said.filter(({ level }) => level !== "info")).to.deep.equal([]);
-    });
+    for (const thrown of [false, true])
+      it(`gives its place to other lanes, is no failure, and goes on once they are there${thrown ? ", also where a command says so" : ""}`, async () => {
+        const calls: string[] = [];
+        const { come, projected } = readModels();
+        await happen("toy-waits", 1);
+        const runner = work.run([waiting(calls, thrown)], { concurrency: 1, projected });
+        await eventually(() => calls.length === 1);
+        for (const number of [1, 2, 3]) {
+          await happen("toy-other", number);
+          await happen("toy-waits", number + 1);
+          await eventually(() => calls.includes(`toy-other ${number}`));
+        }
+        expect(calls).to.deep.equal(["toy-waits 1", "toy-other 1", "toy-other 2", "toy-other 3"]);
+        expect(await rows("select distinct tries, failures from work.items")).to.deep.equal([
+          { tries: 0, failures: 0 },
+        ]);
+        const began = performance.now();
+        come();
+        await runner.idle();
+        expect(performance.now() - began, "not when it would be looked at anyway").to.be.lessThan(5_000);
+        expect(calls.slice(4)).to.deep.equal([1, 2, 3, 4].map((number) => `toy-waits ${number}`));
+        expect(work.said.filter(({ level }) => level !== "info")).to.deep.equal([]);
+      });
 
     it("goes on after an instance that was to wake it is gone", async () => {
       const calls: string[] = [];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Role, Sql } from "#src/postgres/database.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
-import { recordEndings } from "#src/work/endings.ts";
+import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { claimLanes } from "#src/work/lanes.ts";
 import { writePlan } from "#src/work/plan.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -78,6 +78,29 @@ describe("an ending that sets timers under keys of others", () => {
       { key: "toy-z", timer: "later" },
     ]);
   });
+
+  for (const by of ["a plan", "an ending"]) {
+    it(`finds lanes that ${by} locks in the order of their keys`, async () => {
+      const plan = await planner();
+      await plan(0, [event("toy-e", 1)]);
+      const [claimed] = await claim();
+      await plan(1, [event("toy-z", 2), event("toy-m", 3), event("toy-a", 4)]);
+      const timers = ["toy-z", "toy-m", "toy-a"].map(timer);
+      const ending: Ending = { lane: claimed!.lane, done: claimed!.items[0]!.id, timers, next: { how: "go on" } };
+      let locking: Promise<unknown> | undefined;
+      await work.database.transaction(async (tx) => {
+        await tx.query("select from work.lanes where key = 'toy-m' for update");
+        locking =
+          by === "a plan"
+            ? plan(4, [event("toy-z", 5), event("toy-m", 6), event("toy-a", 7)])
+            : recordEndings(work.database, [ending], { now });
+        await eventually(work.waitsForLock);
+        const free = "select key from work.lanes where key in ('toy-a', 'toy-z') for update skip locked";
+        expect(await work.rows(free)).to.deep.equal([{ key: "toy-z" }]);
+      });
+      await locking;
+    });
+  }
 
   it("leaves nothing behind for a claim that is lost", async () => {
     const plan = await planner();

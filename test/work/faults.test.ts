@@ -138,6 +138,36 @@ describe("the work table when something is broken", () => {
     expect(levels(logger.said, "error")).to.deep.equal(["gave up and parked the item"]);
   });
 
+  it("giving up that never ends keeps no place, and is tried again until it does", async () => {
+    let givingUp = 0;
+    const seen: unknown[] = [];
+    const logger = quietLog();
+    const process = rule({
+      longestRunSeconds: 0.05,
+      on: {
+        Happened: async ({ data }) => {
+          if (data.number === 1) throw new Error("hard");
+          seen.push([data.number, givingUp]);
+        },
+      },
+      givingUp: async () => {
+        givingUp += 1;
+        // Until others have got the only place, nothing here ends.
+        if (givingUp < 3 || seen.length === 0) await new Promise(() => {});
+      },
+    });
+    const runner = run([process], { logger, concurrency: 1 });
+    await happen("toy-1", 1);
+    await eventually(() => givingUp > 0);
+    await happen("toy-2", 2);
+    await runner.idle();
+    expect(seen).to.have.length(1);
+    expect(await rows("select key from work.parked")).to.deep.equal([{ key: "toy-1" }]);
+    expect(levels(logger.said, "error")).to.deep.equal(["gave up and parked the item"]);
+    const waited = levels(logger.said, "warn").filter((said) => said === "cannot give up on the item yet, retrying");
+    expect(waited).to.have.length(givingUp - 1);
+  });
+
   it("what asks the database for too much is parked at the tenth time, but where giving up has consequences of its own", async () => {
     const tries = { toyRule: 0, lasting: 0 };
     const tooMuch = (name: keyof typeof tries) => async () => {

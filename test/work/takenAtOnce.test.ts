@@ -8,6 +8,7 @@ import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes, type Taken } from "#src/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/work/plan.ts";
+import { tryEveryMs, trySetAside, wakeSetAside } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually, quietLog } from "../subscriptions/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
@@ -92,6 +93,13 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     ]);
   });
 
+  it("are in the order of their turns: of a workspace that comes later, too, the first comes before the second of another", async () => {
+    await plan(["a", "b", "c"], { room: [], workspace: "first" });
+    await plan(["z"], { room: [], workspace: "later" });
+    const order = await work.rows("select key from work.lanes order by turn, key");
+    expect(order.map(({ key }) => key)).to.deep.equal(["a", "z", "b", "c"]);
+  });
+
   it("are none that wait after a failure, or that others have", async () => {
     await plan(["failed", "busy"], { room: [] });
     const [one] = await claim();
@@ -121,26 +129,45 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     expect(await stood()).to.equal(5);
   });
 
-  it("are none that changed since the plan was begun: what it has to do then is not known", async () => {
-    await plan(["a"], { room: [] });
-    const [first] = await claim();
-    const timer = (name: string, ms: number) => ({ set: { key: "a", name, dueAt: inMs(ms), payload: {} } });
-    await end({ lane: first!.lane, done: first!.items[0]!.id, timers: [timer("one", 10)], next: { how: "go on" } });
-    let planning: ReturnType<typeof plan> | undefined;
-    await work.database.transaction(async (tx) => {
-      // It is due, done with, and waits for another timer.
-      await bringBackLanes(tx, { now: inMs(20), takesOver: false });
-      const [again] = await claim(tx, inMs(20));
-      await end(
-        { lane: again!.lane, done: again!.items[0]!.id, timers: [timer("two", 30)], next: { how: "go on" } },
-        { sql: tx },
-      );
-      planning = plan(["a"]);
-      await eventually(work.waitsForLock);
+  const timer = (name: string, ms: number) => ({ set: { key: "a", name, dueAt: inMs(ms), payload: {} } });
+  const obstacle = "workspace-1";
+  const waits = [
+    {
+      until: "its time has come",
+      next: { how: "go on" },
+      wake: (tx: Sql) => bringBackLanes(tx, { now: inMs(20), takesOver: false }),
+    },
+    {
+      until: "what stood in its way has ended",
+      next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
+      wake: (tx: Sql) => wakeSetAside(tx, [obstacle]),
+    },
+    {
+      until: "it is tried whether that has ended",
+      next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
+      wake: (tx: Sql) => trySetAside({ ...tx, transaction: (inner) => inner(tx) }, inMs(tryEveryMs)),
+    },
+  ] as const;
+  for (const { until, next, wake } of waits)
+    it(`are none that changed since the plan was begun, because ${until}: what it has to do then is not known`, async () => {
+      await plan(["a"], { room: [] });
+      const [first] = await claim();
+      await end({ lane: first!.lane, done: first!.items[0]!.id, timers: [timer("one", 10)], next });
+      let planning: ReturnType<typeof plan> | undefined;
+      await work.database.transaction(async (tx) => {
+        // It is brought back, done with, and waits for another timer.
+        await wake(tx);
+        const [again] = await claim(tx, inMs(20));
+        await end(
+          { lane: again!.lane, done: again!.items[0]!.id, timers: [timer("two", 30)], next: { how: "go on" } },
+          { sql: tx },
+        );
+        planning = plan(["a"]);
+        await eventually(work.waitsForLock);
+      });
+      expect(await planning).to.deep.include({ taken: [], ready: true });
+      expect((await claim()).map(briefly)).to.deep.equal([["a", 2]]);
     });
-    expect(await planning).to.deep.include({ taken: [], ready: true });
-    expect((await claim()).map(briefly)).to.deep.equal([["a", 2]]);
-  });
 
   it("go on with what came while they were claimed, under a new claim, unless others are ready", async () => {
     const { lanes } = await plan(["a"]);

@@ -3,7 +3,7 @@ import { hasUnseen } from "#src/html/visible.ts";
 /** The endings of a file name as programs that open it see them, in lower case, without dots: the last one, and the one before it. */
 export type Endings = { last: string; before: string };
 
-/** What looks like a dot counts as one, and what is not seen, or stands behind the ending, does not hide it. */
+/** What looks like a dot counts as one, and what is not seen, or is behind the ending, does not hide it. */
 export function endingsOf(filename: string): Endings {
   const name = filename
     .normalize("NFKC")

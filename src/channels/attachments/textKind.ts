@@ -24,7 +24,7 @@ function decoded(bytes: Buffer): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what text does not have
 const hasControls = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
-/** What may stand before the first element: blanks, comments, declarations. Each is passed over once. */
+/** What may come before the first element: blanks, comments, declarations. Each is passed over once. */
 function withoutPrologue(text: string): string {
   let at = 0;
   for (;;) {

@@ -7,7 +7,7 @@ const entryBytes = 46;
 const maxEntries = 10_000;
 
 /**
- * The names of what a ZIP archive holds, from its directory, which stands at the end; null where that is not there, is damaged, or
+ * The names of what a ZIP archive holds, from its directory, which is at the end; null where that is not there, is damaged, or
  * begins before what is given.
  */
 export function zipNames({ end, size }: End): string[] | null {

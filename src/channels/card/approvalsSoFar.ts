@@ -2,7 +2,7 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ApprovalsSoFar } from "../approvalView.ts";
 
-/** Where several have to approve: how many have, who and when. It quotes names by others, and is not escaped for any markup. */
+/** If several have to approve: how many have, who and when. It quotes names by others, and is not escaped for any markup. */
 export function approvalsInWords({ required, given }: ApprovalsSoFar): string {
   if (given.length === 0) return `${required} approvals are needed; none is given yet.`;
   const who = given.map(({ by, at }) => `${shortLine(by, 100)} at ${readableTime(at)}`).join("; by ");

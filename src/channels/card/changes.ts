@@ -60,7 +60,7 @@ function changedBeside(before: Version, after: Version, { textDerived }: { textD
   const hasOtherQuote = before.read.folded !== after.read.folded;
   const hasOtherHtml = differs("body_html") || differs("signature_html");
   const isSameReading = before.read.text === after.read.text && !hasOtherQuote;
-  // Where a version has no HTML, its plain text is what was compared.
+  // If a version has no HTML, its plain text is what was compared.
   const hasTwoForms = [before, after].every(({ letter }) => letter.html !== null && letter.html !== "unreadable");
   const hasOtherPlain = visible(before.letter.text) !== visible(after.letter.text);
   return [

@@ -75,7 +75,7 @@ function hostOf(target: string): string {
   return foldedHost(urlOf(target)?.hostname ?? "");
 }
 
-/** A target of plain text has lost its scheme: what stands before its first colon can be a host, and what is behind that a port or a password. */
+/** A target of plain text has lost its scheme: what is before its first colon can be a host, and what is behind that a port or a password. */
 const urlOf = (target: string): URL | undefined => {
   const whole = /^https?:/i.test(target.trim()) ? target.trim() : `https://${target.trim()}`;
   return URL.canParse(whole) ? new URL(whole) : undefined;

@@ -6,7 +6,7 @@ type Around = { signature: string; answers: Pick<AnsweredMessage, "newText" | "q
 
 /**
  * Folds what a letter quotes below its new text, its signature aside. Only words that the answered message really has are folded: whatever
- * else stands behind `>` would be sent as well, and is the agent's own.
+ * else is behind `>` would be sent as well, and is the agent's own.
  */
 export function foldQuote(letter: string, { signature, answers }: Around): Writing {
   const whole = letter.trim();
@@ -23,7 +23,7 @@ export function foldQuote(letter: string, { signature, answers }: Around): Writi
   return { text: text.filter((part) => part !== "").join("\n\n"), folded: quoted };
 }
 
-/** What its sender wrote this time, and the rest of a message: quotes and signature; the whole where its new text stands between quotes. */
+/** What its sender wrote this time, and the rest of a message: quotes and signature; the whole where its new text is between quotes. */
 export function newAndQuoted({ text, extracted }: { text: string | null; extracted: string | null }) {
   const whole = text ?? "";
   const newText = extracted === null || extracted.trim() === "" ? whole : extracted;

@@ -48,7 +48,7 @@ export type ReviewCard = {
   /** Who wrote it for whom. */
   lead: string;
   approve: string;
-  /** Where several have to approve: who has so far; null where one is enough. */
+  /** If several have to approve: who has so far; null where one is enough. */
   approvals: string | null;
   /** The conversation's own subject. */
   threadSubject: string;

@@ -3,7 +3,7 @@ import { html, type Markup, trusted } from "#src/html/html.ts";
 /** `lead`: under the title. `rows`: each made by `row`. `facts`: what the last lines say. */
 type Framed = { subject: string; title: string; lead: Markup; rows: Markup; facts: readonly string[] };
 
-/** What the HTML of every mail to approvers stands in: tables and inline styles, one column, nothing loaded from anywhere. */
+/** The frame around the HTML of every mail to approvers: tables and inline styles, one column, nothing loaded from anywhere. */
 export const mailFrame = ({ subject, title, lead, rows, facts }: Framed): string =>
   html`<!doctype html>
 <html lang="en">

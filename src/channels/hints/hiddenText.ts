@@ -2,12 +2,12 @@ import { colourOf, contrast, luminance } from "#src/html/reduce/colours.ts";
 import { type Declaration, readDeclarations } from "#src/html/reduce/declarations.ts";
 import { readTokens } from "#src/html/reduce/tokens.ts";
 
-/** What HTML says to whoever reads its source, and what of that is seen. */
+/** What HTML says to a reader of its source, and what of that is seen. */
 export type HtmlText = {
   /** Each run of text that is there and not shown; `early`: nothing had been shown before it. */
   hidden: { text: string; early: boolean }[];
   shown: string;
-  /** What stands where nobody shows it in any case: comments, the title. */
+  /** What is in places that nobody shows in any case: comments, the title. */
   aside: string[];
 };
 

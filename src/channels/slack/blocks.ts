@@ -49,7 +49,7 @@ export function allNeutral<T>(value: T): T {
 /** Text that Slack shows letter by letter: no markup, no mention, no `:emoji:`. `text` is not escaped yet, and not empty. */
 export const plain = (text: string): PlainText => ({ type: "plain_text", text: escaped(text), emoji: false });
 
-/** Words of our own, with Slack's markup. Whatever else stands in them is escaped already. */
+/** Words of our own, with Slack's markup. Whatever else is in them is escaped already. */
 export const markdown = (text: string): Markdown => ({ type: "mrkdwn", text, verbatim: true });
 
 export const header = (text: string): Block => ({ type: "header", text: plain(chunks(text, maxHeader)[0] ?? "") });

@@ -5,7 +5,7 @@ import type { Link } from "../card/links.ts";
 import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
 import { type Block, chunks, divider, escaped, fits, header, label, note, sections } from "./blocks.ts";
 
-/** A part of the card: as blocks, and as text for programs that show none. What stands in `text` is escaped. */
+/** A part of the card: as blocks, and as text for programs that show none. What is in `text` is escaped. */
 export type Piece = { blocks: Block[]; text: string };
 
 /** Characters as they are sent, and lines. The page shows everything. */

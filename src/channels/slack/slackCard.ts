@@ -59,7 +59,7 @@ export function slackMessages(
   });
 }
 
-/** What stands in the place of a question that is decided. `sentence` and `threadSubject` may quote others. */
+/** What takes the place of a question that is decided. `sentence` and `threadSubject` may quote others. */
 export const concludedMessage = ({ sentence, threadSubject }: { sentence: string; threadSubject: string }) => {
   const subject = `Subject: ${neutral(threadSubject) || "(no subject)"}`;
   return messageOf([

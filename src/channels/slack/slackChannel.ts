@@ -16,7 +16,7 @@ type Options = {
 
 /**
  * Approvers in a channel of Slack's. With a bot token and a channel the question is posted by chat.postMessage and can be changed later, else by
- * the incoming webhook, which tells nothing of where it stands.
+ * the incoming webhook, which does not tell where it is.
  */
 export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: Options): Channel => ({
   async ask(request) {

@@ -8,7 +8,7 @@ import { apiOf, isResponseUrl } from "./slackHosts.ts";
 export type SlackReplies = {
   /** Puts a sentence in the place of the card. */
   conclude(responseUrl: string | null, what: { sentence: string; threadSubject: string }): Promise<void>;
-  /** Tells whoever pressed, and leaves the card as it is. `page`: where they can go on. */
+  /** Tells the person who pressed, and leaves the card as it is. `page`: where they can go on. */
   tell(responseUrl: string | null, what: { sentence: string; page?: { url: string; name: string } }): Promise<void>;
   /** Opens the form that asks for the reason; false if it cannot be opened. Slack takes its request for 3 s after the press. */
   openReasonForm(form: Form): Promise<boolean>;

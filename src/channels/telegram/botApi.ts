@@ -4,10 +4,10 @@ import { boundedFetch } from "./boundedFetch.ts";
 import type { Keyboard, Styled } from "./styled.ts";
 import { TelegramFailure } from "./telegramFailure.ts";
 
-/** Where a message stands, as Telegram names it. */
+/** Where a message is, as Telegram names it. */
 export type Placed = { chat: string; id: string };
 
-/** `silently`: nobody's phone makes a sound. `asksReply`: whoever is replied to (`replyTo`) is asked to write. */
+/** `silently`: no phone makes a sound. `asksReply`: the person replied to (`replyTo`) is asked to write. */
 export type Outgoing = Styled & {
   chat: string;
   keyboard?: Keyboard;

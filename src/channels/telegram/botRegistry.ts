@@ -7,7 +7,7 @@ export type BotUse = {
   sealedToken: string;
 };
 
-/** `registered`: what Telegram was told last about this bot, in the words of whoever told it. `former`: uses that have ended. */
+/** `registered`: what Telegram was told last about this bot, in the words of the caller that told it. `former`: uses that have ended. */
 export type KnownBot = {
   botId: string;
   registered: string | null;

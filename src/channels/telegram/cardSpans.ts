@@ -6,11 +6,11 @@ import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.t
 import { unlinkedInChat } from "./inert.ts";
 import type { Span } from "./styled.ts";
 
-/** Characters of what stands beside the letter; the letter itself goes on as long as there are messages. */
+/** Characters of what is beside the letter; the letter itself goes on as long as there are messages. */
 const limits = { rationale: 1_500, message: 2_000, changes: 1_500, pieces: 60, listed: 8 };
 
 /**
- * The card as one text, most important first: warnings, what changed, to whom, the letter, why, what it answers. Words by others stand behind a
+ * The card as one text, most important first: warnings, what changed, to whom, the letter, why, what it answers. Words by others are behind a
  * bar, and no word of theirs can be tapped.
  */
 export function cardSpans(card: ReviewCard): Span[] {

@@ -13,7 +13,7 @@ const mostParts = { withPage: 6, alone: 14 };
 export type Asked = {
   card: ReviewCard;
   tokens: Record<Decision, string>;
-  /** The approval page; null where whoever opens it may not decide. */
+  /** The approval page; null if its readers may not decide there. */
   link: string | null;
   /** Only these users may decide, by their ids; null: everybody in the chat. */
   allowedUsers: readonly string[] | null;

@@ -8,7 +8,7 @@ import { questionMessages } from "./questionMessages.ts";
 import { maxMessageLength, plain } from "./styled.ts";
 import { asFailure, type TelegramFailure } from "./telegramFailure.ts";
 
-/** Up to so long a pause that Telegram asks for is waited for here; a longer one is left to whoever asks again. */
+/** Up to so long a pause that Telegram asks for is waited for here; a longer one is left to the next try. */
 const longestPauseMs = 3_000;
 
 /** Approvers in a Telegram chat: buttons decide (commands/approvals/telegram/). */
@@ -36,7 +36,7 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest
   const { bot_token = "", chat_id = "" } = channel.config;
   const bot = bots(bot_token);
   const allowedUsers = allowedUsersOf(channel.config);
-  // Whoever follows the link decides, so it is for nobody where only some may.
+  // Anyone who follows the link may decide, so it is not given if only some people may.
   const link = allowedUsers === null ? links.approve : null;
   const asked = { card: reviewCard(view), tokens, link, allowedUsers };
   const { parts, question, keyboard } = questionMessages(asked);
@@ -74,7 +74,7 @@ async function send(
   }
 }
 
-/** The question turns into what became of it. One that is gone, or stands in a chat that was left, needs nothing more. */
+/** The question turns into what became of it. One that is gone, or is in a chat that was left, needs nothing more. */
 async function conclude(bots: Bots, { channel, message, ...said }: Conclusion): Promise<Answer> {
   const id = message.ids.at(-1);
   if (id === undefined) return { reached: true };

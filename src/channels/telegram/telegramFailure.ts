@@ -15,14 +15,14 @@ export type FailureCode =
   | "other";
 
 const sentences: Record<FailureCode, string> = {
-  no_token: "bot_token has not the form of a Telegram bot token: set the whole token that @BotFather gave you",
+  no_token: "bot_token does not have the form of a Telegram bot token: set the whole token that @BotFather gave you",
   no_bot: "Telegram knows no bot by this bot_token: set the one that @BotFather shows now",
   chat_not_found:
     "Telegram cannot find the chat: check chat_id, and let the person press Start in the bot or add the bot to the group",
   blocked: "the approver has blocked the bot or never started it: let them press Start in it again",
   removed: "the bot may not write in this chat: add it to the group again, with the right to send messages",
   moved: "Telegram gave the group another id",
-  not_modified: "the message is so already",
+  not_modified: "the message is already like that",
   gone: "the message is not there any more",
   too_many: "Telegram asks for a pause",
   elsewhere: "another program takes this bot's updates: a bot works with one installation at a time",

@@ -7,7 +7,7 @@ import type { Keyboard } from "./styled.ts";
 export type UpdateChat = { id: string; username: string | null };
 
 /**
- * What Telegram tells a bot, as far as it concerns approvals. `press`: a button under `messageId`, with the buttons that stand there if Telegram says so.
+ * What Telegram tells a bot, as far as it concerns approvals. `press`: a button under `messageId`, with the buttons that are there if Telegram says so.
  * `reply`: somebody answered `toMessageId`; `text` is null where they sent something else. `moved`: the chat `from` has the id `to` from now on.
  */
 export type TelegramUpdate =
@@ -88,7 +88,7 @@ function chatOf(chat: unknown): UpdateChat | undefined {
   return { id, username: typeof username === "string" ? username : null };
 }
 
-/** The buttons that stand under a message; null unless all of them are of kinds that we set. */
+/** The buttons that are under a message; null unless all of them are of kinds that we set. */
 function keyboardOf({ reply_markup }: Json): Keyboard | null {
   const rows = isObject(reply_markup) ? reply_markup.inline_keyboard : undefined;
   if (!Array.isArray(rows)) return null;

@@ -10,7 +10,6 @@ import type {
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
 import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
@@ -21,6 +20,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { type Changed, changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
+import { requireProjected } from "../readModels.ts";
 import { endStale, newerWordOf } from "../sends/newerWords.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
@@ -70,7 +70,7 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
 
 async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
   deps.requireReadable(of);
-  if (!(await deps.projected(position, { of }))) throw new Unavailable("the read models lag behind");
+  await requireProjected(deps, position, of);
 }
 
 async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {

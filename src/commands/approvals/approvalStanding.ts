@@ -1,4 +1,3 @@
-import { messageById } from "#projections/messages/queries.ts";
 import { type Draft, isByPersonOrKey } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { isNews } from "#streams/inbox/words.ts";
@@ -16,8 +15,10 @@ import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { aboutDraft, aboutMessage, factsAgain } from "../rules/ruleFacts.ts";
-import { caughtUp, receivedRunId, rulesFor, walkedRules } from "../rules/ruleRuns.ts";
+import { aboutDraft, aboutMessage, askedMessage, factsAgain } from "../rules/ruleFacts.ts";
+import { receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
+import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
+import { type Answered, answeredBy, MailNotFound } from "../threads/answered.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
 /** What the rules of a message, and those of the draft that answers it, said when they ran. */
@@ -27,7 +28,8 @@ export const createdRunId = (submittedEventId: string): string => derivedId("rul
 
 /**
  * Why what approved a draft without a person does not approve it any more, in words; null if it does, and where a person or a key
- * approved. Asked at every claim and right before a hand-over. Throws Unavailable while the read models are behind the log.
+ * approved. Asked at every claim and right before a hand-over, and judged by streams alone: neither a read model that is wrong nor one that
+ * stands still changes what leaves.
  */
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
   const { approval } = draft;
@@ -36,13 +38,21 @@ export async function withdrawalOf(deps: Dependencies, draftId: string, draft: D
   if (approval.by === "unsaid") {
     return (await approvedByRule(deps, draftId)) ? "the facts that the rule approved it on were not kept" : null;
   }
-  await caughtUp(deps, await deps.store.head());
-  const { decision, runs } = await decideNow(deps, { draftId, draft, submittedBySwitch: approval.by === "switch" });
+  const asked = { draftId, draft, submittedBySwitch: approval.by === "switch" };
+  const judged = await decideNow(deps, asked).catch(unknown);
+  if (typeof judged === "string") return judged;
+  const { decision, runs } = judged;
   if (stillGranted(decision, grantedThen(draftId, draft, runs))) return null;
   return decision.manual?.reason ?? "the rule or setting that approved it automatically no longer does";
 }
 
-/** The decision about a draft by the rules, the switch and the contact as they are now, over the facts of its evaluations. */
+/** Why an approval does not stand where it cannot be known what the draft answers. */
+function unknown(error: unknown): string {
+  if (error instanceof MailNotFound) return error.message;
+  throw error;
+}
+
+/** The decision about a draft by the rules, the switch and the contact as they are now, over the facts of its evaluations. Throws MailNotFound. */
 export async function decideNow(
   deps: Dependencies,
   { draftId, draft, submittedBySwitch }: { draftId: string; draft: Draft; submittedBySwitch: boolean },
@@ -52,19 +62,19 @@ export async function decideNow(
     runsOf(deps, draftId, draft),
     deps.identities.load(identityId),
   ]);
-  const [created, received] = await Promise.all([
-    rulesFor(deps, workspaceId, "draft.created"),
-    rulesFor(deps, workspaceId, "email.received"),
-  ]);
+  const rules = await workingRules(deps, workspaceId);
+  const [created, received] = [rules("draft.created"), rules("email.received")];
   const humanRequired = await requiresHuman(deps, identity);
   const { approvalsRequired } = identity;
   const switchOn = submittedBySwitch && identity.autoApproveReplies;
   if (created.length === 0 && received.length === 0) {
     return { decision: decideApproval({ ...nothingSaid, humanRequired, approvalsRequired, switchOn }), runs };
   }
-  const about = await aboutDraft(deps, { trigger: "draft.created", draftId, draft });
+  const mail = await answeredBy(deps, draft);
+  const message = mail && (await askedMessage(deps, mail));
+  const about = await aboutDraft(deps, { trigger: "draft.created", draftId, draft, message });
   const decision = decideApproval({
-    received: await walkOfMessage(deps, { draftId, draft, rules: received, received: runs.received }),
+    received: await walkOfMessage(deps, { draftId, mail, rules: received, received: runs.received }),
     created: { rules: walkedRules(created, about), facts: factsAgain(about.facts, runs.created.evaluated?.facts) },
     exchange: about.exchange,
     humanRequired,
@@ -87,11 +97,12 @@ async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }:
 
 /** The walk of the message's rules, as it counts for what the rules of a draft that answers it grant. */
 export async function walkBefore(deps: Dependencies, draftId: string, draft: Draft): Promise<Walk<WalkedRule>> {
-  const [{ received }, rules] = await Promise.all([
+  const [{ received }, rules, mail] = await Promise.all([
     runsOf(deps, draftId, draft),
-    rulesFor(deps, draft.workspaceId, "email.received"),
+    workingRules(deps, draft.workspaceId),
+    answeredBy(deps, draft),
   ]);
-  return walkOfMessage(deps, { draftId, draft, rules, received });
+  return walkOfMessage(deps, { draftId, mail, rules: rules("email.received"), received });
 }
 
 /** What a message's rules grant is for the next draft based on it, and for no further one. A `manual` of theirs holds for each. */
@@ -103,28 +114,25 @@ const withoutGrants = (rule: WalkedRule): WalkedRule => ({
   actions: rule.actions.filter((action) => !grants(action)),
 });
 
-/** The walk of `rules` over the message that a draft answers; `received`: their run when the message came. */
+/** The walk of `rules` over the mail that a draft answers, if it answers one; `received`: their run when the mail came. */
 async function walkOfMessage(
   deps: Dependencies,
   {
     draftId,
-    draft,
+    mail,
     rules,
     received,
   }: {
     draftId: string;
-    draft: Draft;
-    rules: Awaited<ReturnType<typeof rulesFor>>;
+    mail: Answered | null;
+    rules: readonly WorkingRule[];
     received: RuleRun | null;
   },
 ): Promise<Walk<WalkedRule>> {
-  const { workspaceId, basedOnMessageId } = draft;
-  if (basedOnMessageId === null || rules.length === 0) return noWalk;
-  const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
+  if (mail === null || rules.length === 0) return noWalk;
   // A machine's mail and a blocked contact's trigger nothing.
-  if (!message) return noWalk;
-  if (!isNews({ classification: message.classification, fromBlocked: message.from_blocked_contact })) return noWalk;
-  const about = await aboutMessage(deps, message);
+  if (!isNews({ classification: mail.classification, fromBlocked: mail.fromBlockedContact === true })) return noWalk;
+  const about = await aboutMessage(deps, await askedMessage(deps, mail));
   const walked = walkedRules(rules, about);
   return {
     rules: grantsToDraft(received, draftId) ? walked : walked.map(withoutGrants),

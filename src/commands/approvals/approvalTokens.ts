@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { draftOfToken } from "#projections/drafts/queries.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type FoundToken, findToken } from "#streams/draft/notification.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { requireProjected } from "../readModels.ts";
 import { reaches } from "./channelAddresses.ts";
 
 export const tokenBytes = 32;
@@ -37,8 +37,7 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
 export async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
   const known = await draftOfToken(deps.reads, tokenSha256);
   if (known) return known;
-  if (!(await deps.projected(await deps.store.head(), { of: ["drafts"] })))
-    throw new Unavailable("the read models lag behind");
+  await requireProjected(deps, await deps.store.head(), ["drafts"]);
   return draftOfToken(deps.reads, tokenSha256);
 }
 

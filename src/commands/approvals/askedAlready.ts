@@ -6,11 +6,11 @@ import { draftEvents } from "../drafts/draftHistories.ts";
 import { type ChannelSlot, channelOf } from "./askApprovers.ts";
 import { isSame } from "./channelAddresses.ts";
 
-/** "before": whoever it was that asked them. `namedAt`: the position of the log at which the channel was named. */
+/** "before": no matter what asked them. `namedAt`: the position of the log at which the channel was named. */
 export type UnlessAsked = "before" | { namedAt: number };
 
 /**
- * Whether the approvers of the identity's channel have the draft's present version, and their links decide. A chat that was named anew is to be asked
+ * Whether the approvers of the identity's channel have the draft's present version, and their links decide. A chat that was named again is to be asked
  * all the same, as its buttons may not work, unless what asked there came after it was named.
  */
 export async function isAsked(

@@ -27,7 +27,7 @@ export type Bundle = {
   address: string;
   /** The last one of the mail before; undefined for the first mail. */
   after: WaitingRequest | undefined;
-  /** How long to wait, in milliseconds, after so many tries in vain; undefined: that was the last. */
+  /** How long to wait, in milliseconds, after so many failed tries; undefined: that was the last. */
   pauseAfter(triesBefore: number): number | undefined;
 };
 

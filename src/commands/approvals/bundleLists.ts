@@ -8,6 +8,7 @@ import type { Asked } from "#streams/draft/events.ts";
 import { findToken } from "#streams/draft/notification.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
+import { requireProjected } from "../readModels.ts";
 import { draftOf, hashToken } from "./approvalTokens.ts";
 import { approvalView, recordedOutcome } from "./approvalViews.ts";
 import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
@@ -53,7 +54,7 @@ async function list(deps: Deps, token: string, page: number): Promise<ApprovalLi
 
 async function requireShown(deps: Deps, position: number): Promise<void> {
   deps.requireReadable(shown);
-  if (!(await deps.projected(position, { of: shown }))) throw new Unavailable("the read models lag behind");
+  await requireProjected(deps, position, shown);
 }
 
 type Found = { row: OnList; draft: Draft; position: number; asked: Asked };

@@ -58,7 +58,7 @@ function afterMoves(identity: Identity, address: string): string {
 
 /**
  * A chat has another id, says its provider (Telegram: a group that became a supergroup). The identity's channels name it so from now on, and the
- * buttons that stand in it keep working. Changes nothing where no channel of the identity names the old id.
+ * buttons that are in it keep working. Changes nothing where no channel of the identity names the old id.
  */
 export async function moveChat(
   deps: Pick<Dependencies, "identities">,

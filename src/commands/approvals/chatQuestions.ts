@@ -15,11 +15,11 @@ export type ChatQuestion = {
   asked: FoundToken;
   /** The channel it was asked through, as the identity has it now, its secrets opened; null if another approver has taken over. */
   channel: ApprovalChannel | null;
-  /** Where it stands; null if the chat never said. */
+  /** Where it is; null if the chat never said. */
   message: ChatMessage | null;
 };
 
-/** What the token of a button leads to, for whoever checks that the press came from that chat; undefined for a token that was never given out. */
+/** What the token of a button leads to, to check that the press came from that chat; undefined for a token that was never given out. */
 export async function chatQuestion(deps: Dependencies, token: string): Promise<ChatQuestion | undefined> {
   const link = await linked(deps, token);
   if (!link) return undefined;

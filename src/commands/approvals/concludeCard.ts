@@ -7,7 +7,7 @@ import { channelOf } from "./askApprovers.ts";
 import { reaches } from "./channelAddresses.ts";
 
 /**
- * Takes the buttons off a question that stands in a chat, and says there what became of it. Undefined if there is nothing to do: it stands in none, its
+ * Takes the buttons off a question that is in a chat, and says there what became of it. Undefined if there is nothing to do: it is in none, its
  * kind of channel cannot, or the identity has left that chat, whose secrets are gone then.
  */
 export async function concludeCard(

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Four digits, each four as likely as any other. They stand in the approval mail and nowhere else. */
+/** Four digits, each four as likely as any other. They are in the approval mail and nowhere else. */
 export function newConfirmCode({ ids }: Pick<Dependencies, "ids">): string {
   for (;;) {
     const drawn = ids.random(2).readUInt16BE();

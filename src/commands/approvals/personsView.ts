@@ -1,9 +1,9 @@
 import type { ApprovalView, FetchedFile, PreviousVersion } from "#src/channels/approvalView.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
+import { requireProjected } from "../readModels.ts";
 import { approvalView } from "./approvalViews.ts";
 import { checkedParts } from "./checkedParts.ts";
 import { earlierVersion } from "./draftVersions.ts";
@@ -25,9 +25,7 @@ export async function personsView(deps: Dependencies, asked: Asked): Promise<Per
   const { workspaceId, draftId, downloadOf, since } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
   if (!draft.exists || draft.workspaceId !== workspaceId) return undefined;
-  if (!(await deps.projected(position, { of: ["drafts", "messages", "threads"] }))) {
-    throw new Unavailable("the read models lag behind");
-  }
+  await requireProjected(deps, position, ["drafts", "messages", "threads"]);
   const { version } = draft;
   const view = await approvalView(deps, { draftId, draft, version, expiresAt: neverIso });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));

@@ -31,7 +31,7 @@ export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: Asked
 const userVoter = (userId: string): string => `session:${userId}`;
 
 /**
- * The other names of the same person: a user's mailboxes, those of before too, and the user of a mailbox. So nobody counts twice by being signed in and following
+ * The other names of the same person: a user's mailboxes, former ones too, and the user of a mailbox. So nobody counts twice by being signed in and following
  * the link of a mail, nor by changing their address in between.
  */
 async function otherNames(
@@ -96,7 +96,7 @@ const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}
 export const hasApproved = ({ votes }: { votes: readonly Vote[] }, address: string): boolean =>
   votes.some((vote) => isSamePerson(vote, { voter: mailboxVoter(address) }));
 
-/** Questions of before a chat's address was kept share one place. */
+/** Questions from before a chat's address was kept share one place. */
 const placeOf = ({ type, address }: Asked["channel"]): string => `${type} ${address ?? ""}`.trim();
 
 /** How many approvals an identity requires at this moment, and whether the keys' counts as one. */
@@ -105,7 +105,7 @@ export async function quorumOf(
   identity: Identity,
 ): Promise<Pick<Voting, "required" | "keysCount">> {
   const required = identity.approvalsRequired;
-  // Where one is enough, whoever may decide at all decides.
+  // If one approval is enough, anyone who may decide at all decides.
   return { required, keysCount: required === 1 || !(await requiresHuman(deps, identity)) };
 }
 
@@ -126,7 +126,7 @@ export async function votingOf(
   { actor, channel, votes }: { actor: Actor; channel: Asked["channel"] | null; votes: readonly Vote[] },
 ): Promise<Voting> {
   const quorum = await quorumOf(deps, identity);
-  // Where one is enough, nobody is told apart.
+  // If one is enough, nobody is told apart.
   if (quorum.required === 1) return { ...voterOf(actor, channel), ...quorum };
   const names = await voterNames(deps, actor, channel);
   const voters = votes.map(({ voter }) => voter);

@@ -43,7 +43,7 @@ export const startCheckout = (
       cause,
     );
     const checkout = { sessionId, plan, interval, expiresAt };
-    // Nobody is told the page before it is on record. Where another request was faster, its page ends before this one is told.
+    // Nobody is told the page before it is on record. If another request was faster, its page ends before this one is told.
     while (!(await keepCheckout(deps, { workspaceId, checkout, replaces }, cause))) {
       const now = await payerOf(deps, workspaceId);
       if (now.isSubscribed) throw subscribed();

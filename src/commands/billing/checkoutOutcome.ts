@@ -25,7 +25,7 @@ export type CheckoutOutcome =
 /** Drawn by the payment processor, and long enough that nobody guesses one. */
 const isSessionId = (text: string): boolean => /^cs_[A-Za-z0-9_-]{16,200}$/.test(text);
 
-/** What came of a checkout. Its id is the right: whoever has it was sent here by the payment processor. */
+/** What came of a checkout. Its id is the right: anyone who has it was sent here by the payment processor. */
 export async function checkoutOutcome(
   deps: Dependencies,
   sessionId: string,

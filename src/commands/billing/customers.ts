@@ -24,7 +24,7 @@ export async function createCustomer(
   await deps.billings.handle(workspaceId, { type: "KeepCustomer", customerId }, cause);
 }
 
-/** Whose customer it is; null: nobody's that we know of. */
+/** Whose customer it is; null: we know of no workspace. */
 export const workspaceOfCustomer = async (deps: Dependencies, customerId: string): Promise<string | null> =>
   (await deps.processorCustomers.load(customerId)).state.workspaceId;
 

@@ -11,7 +11,7 @@ type Processor = Pick<PaymentProcessor, "subscriptionsOf" | "cancelAndRefund">;
 type Following = { workspaceId: string; payments: Processor };
 
 /**
- * Reads a workspace's subscriptions anew and brings its plan to what they say. Answers when they have to be read again although nobody says
+ * Reads a workspace's subscriptions and brings its plan to what they say. Answers when they have to be read again although nobody says
  * anything; null: not at all. Safe to run twice, also side by side. Throws ProcessorUnavailable, ProcessorRefused.
  */
 export async function followSubscriptions(
@@ -56,7 +56,7 @@ async function readOnce(
   if (recorded.changed) raiseAlarms(deps, { workspaceId, found, subscriptions });
   const guard = { stream: billingStream(workspaceId), revision: recorded.revision };
   await setPlan(deps, { workspaceId, all, billing, now }, { ...cause, unlessMoved: [guard] });
-  // The last of all, so that whoever was cut off before comes here again.
+  // The last of all, so that a run that was cut off before comes here again.
   if (!Array.isArray(answer)) await deps.billings.handle(workspaceId, { type: "LoseCustomer", customerId }, cause);
   return all;
 }

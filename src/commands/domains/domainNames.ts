@@ -6,7 +6,7 @@ import type { Dependencies } from "../dependencies.ts";
 
 export type DomainNames = { name: string; subdomain: string | null; mailDomain: string };
 
-/** A domain, and the names that it stands under. */
+/** A domain, and the names that it is under. */
 export type NamesOfDomain = { domainId: string; names: Pick<DomainNames, "name" | "mailDomain"> };
 
 /** Names that no registrar gives out, or that mean something of their own on every machine (RFC 6761 and its like). */

@@ -56,10 +56,12 @@ async function takePlace(
 ): Promise<void> {
   const cap = await capOf(deps, workspaceId, "domains");
   const slot = { workspaceId, kind: "domains", holderId: domainId } as const;
-  const ours = await takeSlot(deps, { ...slot, cap, stateOf: (id) => stateOf(deps, id) }, cause).catch((error) => {
-    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw planFull("domains", cap);
-  });
+  const { isNew: ours } = await takeSlot(deps, { ...slot, cap, stateOf: (id) => stateOf(deps, id) }, cause).catch(
+    (error) => {
+      if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+      throw planFull("domains", cap);
+    },
+  );
   try {
     for (const name of namesOf(names)) await registerName(deps, { name, workspaceId, domainId }, cause);
   } catch (error) {

@@ -58,7 +58,7 @@ async function registeredNow(
 
 type ToJudge = { domainId: string; domain: Domain; found: Findings; trouble: RecordFinding | undefined };
 
-/** Has the provider look at its records, once DNS has all of them. A domain that it has lost is registered anew, for the next check. */
+/** Has the provider look at its records, once DNS has all of them. A domain that it has lost is registered again, for the next check. */
 export async function judgedByProvider(
   deps: Dependencies,
   { domainId, domain, found, trouble }: ToJudge,
@@ -103,7 +103,7 @@ export async function withMailLetIn(
 }
 
 /**
- * Takes a deleted domain from the provider, before its names are given back: whoever proves them next has the provider's settings for himself. What
+ * Takes a deleted domain from the provider, before its names are given back: the next workspace that proves them has the provider's settings to itself. What
  * another domain of ours still uses stays. Throws ProviderAway; resolves with the reason where the provider refuses.
  */
 export async function leaveProvider(
@@ -140,7 +140,7 @@ async function restoreForNext(
   if (verified !== null && verified.domainId !== domainId) await sendingDomains.receive(mailDomain);
 }
 
-/** All records that the provider judges, as it could not: what was known before stands. */
+/** All records that the provider judges, as it could not: what was known before still counts. */
 const withProviders = (found: Findings, trouble: RecordFinding | undefined): Findings =>
   Object.fromEntries(
     domainRecords.map((record) => [record, isProviders(record) && trouble ? trouble : found[record]]),

@@ -35,7 +35,7 @@ async function readAll<E extends Event = Event>(deps: Dependencies, stream: stri
 export const draftEvents = (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
   readAll<DraftEvent>(deps, draftStream(draftId));
 
-/** A draft as it stood right after one of its own events, and everything that was recorded of it until then. */
+/** A draft as it was right after one of its own events, and everything that was recorded of it until then. */
 export async function draftUntil(
   deps: Dependencies,
   { stream, revision }: Pick<Recorded, "stream" | "revision">,
@@ -76,14 +76,14 @@ const idsIn = (events: readonly Recorded[], field: string): string[] => [
   ...new Set(events.map(({ data }) => data[field]).filter((id) => typeof id === "string")),
 ];
 
-/** A draft as it stood, and when that state ended (null: it is today's). */
+/** A draft as it was, and when that state ended (null: it is today's). */
 export type EarlierDraft = { row: DraftRow; until: string | null };
 
-/** A draft as it stood at a moment; undefined if there was none yet. */
+/** A draft as it was at a moment; undefined if there was none yet. */
 export const draftAt = (deps: Dependencies, draftId: string, at: Date): Promise<EarlierDraft | undefined> =>
   replayWhile(deps, draftId, (event) => Date.parse(event.metadata.at) <= at.getTime());
 
-/** A draft as it last stood with this version; undefined if it has no such version. */
+/** A draft as it last was with this version; undefined if it has no such version. */
 export async function draftAtVersion(
   deps: Dependencies,
   draftId: string,

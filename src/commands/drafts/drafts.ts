@@ -51,7 +51,7 @@ export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Caus
   return deps.drafts.handle(edit.draftId, await editOf(deps, { draft, edit, isPersons }), cause);
 }
 
-/** `isPersons`: a person wrote it, who is shown one of the two bodies at a time: what they leave alone is made anew from the other. */
+/** `isPersons`: a person wrote it, who is shown one of the two bodies at a time: what they leave alone is made again from the other. */
 export async function editOf(
   deps: Dependencies,
   { draft, edit, isPersons }: { draft: Draft; edit: DraftEdit; isPersons: boolean },
@@ -79,7 +79,7 @@ export async function editOf(
   };
 }
 
-/** Approves by key; does not send. Where several have to approve, it may stay pending. Throws Rejected human_approval_required, invalid_status, version_mismatch. */
+/** Approves by key; does not send. If several have to approve, it may stay pending. Throws Rejected human_approval_required, invalid_status, version_mismatch. */
 export async function approveDraft(
   deps: Dependencies,
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },

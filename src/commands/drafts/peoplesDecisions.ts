@@ -44,7 +44,7 @@ export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause:
   const command = {
     type: "EditAndApprove",
     edit: await editOf(deps, { draft, edit, isPersons: true }),
-    // Where nothing was edited after all, it is an approval beside those that there are: of these some may count no more.
+    // If nothing was edited after all, it is an approval beside those that there are: of these some may count no more.
     word: await wordOf(deps, { identity, sends: identity.sendOnChannelApproval, votes: draft.votes }, cause),
   } as const;
   return changeDraft(deps, { draftId, command }, cause);

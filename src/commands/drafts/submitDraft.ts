@@ -1,12 +1,13 @@
 import { identityById } from "#projections/identities/queries.ts";
-import { type MessageRow, messageById } from "#projections/messages/queries.ts";
-import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { placeOfMessage } from "#projections/messages/queries.ts";
+import { threadById } from "#projections/threads/queries.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid, missing } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { recipientsOfReply, requireDistinctRecipients } from "#streams/draft/recipients.ts";
 import { newerWord } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
+import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
@@ -15,6 +16,7 @@ import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
 import { loadForSubmission } from "../sends/barrier.ts";
+import { type Answered, mailAt } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
@@ -51,20 +53,20 @@ export async function submitDraft(
     // What it asked for is there, whatever has become of thread, quota or identity since.
     if (state.exists) return { draftId, position };
   }
-  const { thread, message } = await requireSubjects(deps, request);
+  const { message, answers } = await requireSubjects(deps, request);
   const { workspaceId, identityId } = request;
   // A mail acknowledged before this submission may be a newer word, and may join the thread to another.
   const [{ state: current, threadId }, { state: identity }] = await loadForSubmission(deps, identityId, () =>
-    Promise.all([loadThread(deps, thread.id), deps.identities.load(identityId)]),
+    Promise.all([loadThread(deps, request.threadId), deps.identities.load(identityId)]),
   );
   await requireAssistantActive(deps, identity);
   const autoApproved =
     identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireQuotaLeft(deps, workspaceId);
   const { making, ...letter } = await writeLetter(deps, request);
-  const content = contentOf(request, letter, { identity, thread, message });
+  const content = contentOf(request, letter, { identity, subject: current.subject, message });
   requireDistinctRecipients(content);
-  const basedOnNumber = message.filing_number ?? 0;
+  const basedOnNumber = message.number;
   const answersMachine = machineAddresses(message, content.to);
   requireNoLoop(current, { draftId: "", ...answersMachine });
   const draft = {
@@ -73,8 +75,9 @@ export async function submitDraft(
     workspaceId,
     threadId,
     identityId,
-    basedOnMessageId: message.id,
+    basedOnMessageId: message.messageId,
     basedOnNumber,
+    answers,
     messageId: derivedId("message", draftId),
     contentSha256: contentSha256(content),
     rationale: request.rationale,
@@ -87,29 +90,34 @@ export async function submitDraft(
   return { draftId, position };
 }
 
-/** The thread, identity and message a draft names, all of this workspace and belonging together. */
+/**
+ * The message a draft names, of the thread and identity that it names, all of this workspace. Read models know which there are, and where; what the
+ * message says is read there.
+ */
 async function requireSubjects(
   deps: Dependencies,
   { workspaceId, threadId, identityId, basedOnMessageId }: SubmitDraftRequest,
-): Promise<{ thread: ThreadRow; message: MessageRow }> {
-  const [thread, identity, message] = await Promise.all([
+): Promise<{ message: Answered; answers: MessagePlace }> {
+  const [thread, identity, answers] = await Promise.all([
     threadById(deps.reads, workspaceId, threadId),
     identityById(deps.reads, workspaceId, identityId),
-    messageById(deps.reads, workspaceId, basedOnMessageId),
+    placeOfMessage(deps.reads, workspaceId, basedOnMessageId),
   ]);
   if (!thread) throw missing("thread_id", "thread");
   if (!identity) throw missing("identity_id", "identity");
-  if (!message) throw missing("based_on_message_id", "message");
+  if (answers === undefined) throw missing("based_on_message_id", "message");
   if (thread.identity_id !== identity.id) {
     throw invalid("identity_id", "expected the identity that the thread belongs to");
   }
-  if (message.direction !== "inbound" || !(await isOneThread(deps, message.thread_id, thread.id))) {
+  if (answers === null || !(await isOneThread(deps, answers.threadId, thread.id))) {
     throw invalid("based_on_message_id", "expected an inbound message of the thread");
   }
-  return { thread, message };
+  const message = await mailAt(deps, answers, { workspaceId, messageId: basedOnMessageId });
+  if (!message) throw missing("based_on_message_id", "message");
+  return { message, answers };
 }
 
-/** By the streams: a merge may have come between the look at the message and the one at the thread. */
+/** By the streams: the message stays on the thread that it was filed on, whatever that was merged into. */
 async function isOneThread(deps: Dependencies, oneId: string, otherId: string): Promise<boolean> {
   if (oneId === otherId) return true;
   const [one, other] = await Promise.all([loadThread(deps, oneId), loadThread(deps, otherId)]);
@@ -119,15 +127,15 @@ async function isOneThread(deps: Dependencies, oneId: string, otherId: string): 
 function contentOf(
   request: SubmitDraftRequest,
   letter: Pick<Letter, "body_text" | "body_html" | "attachments">,
-  { identity, thread, message }: { identity: Identity; thread: ThreadRow; message: MessageRow },
+  { identity, subject, message }: { identity: Identity; subject: string; message: Answered },
 ): DraftContent {
   return {
     ...identityParts(identity, letter),
-    to: recipientsOfReply(message, identity),
-    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
+    to: recipientsOfReply({ from_email: message.from?.address ?? "", reply_to: message.replyTo }, identity),
+    ...answerHeaders({ messageId: message.rfcMessageId, references: message.references }),
     cc: request.cc,
     bcc: request.bcc,
-    subject: request.subjectOverride ?? thread.subject,
+    subject: request.subjectOverride ?? subject,
     ...letter,
   };
 }

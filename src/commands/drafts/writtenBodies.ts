@@ -6,7 +6,7 @@ type Bodies = { bodyText?: string | null; bodyHtml?: string | null };
 
 /**
  * What a person's edit makes of both bodies, so that they say the same. A form sends both back, however little was touched; line ends do not count. Text that
- * was written anew makes the HTML anew, unless that was edited itself; HTML that was edited alone makes the text anew. Absent: it stays as it is.
+ * was rewritten makes the HTML again, unless that was edited itself; HTML that was edited alone makes the text again. Absent: it stays as it is.
  * Throws Rejected invalid_request.
  */
 export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: Bodies): Bodies {

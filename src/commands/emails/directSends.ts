@@ -5,6 +5,7 @@ import type { DirectKind } from "#streams/draft/events.ts";
 import type { AuthorsWord } from "#streams/draft/review.ts";
 import { newerWord, staleDraft } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
+import type { MessagePlace } from "#streams/thread/events.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -27,7 +28,7 @@ export type DirectDraft = {
   workspaceId: string;
   threadId: string;
   identityId: string;
-  basedOn: { messageId: string; number: number } | null;
+  basedOn: { messageId: string; number: number; answers: MessagePlace } | null;
   content: DraftContent;
   making: Making;
   metadata: Record<string, unknown> | null;
@@ -142,6 +143,7 @@ async function submit(
     identityId,
     basedOnMessageId: basedOn?.messageId ?? null,
     basedOnNumber: basedOn?.number ?? 0,
+    ...(basedOn && { answers: basedOn.answers }),
     messageId: derivedId("message", draftId),
     contentSha256: contentSha256(content),
     rationale: null,

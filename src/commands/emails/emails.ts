@@ -1,6 +1,5 @@
-import { type MessageRow, messageById, newestInbound } from "#projections/messages/queries.ts";
+import { newestInbound, placeOfMessage } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid, missing, Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -12,13 +11,16 @@ import {
   requireFewCopies,
 } from "#streams/draft/recipients.ts";
 import type { Identity } from "#streams/identity/decider.ts";
+import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { identityParts } from "../drafts/draftContents.ts";
 import { type GivenLetter, writeLetter } from "../drafts/letters.ts";
 import type { Cause } from "../handle.ts";
 import { contactId, newId } from "../ids.ts";
+import { requireProjected } from "../readModels.ts";
 import { waitUntilFiled } from "../sends/barrier.ts";
+import { type Answered, mailAt } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
 
@@ -112,10 +114,15 @@ export async function replyEmail(deps: Dependencies, request: ReplyRequest, caus
     if (named || !(error instanceof Rejected) || error.code !== "stale_draft") throw error;
     const newer = await newest(deps, thread);
     // The caller wrote to the last sender: a third party who writes in between does not get that reply.
-    if (newer.from_email.toLowerCase() !== answered.from_email.toLowerCase()) throw error;
+    if (senderOf(newer.mail).toLowerCase() !== senderOf(answered.mail).toLowerCase()) throw error;
     return answer(deps, { request, thread, message: newer, draftId: newId(deps, cause, "draft-again") }, cause);
   }
 }
+
+/** A mail to be answered, and where in the log it is. */
+type ToAnswer = { mail: Answered; answers: MessagePlace };
+
+const senderOf = ({ from }: Answered): string => from?.address ?? "";
 
 /** Answers `message`, which somebody wrote on the thread, under the draft id that is given. */
 async function answer(
@@ -123,9 +130,9 @@ async function answer(
   {
     request,
     thread,
-    message,
+    message: { mail, answers },
     draftId,
-  }: { request: ReplyRequest; thread: ThreadRow; message: MessageRow; draftId: string },
+  }: { request: ReplyRequest; thread: ThreadRow; message: ToAnswer; draftId: string },
   cause: Cause,
 ): Promise<DirectlySent> {
   const resumed = await resumeSend(deps, draftId, cause);
@@ -133,51 +140,71 @@ async function answer(
   const { workspaceId, replyAll } = request;
   const { identity_id: identityId } = thread;
   const { state: identity } = await deps.identities.load(identityId);
-  const to = recipientsOfReply(message, identity);
+  const named = { from_email: senderOf(mail), reply_to: mail.replyTo, to_emails: mail.to, cc_emails: mail.cc };
+  const to = recipientsOfReply(named, identity);
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
     ...identityParts(identity, letter),
     to,
-    cc: replyAll ? copiesToEverybody(message, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc,
+    cc: replyAll ? copiesToEverybody(named, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc,
     bcc: request.bcc,
     subject: thread.subject,
-    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
+    ...answerHeaders({ messageId: mail.rfcMessageId, references: mail.references }),
     ...letter,
   };
   requireDistinctRecipients(content);
   requireFewCopies(content);
-  const machine = machineAddresses(message, content.to);
+  const machine = machineAddresses(mail, content.to);
   const { state: current, threadId } = await loadThread(deps, thread.id);
   requireNoLoop(current, { draftId, ...machine });
   await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
-  const basedOn = { messageId: message.id, number: message.filing_number ?? 0 };
+  const basedOn = { messageId: mail.messageId, number: mail.number, answers };
   const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
   return sendDirectly(deps, { draft: { kind: "reply", ...draft }, identity }, cause);
 }
+
+const field = "based_on_message_id";
 
 /** The message the caller names: an inbound one of that thread. */
 async function namedMessage(
   deps: Dependencies,
   { workspaceId, basedOnMessageId }: ReplyRequest,
   thread: ThreadRow,
-): Promise<MessageRow | undefined> {
+): Promise<ToAnswer | undefined> {
   if (basedOnMessageId === null) return undefined;
-  const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
-  const field = "based_on_message_id";
+  const message = await toAnswer(deps, workspaceId, basedOnMessageId);
   if (!message) throw missing(field, "message");
-  if (message.direction !== "inbound" || message.thread_id !== (thread.merged_into ?? thread.id)) {
+  if (message === "ours" || !(await isOf(deps, thread, message))) {
     throw invalid(field, "expected an inbound message of the thread");
   }
   return message;
 }
 
+async function isOf(deps: Dependencies, thread: ThreadRow, { answers }: ToAnswer): Promise<boolean> {
+  const [asked, answered] = await Promise.all([loadThread(deps, thread.id), loadThread(deps, answers.threadId)]);
+  return asked.threadId === answered.threadId;
+}
+
+/** Read models know where in the log it is, and what it says is read there. */
+async function toAnswer(
+  deps: Dependencies,
+  workspaceId: string,
+  messageId: string,
+): Promise<ToAnswer | "ours" | undefined> {
+  const answers = await placeOfMessage(deps.reads, workspaceId, messageId);
+  if (answers === null) return "ours";
+  const mail = answers && (await mailAt(deps, answers, { workspaceId, messageId }));
+  return mail && { mail, answers };
+}
+
 /** The newest inbound message, as of now: somebody's word before any machine's. */
-async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow> {
+async function newest(deps: Dependencies, thread: ThreadRow): Promise<ToAnswer> {
   await waitUntilFiled(deps, thread.identity_id);
   const { position, threadId } = await loadThread(deps, thread.id);
-  if (!(await deps.projected(position, { of: ["messages"] }))) throw new Unavailable("the read models lag behind");
-  const message = await newestInbound(deps.reads, thread.workspace_id, threadId);
-  if (message) return message;
+  await requireProjected(deps, position, ["messages"]);
+  const newestOne = await newestInbound(deps.reads, thread.workspace_id, threadId);
+  const message = newestOne && (await toAnswer(deps, thread.workspace_id, newestOne.id));
+  if (message && message !== "ours") return message;
   throw invalid("thread_id", "this thread has no inbound message to reply to: use POST /v1/emails/send");
 }
 

@@ -22,7 +22,7 @@ export function requireLocalPart(localPart: string): void {
 }
 
 /**
- * In the sandbox all workspaces share a domain. Names that speak for the domain are nobody's (an identity that has one keeps it), and mail to
+ * In the sandbox all workspaces share a domain. Names that speak for the domain belong to no identity (one that has such a name keeps it), and mail to
  * name+tag is for the owner of the name, so no stranger's identity may get it first. Throws Rejected invalid_request.
  */
 export async function requireOwnInSandbox(

@@ -89,10 +89,12 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   const { workspaceId, identityId, domainId, emailAddress, sandbox } = place;
   const cap = await capOf(deps, workspaceId, "identities");
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
-  const ours = await takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch((error) => {
-    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw planFull("identities", cap);
-  });
+  const { isNew: ours } = await takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch(
+    (error) => {
+      if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+      throw planFull("identities", cap);
+    },
+  );
   const addressId = addressHash(emailAddress);
   const displaced = sandbox ? undefined : await displacedFrom(deps, workspaceId, emailAddress);
   const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;

@@ -48,7 +48,7 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
     const page = readTogether(received);
     const { lastNumber } = filing;
     const isFiled = await filePage(deps, { identityId, lastNumber, page, chains }, cause);
-    // What was decided in vain is not so.
+    // What was decided but not recorded is not so.
     if (!isFiled) chains = createChains();
   }
 }

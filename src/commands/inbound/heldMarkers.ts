@@ -17,7 +17,7 @@ export type HeldPage = {
   readAt: number;
 };
 
-/** The mails held longest, so many at most, as the filing stream has them. It is read from the end of the line, however many stand in it. */
+/** The mails held longest, so many at most, as the filing stream has them. It is read from the end of the line, however many it has. */
 export async function oldestHeld(
   deps: Pick<Dependencies, "store">,
   { identityId, filing }: { identityId: string; filing: Filing },

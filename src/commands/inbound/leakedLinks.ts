@@ -1,5 +1,5 @@
 import { draftsOfTokens, type TokenRow } from "#projections/drafts/queries.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Behind } from "#src/eventStore/eventStore.ts";
 import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
 import type { ParsedMail } from "#src/mail/in/parsedMail.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
@@ -14,7 +14,7 @@ import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoo
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
 
 /**
- * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: whoever reads the mail
+ * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: anyone who reads the mail
  * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
  * The links of people's accounts (an invitation, a new password) are treated the same: who follows one decides as that person.
  * `messageId`: as what the mail is filed, if it is. Throws Unavailable.
@@ -79,7 +79,7 @@ async function linksAmong(
 }
 
 /**
- * Each was given out before the mail came that holds it, so the read model has to have reached the mail. Where it does not for a long time, every run
+ * Each was given out before the mail came that holds it, so the read model has to have reached the mail. If it does not for a long time, every run
  * counts as one: the mails behind do not wait for ever.
  */
 async function approvalLinksAmong(
@@ -89,7 +89,7 @@ async function approvalLinksAmong(
   if (runs.size === 0) return { removed: runs, tokens: [] };
   if (!(await deps.projected(event.position, { of: ["drafts"] }))) {
     const waitedMs = deps.clock.now().getTime() - Date.parse(event.metadata.at);
-    if (waitedMs <= patienceMs) throw new Unavailable("the read models lag behind");
+    if (waitedMs <= patienceMs) throw new Behind(event.position, ["drafts"]);
     return { removed: runs, tokens: [] };
   }
   const runOf = new Map([...runs].map((run) => [hashToken(run), run]));

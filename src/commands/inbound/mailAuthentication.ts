@@ -4,7 +4,7 @@ import { unproven } from "#src/mail/in/authentication/authenticator.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import { awaitsAuthentication } from "#streams/thread/authentication.ts";
-import type { Authentication, InboundMessage } from "#streams/thread/events.ts";
+import type { Authentication, InboundMessage, MessagePlace } from "#streams/thread/events.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -18,9 +18,10 @@ import { onThread } from "../threads/threads.ts";
  */
 export async function authenticateMessage(
   deps: Dependencies,
-  { workspaceId, threadId, message }: { workspaceId: string; threadId: string; message: InboundMessage },
+  { workspaceId, received, message }: { workspaceId: string; received: MessagePlace; message: InboundMessage },
   cause: Cause,
 ): Promise<boolean> {
+  const { threadId } = received;
   const { number, messageId, identityId, classification, subject } = message;
   if (!(await stillAwaits(deps, threadId, number))) return true;
   const authentication = await authenticationOf(deps, message);
@@ -37,13 +38,14 @@ export async function authenticateMessage(
     contactId: fromEmail === null ? null : contactId(workspaceId, fromEmail),
     contactStatus: contact?.status ?? "unknown",
     authentication,
+    received,
   };
   await onThread(deps, { threadId, command: { type: "AuthenticateMessage", message: authenticated } }, cause);
   return true;
 }
 
 /**
- * Mostly it was filed here a moment ago, and the thread's state is kept. One that is too old to know the mail is loaded anew. One that is too old to
+ * Mostly it was filed here a moment ago, and the thread's state is kept. One that is too old to know the mail is loaded again. One that is too old to
  * know that it is done costs a look at the mail for nothing: the thread takes no second answer.
  */
 async function stillAwaits({ threads }: Dependencies, threadId: string, number: number): Promise<boolean> {

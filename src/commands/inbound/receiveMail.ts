@@ -37,7 +37,7 @@ async function deliver(deps: Dependencies, recipient: Recipient, mail: Copy): Pr
   const { identityId, workspaceId } = recipient;
   const approvalMail = await ownApprovalMail(deps, headers.messageId);
   if (approvalMail) {
-    // Another workspace's belongs in nobody's ledger here: who may decide here may not decide there.
+    // Another workspace's belongs in no ledger here: who may decide here may not decide there.
     const isOwn = approvalMail.workspaceId === workspaceId;
     const owner = isOwn ? { workspaceId, identityId } : { workspaceId: null, identityId: null };
     const command = { type: "ReceiveApprovalReply", reply: { ...mail, ...owner } } as const;

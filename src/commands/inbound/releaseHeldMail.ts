@@ -55,7 +55,7 @@ function inOrder(markers: readonly Marker[], counted: ReadonlySet<string>): Mark
   return markers.slice(0, end < 0 ? undefined : end);
 }
 
-/** A line goes on behind what was released. Where nothing was, or it is no plain line, it is read again. */
+/** A line goes on behind what was released. If nothing was, or it is no plain line, it is read again. */
 function step(lines: Lines, identityId: string, released: number): void {
   const line = lines.get(identityId) as HeldPage;
   const last = line.markers[released - 1];
@@ -131,7 +131,7 @@ async function release(
   });
 }
 
-/** Where its thread cannot be read, the release is carried out as far as it can be (carryOut). */
+/** If its thread cannot be read, the release is carried out as far as it can be (carryOut). */
 const threadOf = (deps: Dependencies, { threadId }: FilingDecision): Promise<string> =>
   loadThread(deps, threadId).then(
     (loaded) => loaded.threadId,

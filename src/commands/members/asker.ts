@@ -14,7 +14,7 @@ export function askerOf({ actor }: Pick<Cause, "actor">): Asker {
 }
 
 /**
- * Changes the members of a workspace on behalf of whoever asks. A key may not while a person has to approve anywhere in the workspace: else it
+ * Changes the members of a workspace on behalf of the asker. A key may not while a person has to approve anywhere in the workspace: else it
  * could invite the person who approves. Throws Rejected human_approval_required.
  */
 export async function asMembersMayChange<T>(
@@ -30,7 +30,7 @@ export async function asMembersMayChange<T>(
 }
 
 /**
- * A person's right stands in the very stream that is changed, which judges it by itself, at its newest state: guarded by the revision that they
+ * A person's right is in the very stream that is changed, which judges it by itself, at its newest state: guarded by the revision that they
  * came with, two who invite at the same moment would be in each other's way.
  */
 function withoutOwnGuard({ keyGuard, ...cause }: Cause, workspaceId: string): Cause {

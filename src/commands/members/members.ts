@@ -12,7 +12,7 @@ import { invitationEnd } from "./invitations.ts";
 export type Changed = { position: number; endedSessions: readonly string[] };
 
 /**
- * Invites an address; one that is invited already, to the same role, is invited anew, and a member of that role stays what they are. The process
+ * Invites an address; one that is invited already, to the same role, is invited again, and a member of that role stays what they are. The process
  * mailInvitations writes the mail. Throws Rejected: the rules of streams/member, human_approval_required for a key.
  */
 export async function invite(

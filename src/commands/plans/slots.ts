@@ -1,6 +1,7 @@
+import type { Guard } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { holdsSlot, slotsTaken } from "#streams/slots/decider.ts";
-import type { SlotKind } from "#streams/slots/events.ts";
+import { holdsSlot, oldestFirst, slotsTaken } from "#streams/slots/decider.ts";
+import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -16,20 +17,24 @@ type StateOf = (holderId: string) => Promise<HolderState>;
 /** After this long, a thing that took a slot but was never created is no longer being created. */
 const interruptedAfterMs = 10 * 60_000;
 
+/** `isNew`: false if this id held a slot already. `guard`: the slots as they are with it. */
+export type TakenSlot = { isNew: boolean; guard: Guard };
+
 /**
- * Takes one of `cap` slots (null: no limit) before the thing itself is made, so that never more than that exist. False if this
- * id holds one already. Throws Rejected plan_limit_reached if none is free; the slots of those that are gone are found then.
+ * Takes one of `cap` slots (null: no limit) before the thing itself is made, so that never more than that exist. Throws Rejected
+ * plan_limit_reached if none is free; the slots of those that are gone are found then.
  */
 export async function takeSlot(
   deps: Dependencies,
   { workspaceId, kind, holderId, cap, stateOf }: Slot & { cap: number | null; stateOf: StateOf },
   cause: Cause,
-): Promise<boolean> {
+): Promise<TakenSlot> {
   const counted = { workspaceId, kind };
   const now = deps.clock.now();
   const take = async (vacated: readonly string[]) => {
     const command = { type: "TakeSlot", holderId, takenAt: now.toISOString(), cap, vacated } as const;
-    return (await deps.slots.handle(counted, command, cause)).changed;
+    const { changed, revision } = await deps.slots.handle(counted, command, cause);
+    return { isNew: changed, guard: { stream: slotsStream(workspaceId, kind), revision } };
   };
   try {
     return await take([]);
@@ -72,15 +77,8 @@ export async function worksUnderPlan(
   if (cap === null) return true;
   const { state: slots } = await deps.slots.load({ workspaceId, kind });
   if (slotsTaken(slots) <= cap || !holdsSlot(slots, holderId)) return true;
-  const oldestFirst = Object.entries(slots).sort(([a, at], [b, bt]) =>
-    at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1,
-  );
-  const older = oldestFirst
-    .slice(
-      0,
-      oldestFirst.findIndex(([id]) => id === holderId),
-    )
-    .map(([id]) => id);
+  const holders = oldestFirst(slots);
+  const older = holders.slice(0, holders.indexOf(holderId));
   if (older.length < cap) return true;
   const states = await Promise.all(older.map(stateOf));
   return states.filter((state) => state === "alive").length < cap;

@@ -7,7 +7,8 @@ import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { type About, aboutDraft, aboutMessage } from "./ruleFacts.ts";
+import { textOf } from "../threads/answered.ts";
+import { type About, type AskedMessage, aboutDraft, aboutMessage } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
 import { requireOutside } from "./ruleSecrets.ts";
 import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
@@ -67,12 +68,26 @@ async function lookUp(
     version: row.version,
     stored: { content: row.content, contentBlob: row.content_blob },
   };
-  return aboutDraft(deps, { trigger, draftId: draft_id, draft });
+  const { based_on_message_id: messageId } = row;
+  const message = messageId === null ? undefined : await messageById(deps.reads, workspaceId, messageId);
+  return aboutDraft(deps, { trigger, draftId: draft_id, draft, message: message ? asShown(deps, message) : null });
+}
+
+/** A message of the past as it is shown: nothing is decided by a test. */
+function asShown(deps: Dependencies, message: MessageRow): AskedMessage {
+  const { workspace_id: workspaceId, identity_id: identityId, thread_id: threadId, id: messageId } = message;
+  const { to_emails: to, cc_emails: cc, reply_to: replyTo, body_blob: bodyBlob } = message;
+  const { classification, subject, authentication } = message;
+  const body = { text: message.body_text, html: null, extracted: "" };
+  return {
+    ...{ workspaceId, identityId, threadId, messageId, classification, subject, authentication },
+    ...{ from: message.from_email || null, to, cc, replyTo, text: () => textOf(deps, { body, bodyBlob }) },
+  };
 }
 
 /** A message, and to whom a draft would go that answers it: so a test tells of recipients that a grant would not be for. */
 async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<About> {
-  const about = await aboutMessage(deps, message);
+  const about = await aboutMessage(deps, asShown(deps, message));
   const { state: identity } = await deps.identities.load(message.identity_id);
   try {
     const recipients = { to: recipientsOfReply(message, identity), cc: [], bcc: [] };
@@ -87,8 +102,7 @@ async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<Abo
 /** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */
 function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): boolean {
   if (rule.triggerEvent === "email.received" && facts.get("contact.status")?.[0] === "blocked") return false;
-  const scope = { identity_id: rule.identityId, assistant_id: rule.assistantId };
-  return isInScope(scope, subject.identityId, assistantId);
+  return isInScope(rule, subject.identityId, assistantId);
 }
 
 function walk(

@@ -1,4 +1,3 @@
-import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type Field, fieldsOf } from "#streams/rule/content.ts";
@@ -6,11 +5,12 @@ import type { Facts } from "#streams/rule/evaluate.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { KnownFacts, RuleSubject } from "#streams/ruleRun/events.ts";
 import type { AnsweredMail, Exchange } from "#streams/ruleRun/grants.ts";
-import type { Authentication, MessageBody } from "#streams/thread/events.ts";
+import type { Authentication } from "#streams/thread/events.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
+import { type Answered, proofOf, textOf } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 
 /** What a trigger event is about, as far as rules may know. */
@@ -25,28 +25,49 @@ export type About = {
   exchange: Exchange;
 };
 
+/** A message as rules ask about it. `from` null: it names no sender. `authentication` null: nothing is known that it proves. */
+export type AskedMessage = {
+  workspaceId: string;
+  identityId: string;
+  threadId: string;
+  messageId: string;
+  classification: string | null;
+  from: string | null;
+  to: readonly string[];
+  cc: readonly string[];
+  replyTo: readonly string[];
+  subject: string;
+  authentication: Authentication | null;
+  /** Rules read the whole text part, not what a view makes of it. */
+  text(): Promise<string | null>;
+};
+
+/** A mail with all that is known of it now, by the streams alone. */
+export async function askedMessage(deps: Dependencies, mail: Answered): Promise<AskedMessage> {
+  const { said } = await proofOf(deps, mail);
+  const authentication = said?.data.authentication ?? null;
+  return { ...mail, from: mail.from?.address || null, authentication, text: () => textOf(deps, mail) };
+}
+
 /** True if the sender is who they say: DMARC passed with alignment. */
 const isProof = (authentication: Authentication | null): boolean =>
   authentication?.aligned === true && authentication.dmarc === "pass";
 
 /** A message as grants ask about it. A mailing list's proves nobody, whatever it passed. */
-function answeredMail(message: MessageRow): AnsweredMail {
-  const { authentication, classification, from_email, to_emails: to, cc_emails: cc, reply_to: replyTo } = message;
+function answeredMail({ authentication, classification, from, to, cc, replyTo }: AskedMessage): AnsweredMail {
   const proven = isProof(authentication) ? "proven" : "unproven";
   const proof = classification === "list" ? "list" : proven;
-  return { proof, from: from_email || null, to, cc, replyTo, covers: authentication?.covers ?? [] };
+  return { proof, from, to, cc, replyTo, covers: authentication?.covers ?? [] };
 }
 
-export async function aboutMessage(deps: Dependencies, message: MessageRow): Promise<About> {
-  const { id: messageId, identity_id: identityId, thread_id: threadId } = message;
-  const contactEmail = message.from_email || null;
+export async function aboutMessage(deps: Dependencies, message: AskedMessage): Promise<About> {
+  const { workspaceId, messageId, identityId, threadId, from: contactEmail } = message;
   const subject = { identityId, threadId, messageId, draftId: null, draftVersion: null, contactEmail };
   const exchange = { mail: answeredMail(message), recipients: null };
-  const { workspace_id: workspaceId } = message;
   return about(deps, { trigger: "email.received", workspaceId, subject, exchange }, async () => ({
     "message.from_email": contactEmail,
     "message.subject": message.subject,
-    "message.body_text": await textOf(deps, message),
+    "message.body_text": await message.text(),
   }));
 }
 
@@ -54,14 +75,18 @@ type DraftInQuestion = {
   trigger: TriggerEvent;
   draftId: string;
   draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "version" | "stored">;
+  /** The message it answers; null if it answers none. */
+  message: AskedMessage | null;
 };
 
 /** The contact of a draft is who wrote the message it answers; of one that answers none, its first recipient. */
-export async function aboutDraft(deps: Dependencies, { trigger, draftId, draft }: DraftInQuestion): Promise<About> {
+export async function aboutDraft(
+  deps: Dependencies,
+  { trigger, draftId, draft, message }: DraftInQuestion,
+): Promise<About> {
   const { workspaceId, identityId, threadId, basedOnMessageId: messageId } = draft;
   const content = await loadContent(deps.blobs, draft.stored);
-  const message = messageId === null ? undefined : await messageById(deps.reads, workspaceId, messageId);
-  const contactEmail = (message ? message.from_email : content.to[0]) || null;
+  const contactEmail = (message ? message.from : content.to[0]) || null;
   const subject = { identityId, threadId, messageId, draftId, draftVersion: draft.version, contactEmail };
   const { to, cc, bcc } = content;
   const exchange = { mail: message ? answeredMail(message) : null, recipients: { to, cc, bcc } };
@@ -116,13 +141,6 @@ function factsOf(trigger: TriggerEvent, known: Known): Facts {
     facts.set(field, typeof value === "string" ? [value] : value);
   }
   return facts;
-}
-
-/** Rules read the whole text part, not what a view makes of it. */
-async function textOf(deps: Dependencies, { body_text, body_blob }: MessageRow): Promise<string | null> {
-  if (body_blob === null) return body_text;
-  const bytes = await deps.blobs.get(body_blob);
-  return bytes ? (JSON.parse(bytes.toString("utf8")) as MessageBody).text : null;
 }
 
 /** What of the facts is kept with a run. A mail's text is not: it is read again from the message, which never changes. */

@@ -74,7 +74,7 @@ async function posted(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
 
 type ToTell = Pick<RuleNotice, "rule" | "evaluated"> & { quoted(words: string, max: number): string };
 
-/** Whatever somebody else wrote (the rule's author, a stranger's subject and address) stands quoted after the name of what it is. */
+/** What somebody else wrote (the rule's author, a stranger's subject and address) is quoted after the name of what it is. */
 async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: ToTell): Promise<string[]> {
   const { triggerEvent, subject } = evaluated;
   const { state: thread } = await loadThread(deps, subject.threadId);

@@ -1,8 +1,5 @@
-import type { ReadModel } from "#projections/projection.ts";
 import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
-import { type RuleRow, workingRules } from "#projections/rules/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import { actionKey, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
@@ -11,10 +8,10 @@ import { inThisRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { capOf } from "../plans/plans.ts";
 import { takeAction } from "./ruleActions.ts";
 import { type About, keptFacts } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
+import { type WorkingRule, workingRules } from "./workingRules.ts";
 
 /** One trigger event, as its rules are run. `runId` comes out the same on every repetition. */
 export type RuleTrigger = {
@@ -27,26 +24,11 @@ export type RuleTrigger = {
 /** A message's rules run once, however often they are requested. */
 export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
 
-/** The facts for rules, and the rules themselves, come from read models, which have to know of the event first. */
-export async function caughtUp(
-  deps: Dependencies,
-  position: number,
-  of: readonly ReadModel[] = ["rules", "messages"],
-): Promise<void> {
-  if (!(await deps.projected(position, { of }))) throw new Unavailable("the read models lag behind");
-}
-
 /** So many runs of rules may follow from each other about one subject. */
 const maxChain = 16;
 
-/** The rules that work on a trigger in a workspace, in their order. */
-export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger: TriggerEvent): Promise<RuleRow[]> =>
-  workingRules(deps.reads, workspaceId, { trigger, cap: await capOf(deps, workspaceId, "rules") });
-
 type ToEvaluate = {
   trigger: RuleTrigger;
-  /** Where the trigger event is in the log. */
-  position: number;
   about(): Promise<About>;
   before?(): Promise<Walk<WalkedRule>[]>;
 };
@@ -54,22 +36,21 @@ type ToEvaluate = {
 /**
  * Walks the rules of a trigger event, once: the decision is in the log before anything is done, and a repetition finds
  * it there. null if no rule is asked. `about` is looked up only if one is, and `before` too: the walk that came before this one about the
- * same draft, where one did.
+ * same draft, where one did. The evaluations have to have reached the trigger event, but for one that begins its subject.
  */
 export async function evaluateRules(
   deps: Dependencies,
-  { trigger, position, about, before = async () => [] }: ToEvaluate,
+  { trigger, about, before = async () => [] }: ToEvaluate,
   cause: Cause,
 ): Promise<RuleRun | null> {
   const earlier = await deps.ruleRuns.load(trigger.runId);
   if (earlier.state.evaluated) return earlier.state;
-  const rules = await rulesFor(deps, trigger.workspaceId, trigger.trigger);
+  const rules = (await workingRules(deps, trigger.workspaceId))(trigger.trigger);
   if (rules.length === 0) return null;
   const known = await about();
   const { subject, facts, humanRequired, approvalsRequired, exchange } = known;
   const inScope = walkedRules(rules, known);
   if (inScope.length === 0) return null;
-  await caughtUp(deps, position, ["ruleEvaluations"]);
   const chain = await chainOf(deps, { ...trigger, subjectId: subject.draftId ?? subject.messageId }, cause);
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
   const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
@@ -86,19 +67,19 @@ export async function evaluateRules(
 
 /** Of a workspace's rules those that are to be walked on a subject, as a walk takes them. */
 export const walkedRules = (
-  rules: readonly RuleRow[],
+  rules: readonly WorkingRule[],
   { subject, assistantId }: Pick<About, "subject" | "assistantId">,
 ): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
 
 export const isInScope = (
-  rule: Pick<RuleRow, "identity_id" | "assistant_id">,
+  rule: Pick<WorkingRule, "identityId" | "assistantId">,
   identityId: string,
   assistantId: string | null,
 ): boolean =>
-  (rule.identity_id === null || rule.identity_id === identityId) &&
-  (rule.assistant_id === null || rule.assistant_id === assistantId);
+  (rule.identityId === null || rule.identityId === identityId) &&
+  (rule.assistantId === null || rule.assistantId === assistantId);
 
-const walked = ({ id, version, name, conditions, actions, stop_after_match: stopAfterMatch }: RuleRow): WalkedRule => ({
+const walked = ({ id, version, name, conditions, actions, stopAfterMatch }: WorkingRule): WalkedRule => ({
   id,
   version,
   name,
@@ -107,13 +88,16 @@ const walked = ({ id, version, name, conditions, actions, stop_after_match: stop
   stopAfterMatch,
 });
 
-/** What already ran about the same subject because of the same request or mail. The evaluations have reached the trigger event. */
+/** A message or a draft begins with these: no rule has run about it before, so nobody need be asked. What is approved without a person hangs on them. */
+const beginnings: readonly TriggerEvent[] = ["email.received", "draft.created"];
+
+/** What already ran about the same subject because of the same request or mail. */
 async function chainOf(
   deps: Dependencies,
-  { workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },
+  { trigger, workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },
   { correlationId }: Cause,
 ): Promise<{ ranBefore: ReadonlySet<string>; chainEnded: boolean }> {
-  if (subjectId === null) return { ranBefore: new Set(), chainEnded: false };
+  if (subjectId === null || beginnings.includes(trigger)) return { ranBefore: new Set(), chainEnded: false };
   const before = await ranBefore(deps.reads, workspaceId, { correlationId, subjectId, runId });
   const runs = new Set(before.map((evaluation) => evaluation.run_id));
   return { ranBefore: new Set(before.map((evaluation) => evaluation.rule_id)), chainEnded: runs.size >= maxChain };

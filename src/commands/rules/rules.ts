@@ -1,3 +1,4 @@
+import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { missing, Rejected } from "#streams/decider.ts";
 import { readActions } from "#streams/rule/actions.ts";
 import { readConditions } from "#streams/rule/conditions.ts";
@@ -7,7 +8,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
-import { type HolderState, planFull, takeSlot } from "../plans/slots.ts";
+import { type HolderState, planFull, type TakenSlot, takeSlot, vacateSlot } from "../plans/slots.ts";
 import { requireOutside, sealActions } from "./ruleSecrets.ts";
 
 export { warningsOf } from "#streams/ruleRun/grants.ts";
@@ -57,20 +58,27 @@ export async function createRule(
   const actions = sealActions(deps, { workspaceId, path: "actions" }, { given: judged.actions, stored: [] });
   await requireScope(deps, { workspaceId, scope: judged });
   const ruleId = newId(deps, cause, "rule");
-  await takeRuleSlot(deps, { workspaceId, ruleId }, cause);
   const command = { type: "CreateRule", workspaceId, settings: { ...judged, actions } } as const;
-  const { position } = await deps.rules.handle(ruleId, command, cause);
-  return { ruleId, position };
+  for (;;) {
+    const { guard } = await takeRuleSlot(deps, { workspaceId, ruleId }, cause);
+    try {
+      const { position } = await deps.rules.handle(ruleId, command, { ...cause, unlessMoved: [guard] });
+      return { ruleId, position };
+    } catch (error) {
+      // Somebody else may have found this one's place to be left behind: no rule exists without one, because the places tell which rules there are.
+      if (!(error instanceof StreamMoved) || error.stream !== guard.stream) throw error;
+    }
+  }
 }
 
 async function takeRuleSlot(
   deps: Dependencies,
   { workspaceId, ruleId }: { workspaceId: string; ruleId: string },
   cause: Cause,
-): Promise<void> {
+): Promise<TakenSlot> {
   const cap = await capOf(deps, workspaceId, "rules");
   const slot = { workspaceId, kind: "rules", holderId: ruleId } as const;
-  await takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch((error) => {
+  return takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw planFull("rules", cap);
   });
@@ -131,7 +139,10 @@ export async function deleteRule(
   cause: Cause,
 ): Promise<{ position: number }> {
   await requireRule(deps, workspaceId, ruleId);
-  return deps.rules.handle(ruleId, { type: "DeleteRule" }, cause);
+  const deleted = await deps.rules.handle(ruleId, { type: "DeleteRule" }, cause);
+  // A place that is left behind is found when it is needed.
+  await vacateSlot(deps, { workspaceId, kind: "rules", holderId: ruleId }, cause).catch(() => undefined);
+  return deleted;
 }
 
 async function requireRule(deps: Dependencies, workspaceId: string, ruleId: string): Promise<Rule> {

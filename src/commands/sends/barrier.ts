@@ -16,7 +16,7 @@ const ownFilingAfterMs = 30;
 /** A rule waits no longer than this, in milliseconds: its lane then gives its slot to others, and is tried again. */
 export const rulesWaitMs = 1_000;
 
-/** Where a wait was in vain and nothing was filed since, the next ones are this short: many such identities hold nobody up. */
+/** If a wait ran out and nothing was filed since, the next ones are this short: many such identities hold nobody up. */
 const stuckWaitMs = 100;
 
 /** How long a submission waits for acknowledged mail. What it decides by that is a warning, so it goes on without. */
@@ -29,7 +29,7 @@ const submissionWaitMs = 2_000;
 type Waiting = { known?: number; withinMs?: number; end?: Promise<number> | undefined };
 
 /**
- * Waits until everything acknowledged for this identity stands in its thread. A mail acknowledged but not filed yet is already the
+ * Waits until everything acknowledged for this identity is in its thread. A mail acknowledged but not filed yet is already the
  * customer's newer word, so no send may be judged before (streams/README.md, invariant 3). Answers the inbox's revision up to which that holds (-1: nothing
  * was ever received), without waiting where it is still `known`. Throws Unavailable after the bound.
  */
@@ -43,7 +43,7 @@ export async function waitUntilFiled(
   throw new StillFiling("mail that has just arrived is still being filed: retry shortly");
 }
 
-/** The wait was in vain. */
+/** The wait ran out. */
 class StillFiling extends Unavailable {}
 
 /** Where the inbox ends now: the revision of its last event, -1 if nothing was ever received. Linearisable. */
@@ -58,7 +58,7 @@ export async function inboxEnd(deps: Pick<Dependencies, "inboxes" | "store">, id
 }
 
 /**
- * What `load` finds of a thread once everything acknowledged stands in it, and the inbox's revision up to which that holds. Both are asked for at
+ * What `load` finds of a thread once everything acknowledged is in it, and the inbox's revision up to which that holds. Both are asked for at
  * once: what was known to be filed before is in what was loaded then. If the inbox ends later, it is loaded after the wait.
  */
 export async function loadFiled<Found>(
@@ -119,7 +119,7 @@ async function filedWithin(
   }
 }
 
-/** Of the waiters of one instance: who files here, and up to where an identity's mail was filed when somebody waited in vain. */
+/** Of the waiters of one instance: who files here, and up to where an identity's mail was filed when a wait ran out. */
 type Waiters = { filing: Map<string, Promise<void>>; stuckAt: Map<string, number> };
 
 const waiters = new WeakMap<object, Waiters>();
@@ -131,7 +131,7 @@ function waitersOf({ filings }: Dependencies): Waiters {
 }
 
 /**
- * Files the inbox, once for all who wait for it here, beside whoever else is at it: so nobody who plans or runs processes stands in a send's
+ * Files the inbox, once for all who wait for it here, even if others do so too: so a busy planner or runner of processes is not in a send's
  * way. Resolves when it has ended, well or not: only what is recorded counts.
  */
 function fileHere(deps: Dependencies, identityId: string): Promise<void> {

@@ -9,7 +9,7 @@ import type { Cause } from "../handle.ts";
 import { endStale, newerWordOf } from "./newerWords.ts";
 
 /**
- * Where several have to approve, a key's send of what they have not counts as the keys' approval, and goes on only if that was the last one missing.
+ * If several have to approve, a key's send of what they have not counts as the keys' approval, and goes on only if that was the last one missing.
  * What a rule or a setting approved before goes back to its approvers. Answers the draft as it is now. Throws Rejected approvals_missing,
  * stale_draft, version_mismatch.
  */

@@ -3,6 +3,7 @@ import { noThread } from "#src/mail/out/messageIds.ts";
 import { recordUndelivered } from "../approvals/undelivered.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { requireProjected } from "../readModels.ts";
 import { learnMessageId, type ReportedOutcome, reportDelivery } from "./deliveryReports.ts";
 
 /**
@@ -81,8 +82,7 @@ async function recordNotice(deps: Dependencies, events: readonly ProviderEvent[]
   const origin = deps.messageIds.open(failed?.markedId ?? "");
   if (!failed || origin?.attemptId !== failed.attemptId) return;
   // Which drafts a mail about several asked about, their read model says.
-  if (origin.threadId === noThread && !(await deps.projected(await deps.store.head(), { of: ["drafts"] })))
-    throw new Unavailable("the read models lag behind");
+  if (origin.threadId === noThread) await requireProjected(deps, await deps.store.head(), ["drafts"]);
   await recordUndelivered(deps, { origin, evidence: failed.evidence }, cause);
 }
 

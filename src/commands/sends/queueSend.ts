@@ -134,7 +134,7 @@ function askAhead(look: Dependencies, draft: Draft): { inboxEnd: Promise<number>
   return asked;
 }
 
-/** A key's send of what is approved is no further authorisation. Where several had to approve, it names them. */
+/** A key's send of what is approved is no further authorisation. If several had to approve, it names them. */
 function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]): Authorisation {
   const decided = approval?.by === "person" || approval?.by === "key" ? approval : null;
   return {

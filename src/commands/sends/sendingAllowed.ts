@@ -25,7 +25,7 @@ type Sender = { workspaceId: string; identityId: string };
 
 /**
  * Whether a sender may send. `guards`: the streams of installation, workspace and identity as they were judged, for what has to be refused once
- * they have moved. `obstacles`: the streams whose next event may end what stands in the way, as they were at the latest when it was judged; none
+ * they have moved. `obstacles`: the streams whose next event may end what prevents it, as they were at the latest when it was judged; none
  * if nothing does.
  */
 export type Standing = { state: SendingState; guards: readonly Guard[]; obstacles: readonly Guard[] };
@@ -138,7 +138,7 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
   );
 }
 
-/** Throws Rejected approvals_missing where several have to approve: then nothing approves without them. */
+/** Throws Rejected approvals_missing if several have to approve: then nothing approves without them. */
 export async function requireOneApproval(deps: Dependencies, draft: { identityId: string }): Promise<void> {
   const { approvalsRequired: required } = (await deps.identities.load(draft.identityId)).state;
   if (required === 1) return;

@@ -3,7 +3,7 @@ const perObject = 32;
 const perSlot = 8;
 
 /**
- * About how many bytes of memory a JSON value takes, without writing it out. A name counts wherever it stands: those of a record's keys
+ * About how many bytes of memory a JSON value takes, without writing it out. A name counts wherever it is: those of a record's keys
  * are there once each, and those of a shape that many share are short. A text beyond Latin-1 takes twice what is said here.
  */
 export function bytesOf(value: unknown): number {

@@ -63,7 +63,7 @@ const smallBytes = 4_096;
 export const sizeOf = ({ measured, grown }: Folded): number => measured + grown;
 
 /**
- * Measured anew where more was folded into it than it had: most events leave little behind. So measuring costs no more than folding did,
+ * Measured again where more was folded into it than it had: most events leave little behind. So measuring costs no more than folding did,
  * however long the stream, and a state is taken for twice as large as it is at most.
  */
 export const measure = <State>(folded: Folded<State>): Folded<State> =>

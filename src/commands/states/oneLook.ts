@@ -4,7 +4,7 @@ import type { StreamService } from "../handle.ts";
 
 /**
  * The same dependencies for one look at what a decision rests on: of installation, workspace, identity, domain, places in the plan and deliveries each
- * stream is read once, however many rules ask about it. What they answer is as of this look: whoever has waited since takes another one.
+ * stream is read once, however many rules ask about it. What they answer is as of this look: after a wait another one is taken.
  */
 export const oneLook = (deps: Dependencies): Dependencies => ({
   ...deps,

@@ -15,8 +15,8 @@ const kinds: ReadonlyMap<string, Kind<unknown, Event>> = new Map(
 );
 
 /**
- * Folds anew what other rules made snapshots of: after an upgrade, the longest streams first, before anybody waits for them. What is not
- * done in `withinMs` is made again when the stream is next loaded. Where something fails, that is all that is lost.
+ * Folds again what other rules made snapshots of: after an upgrade, the longest streams first, before anybody waits for them. What is not
+ * done in `withinMs` is made again when the stream is next loaded. If something fails, that is all that is lost.
  */
 export async function remakeSnapshots(
   states: Pick<States, "remake">,
@@ -29,21 +29,21 @@ export async function remakeSnapshots(
   try {
     const outdated = (await kept.outdated(rules, mostStreams)).filter((stream) => kinds.has(categoryOf(stream)));
     if (outdated.length === 0) return;
-    log.info({ streams: outdated.length }, "the rules of long streams have changed: making their snapshots anew");
+    log.info({ streams: outdated.length }, "the rules of long streams have changed: making their snapshots again");
     for (const stream of outdated) {
       if (clock.monotonic() - begun >= withinMs) break;
       await states.remake(kinds.get(categoryOf(stream))!, stream);
       remade += 1;
       if (clock.monotonic() - saidAt < progressMs) continue;
       saidAt = clock.monotonic();
-      log.info({ remade, left: outdated.length - remade }, "making snapshots anew");
+      log.info({ remade, left: outdated.length - remade }, "making snapshots again");
     }
     const left = outdated.length - remade;
     log.info(
       { remade, left },
-      left > 0 ? "the other snapshots are made when they are needed" : "all snapshots are made anew",
+      left > 0 ? "the other snapshots are made when they are needed" : "all snapshots are made again",
     );
   } catch (error) {
-    log.warn({ err: error, remade }, "cannot make snapshots anew: long streams are folded when they are needed");
+    log.warn({ err: error, remade }, "cannot make snapshots again: long streams are folded when they are needed");
   }
 }

@@ -21,7 +21,7 @@ export type States = {
     folded: Folded<State>,
     appended: Appended & { stream: string; events: readonly (E & Pick<Recorded, "id" | "metadata">)[] },
   ): Folded<State>;
-  /** Folds the stream from its start, and makes its snapshot anew. */
+  /** Folds the stream from its start, and makes its snapshot again. */
   remake<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<void>;
   /** What is kept, in bytes. */
   bytes(): number;

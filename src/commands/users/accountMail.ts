@@ -109,7 +109,7 @@ async function handOver(
     const connection = await provider.connect();
     const isAllowed = () => requireNotPaused(deps).then(() => true);
     const outcome = await connection.handOver({ attemptId, ...mail }, isAllowed);
-    // What may have left is not written twice: who waits in vain asks again.
+    // What may have left is not written twice: a person who gets nothing asks again.
     if (outcome.kind === "accepted" || outcome.kind === "unknown") return undefined;
     return { error: outcome.kind, again: outcome.kind !== "refused" || outcome.retryable };
   } catch (error) {

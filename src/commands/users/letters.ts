@@ -10,7 +10,7 @@ export const linkUrl = ({ publicUrl }: { publicUrl: string }, page: LinkPage, to
 const notYou = "If this was not you, nothing happens: you can ignore this mail.";
 const once = "The link works once. A newer mail of this kind replaces it.";
 
-/** What mail about accounts says. No name that somebody typed stands in it: a stranger may have typed it. */
+/** What mail about accounts says. No name that somebody typed is in it: a stranger may have typed it. */
 export const letters = {
   confirm: (to: string, url: string): AccountLetter => ({
     to,
@@ -57,7 +57,7 @@ export const letters = {
     subject: "Your address has changed",
     lead: [
       "Your Countersign account has another address now, and this one no longer signs in.",
-      "If this was not you, tell an owner of your workspace and whoever runs this service.",
+      "If this was not you, tell an owner of your workspace and the people who run this service.",
     ],
     facts: [`The service: ${publicUrl}`],
   }),

@@ -8,7 +8,7 @@ import { type By, causeOfLink, causeOfPerson, type Person, personById, personOf,
 
 type Reset = { userId: string };
 
-/** Who is signed in gave a password that is not theirs: whoever sits at the browser may be guessing. */
+/** A signed-in person gave a password that is not theirs: somebody else at the browser may be guessing. */
 export class WrongPassword extends Rejected {
   override readonly name = "WrongPassword";
   constructor(field: string) {
@@ -28,7 +28,7 @@ export async function forgotPassword(deps: Dependencies, { email }: { email: str
   });
 }
 
-/** Whose password a link sets anew. Throws Rejected invalid_request for a link that is not good. */
+/** Whose password a link sets again. Throws Rejected invalid_request for a link that is not good. */
 export async function findReset(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { about } = await withLink(() => deps.accounts.links.find<Reset>("reset", token));
   return { email: (await resetOf(deps, about)).email };
@@ -84,7 +84,7 @@ export async function changePassword(
   const others = await endSessions(deps, { person, because: "password_changed", except: session.id }, by);
   deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
   await deps.accounts.sessions.confirmPassword(session.id);
-  // Whoever has copied the cookie is to be shut out by this: its token is known no longer.
+  // This shuts out anyone who has copied the cookie: its token is known no longer.
   return { issued: await deps.accounts.sessions.rotate(session.id, { atOnce: true }), ended: [...others, session.id] };
 }
 

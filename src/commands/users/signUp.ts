@@ -7,7 +7,7 @@ import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import { type By, causeOfLink, type Person, personById, personOf, userEmailHash, withLink } from "./users.ts";
 
-/** What a confirmation link leads to. The id is drawn once, so that the link comes to the same user however often it has to begin anew. */
+/** What a confirmation link leads to. The id is drawn once, so that the link comes to the same user however often it has to begin again. */
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
 
 const closed = () =>

@@ -12,13 +12,13 @@ export type By = { ip: string | undefined; userAgent: string | undefined; reques
 /** A user who is there. */
 export type Person = { userId: string; email: string; name: string | null; disabled: boolean };
 
-/** Nobody's id: looked up where an address is nobody's, so that the same is done for every address. */
+/** An id that no user has: looked up if no user has an address, so that the same is done for every address. */
 const nobody = "00000000-0000-0000-0000-000000000000";
 
 /** An address as one account has it: upper and lower case do not tell two apart, tags do. */
 export const userEmailHash = (email: string): string => addressHash(email);
 
-/** Whose address it is. Undefined for nobody's, and where its account was never finished. */
+/** Whose address it is. Undefined if no user has it, or its account was never finished. */
 export async function personOf(
   deps: Pick<Dependencies, "users" | "userEmails">,
   email: string,
@@ -42,7 +42,7 @@ const personIn = (userId: string, { email, name, disabled }: User): Person | und
 export const causeOfPerson = (deps: Pick<Dependencies, "ids">, { userId, email, name }: Person, by: By): Cause =>
   causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
 
-/** Whoever holds a link that was mailed to this address acts. */
+/** The holder of a link that was mailed to this address acts. */
 export const causeOfLink = (deps: Pick<Dependencies, "ids">, address: string, by: By): Cause =>
   causeOf(deps, { kind: "email_link", id: address }, by);
 
@@ -66,7 +66,7 @@ export async function withLink<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const sentences: Record<LinkFault, string> = {
-  unknown: "this link is not known: use the link as it stands in the mail",
+  unknown: "this link is not known: use the link exactly as it is in the mail",
   used: "this link was used already: it works once",
   replaced: "a newer mail has replaced this link: use the newest one",
   expired: "this link has expired: ask for a new one",

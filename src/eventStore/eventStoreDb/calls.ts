@@ -34,6 +34,7 @@ const graceMs = 1_000;
 
 /** Calls reject with the client's errors, or NoAnswer. */
 export function createCalls(client: EventStoreDBClient, closed: AbortSignal): Calls {
+  // They are private in its declarations.
   const internals = client as unknown as Internals;
 
   /** Runs a call that ends at the latest after `ms`, counted again when `heard`. */

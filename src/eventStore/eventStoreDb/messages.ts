@@ -53,7 +53,7 @@ export function bytesOfAnswer(answer: streams.ReadResp): number {
   return recorded ? recorded.getData_asU8().length + recorded.getCustomMetadata_asU8().length : 0;
 }
 
-/** Where the first of these records stands in the log, whoever wrote it. */
+/** Where the first of these records is in the log, no matter who wrote it. */
 export function firstPosition(answers: readonly streams.ReadResp[]): number | undefined {
   const [event] = answers.flatMap((answer) => answer.getEvent() ?? []);
   const position = event?.getEvent()?.getCommitPosition();
@@ -109,7 +109,7 @@ function proposed({ id, type, data, schemaVersion, metadata }: ValidEvent): stre
   return new AppendReq().setProposedMessage(message);
 }
 
-/** Where an append ended up, or where the stream stands that was not at the expected revision. */
+/** Where an append ended up, or where the stream is that was not at the expected revision. */
 export function appendOutcome(
   answer: streams.AppendResp,
 ): { written: true; revision: number; position: number } | { written: false; revision: number } {

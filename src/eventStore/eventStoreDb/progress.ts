@@ -38,7 +38,7 @@ const lookAheadCount = 100;
 
 /**
  * Moves over what is not for this subscriber: to the end of the log, or to the next event that its subscription will bring.
- * `searched` is how far the server says it looked. It is believed only where a record of somebody else's stands: positions
+ * `searched` is how far the server says it looked. It is believed only if a record of somebody else's is there: positions
  * that are no record's cannot be resumed from.
  */
 export async function lookAhead(

@@ -21,7 +21,7 @@ const maxEvents = 512;
 const maxBytes = 4_000_000;
 
 /**
- * Takes from the front of the queue what goes into one commit. Requests of one commit are judged together by where streams stood
+ * Takes from the front of the queue what goes into one commit. Requests of one commit are judged together by where streams were
  * before it, so none may depend on another: a stream is written once, and is not written where it guards. What has to wait for
  * that keeps its place at the front.
  */

@@ -9,7 +9,7 @@ export type Outcome = Appended | StreamMoved;
 /** `written`: what the commit added to the log; undefined where that is nothing. */
 export type Committed = { outcomes: Outcome[]; written: Written | undefined };
 
-/** `moved`: the first of its guards, from 1, that is not where it was seen, and where that stands. */
+/** `moved`: the first of its guards, from 1, that is not where it was seen, and where that is. */
 type Answer = [position: string | null, actual: string, moved: number | null, movedTo: string | null];
 
 const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
@@ -27,7 +27,7 @@ export async function commit(client: pg.Client, batch: readonly Request[]): Prom
 
 /**
  * The events of the requests that were granted. Their positions count from the log's end on, over those of refused requests too, which stay
- * empty for ever. A request whose events an earlier call has written is answered with their position, and its stream no longer stands where
+ * empty for ever. A request whose events an earlier call has written is answered with their position, and its stream is no longer where
  * it expects.
  */
 function written(batch: readonly Request[], rows: readonly Answer[]): Written | undefined {

@@ -5,7 +5,7 @@ import type { Page, PageRequest } from "./reader.ts";
 /** An event as it was sent, and where it ended up. */
 export type WrittenEvent = Pick<Recorded, "stream" | "revision" | "position"> & { event: ValidEvent };
 
-/** What one commit added to the log: all that stands after `after` up to `position`. `bytes`: of data and metadata. */
+/** What one commit added to the log: all events after `after` up to `position`. `bytes`: of data and metadata. */
 export type Written = { after: number; position: number; events: readonly WrittenEvent[]; bytes: number };
 
 /** What this process has written lately, so that who follows the log need not read it back. */

@@ -34,7 +34,7 @@ export function compareReadings(html: string, text: string): Difference | null {
   return Object.values(difference).some((found) => found.length > 0) ? difference : null;
 }
 
-/** A number to call may stand in a text with blanks and without `tel:`. The keys of all that could be one. */
+/** A number to call may be in a text with blanks and without `tel:`. The keys of all that could be one. */
 const numbersIn = (text: string): Set<string> =>
   new Set((text.match(/\d[\d \u00a0()./-]*/g) ?? []).map((run) => `tel:${digitsOf(run)}`));
 
@@ -49,7 +49,7 @@ function wordsThatDiffer(before: Word[], after: Word[]): Runs {
   return differingRuns(before.slice(start, before.length - end), after.slice(start, after.length - end));
 }
 
-/** Where they differ too much to be laid side by side, all of it is one run. */
+/** If they differ too much to be laid side by side, all of it is one run. */
 function differingRuns(before: Word[], after: Word[]): Runs {
   const changes = diffArrays(keys(before), keys(after), { maxEditLength: most.edits });
   if (!changes) return { removed: [before], added: [after] };

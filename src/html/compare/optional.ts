@@ -6,7 +6,7 @@ import type { Word } from "./words.ts";
  */
 export type Optional = { words: string[] } | { digits: string };
 
-/** The words of a version, and what may stand between them. */
+/** The words of a version, and what may be between them. */
 export type Item = Word | Optional;
 
 /** More ways to read a text than these are not followed: time would grow with the square of the length. */
@@ -41,7 +41,7 @@ function endOfWords(words: readonly string[], text: readonly Word[], at: number)
   return words.every((key, index) => text[at + index]?.key === key) ? at + words.length : undefined;
 }
 
-/** Signs may stand before and between the digits, and nothing else. */
+/** Signs may be before and between the digits, and nothing else. */
 function endOfDigits(digits: string, text: readonly Word[], at: number): number | undefined {
   let left = digits;
   for (let end = at; left !== ""; end++) {

@@ -8,7 +8,7 @@ import { type Word, wordsOf } from "./words.ts";
 export type Reading = { words: Word[]; targets: Map<string, string> };
 
 /**
- * Reads sanitised HTML (sanitise.ts): the numbers of lists are words. `items`: the words, and where pictures and numbers to call stand
+ * Reads sanitised HTML (sanitise.ts): the numbers of lists are words. `items`: the words, and where pictures and numbers to call are
  * among them. `named`: the keys of what alternative texts name.
  */
 export function readHtml(sanitised: string): Reading & { items: Item[]; named: Set<string> } {
@@ -29,7 +29,7 @@ const uncounted = (text: string): string => text.replace(/(\[U\+[0-9A-F]{4,6})(?
 /** A picture's alternative text, or what a link leads to. */
 type Marked = { alternative: string } | { href: string };
 
-/** Stands in the text where something optional is. Sanitised HTML has it nowhere: it would be written out. */
+/** Marks in the text where something optional is. Sanitised HTML has it nowhere: it would be written out. */
 const mark = "\u0001";
 
 function optionalOf(marked: Marked, named: Set<string>): Optional[] {

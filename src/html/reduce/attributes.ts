@@ -12,7 +12,7 @@ export type Dressed = { attributes: Attribute[]; asWritten: boolean; look: Look 
 
 /**
  * What is around an element: how it makes text look, and for a cell the table's wishes. `inherited`: attributes of an element that goes.
- * `bare`: no styles stay, and of the attributes only those without which words would be lost or stand elsewhere.
+ * `bare`: no styles stay, and of the attributes only those without which words would be lost or moved.
  */
 export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
 

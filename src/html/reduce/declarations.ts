@@ -1,6 +1,6 @@
 import { asciiLower } from "./asciiLower.ts";
 
-/** One declaration of a style attribute. `source` is what stands between the semicolons; `property` is in lower case. */
+/** One declaration of a style attribute. `source` is what is between the semicolons; `property` is in lower case. */
 export type Declaration = { property: string; value: string; important: boolean; source: string };
 
 /**

@@ -10,7 +10,7 @@ export type Place = {
   readonly element: string;
   readonly around: Place | null;
   readonly wish: Wish;
-  /** Something can be seen that stands directly here. */
+  /** Something can be seen that is directly here. */
   shows: boolean;
   /** An inline element with a block in it: browsers do not draw its ground behind that block. */
   parted: boolean;
@@ -24,7 +24,7 @@ export type Place = {
 };
 
 /**
- * The colours of one body. A text colour goes if it cannot be told from its ground. A ground goes if it would hide text that stands on
+ * The colours of one body. A text colour goes if it cannot be told from its ground. A ground goes if it would hide text that is on
  * it, and only there: text and its colour may be further inside than the ground.
  */
 export class Grounds {
@@ -50,7 +50,7 @@ export class Grounds {
     this.#gone = gone;
   }
 
-  /** An element begins. Answers where its content stands. */
+  /** An element begins. Answers where its content is. */
   begin(element: string, around: Place, wish: Wish): Place {
     if (blockElements.has(element)) part(around);
     if (wish.color === undefined && wish.ground === undefined && !ofTheirOwn.has(element)) return around;
@@ -62,7 +62,7 @@ export class Grounds {
 
   /**
    * The numbers of the places whose ground has to go so that all text can be read. To be asked when the whole body has been read. A ground
-   * that goes can leave text on the next one, or in another colour, so it looks until nothing changes. Where that takes too long, all
+   * that goes can leave text on the next one, or in another colour, so it looks until nothing changes. If that takes too long, all
    * grounds go.
    */
   hiding(): ReadonlySet<number> {
@@ -82,9 +82,9 @@ export class Grounds {
       const around = place.around ?? this.page;
       settle(place, around, gone);
       const hidden = place.shows && !canBeRead(place.color, place.background);
-      // The marker of a list item stands beside the item.
+      // The marker of a list item is beside the item.
       const hidesMarker = place.element === "li" && !canBeRead(place.color, around.background);
-      // A block in marked text stands on what is behind the mark. The page is bright enough for all that can be read on yellow.
+      // A block in marked text has what is behind the mark as its ground. The page is bright enough for all that can be read on yellow.
       const hidesMarked = place.element === "mark" && place.parted;
       if ((hidden || hidesMarker || hidesMarked) && place.grounded) found.add(place.grounded);
     }
@@ -95,7 +95,7 @@ export class Grounds {
 /** Time grows with the length alone; real bodies have fewer grounds within each other. */
 const maxRounds = 20;
 
-/** Links and marked text have colours of their own, list items a marker; a caption does not stand on its table's ground. */
+/** Links and marked text have colours of their own, list items a marker; a caption is not on its table's ground. */
 const ofTheirOwn = new Set(["a", "mark", "li", "table", "caption"]);
 
 /** Colours that are nearer than this cannot be told apart with ease. */

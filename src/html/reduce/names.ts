@@ -17,7 +17,7 @@ export const blockElements = words(
 
 export const headings = words("h1 h2 h3 h4 h5 h6");
 
-/** What may stand within a table but outside its cells. */
+/** What may be within a table but outside its cells. */
 export const tableParts = words("caption colgroup col thead tbody tfoot tr th td");
 
 /** Between their own parts, these hold nothing but blanks: programs disagree about where other content goes. */

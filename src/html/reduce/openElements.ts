@@ -13,7 +13,7 @@ export type Open = { name: string; out: string | null; drops: boolean; look: Loo
 export class OpenElements {
   readonly #stack: Open[] = [];
   readonly #writer: Writer;
-  /** Where the outermost element stands that goes with its content; -1 if there is none. */
+  /** Where the outermost element is that goes with its content; -1 if there is none. */
   #dropsFrom = -1;
 
   constructor(writer: Writer) {
@@ -75,7 +75,7 @@ export class OpenElements {
     return false;
   }
 
-  /** Ends what a browser ends before such an element begins. `null`: it cannot stand here. Otherwise what has to begin before it. */
+  /** Ends what a browser ends before such an element begins. `null`: it cannot be here. Otherwise what has to begin before it. */
   makeRoom(out: string): string[] | null {
     if (tableParts.has(out)) return this.#roomInTable(out);
     const implied = this.#cellFor();
@@ -90,7 +90,7 @@ export class OpenElements {
     return [];
   }
 
-  /** What has to begin so that text or an element can stand here: programs disagree about content between cells. */
+  /** What has to begin so that text or an element can be here: programs disagree about content between cells. */
   #cellFor(): string[] {
     const out = this.around?.out ?? "";
     if (!tableFrames.has(out)) return [];

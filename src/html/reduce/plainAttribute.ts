@@ -1,6 +1,6 @@
 import { keptProperties, maxDeclaration } from "./names.ts";
 
-/** Whether the raw value of an attribute (as it stands between its quotes) says how something looks or where it leads, and no more. */
+/** Whether the raw value of an attribute (as it is between its quotes) says how something looks or where it leads, and no more. */
 export function isPlainAttribute(element: string, name: string, raw: string): boolean {
   const value = decoded(raw);
   switch (name) {

@@ -184,7 +184,7 @@ export class Reducer implements TokenHandler {
     return dressed.look;
   }
 
-  /** Elements that the place asks for before text or another element can stand there. */
+  /** Elements that the place asks for before text or another element can be there. */
   #begin(names: readonly string[]): void {
     for (const name of names) this.#keep({ name, attributes: [], source: `<${name}>` }, name);
   }

@@ -90,7 +90,7 @@ export function judgeStyles(
 
 const judgedHere = new Set(["font-size", "line-height", "color", "background", "background-color"]);
 
-/** Keeps the colours that hide nothing. Answers where the element's content stands. */
+/** Keeps the colours that hide nothing. Answers where the element's content is. */
 function judgeColours(
   kept: Set<Styling>,
   element: string,

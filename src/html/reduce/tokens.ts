@@ -12,7 +12,7 @@ export type TokenHandler = {
   close(name: string): void;
   /** `text` is what it reads as. `reference`: it is one character reference (`&nbsp;`). */
   text(source: string, text: string, reference: boolean): void;
-  /** Comments, conditional comments, CDATA and processing instructions. `text`: what stands in it. */
+  /** Comments, conditional comments, CDATA and processing instructions. `text`: what is in it. */
   comment(text: string): void;
   doctype(): void;
 };

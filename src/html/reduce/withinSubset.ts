@@ -56,7 +56,7 @@ function match(pattern: RegExp, html: string, at: number): RegExpExecArray | nul
   return pattern.exec(html);
 }
 
-/** Where no program closes or moves anything for it. */
+/** Whether it can be there without a program that closes or moves anything for it. */
 function mayStand(name: string, open: readonly string[]): boolean {
   const parent = open.at(-1) ?? "";
   if (tableParts.has(name)) return parents.get(name)?.includes(parent) ?? parent === "table";

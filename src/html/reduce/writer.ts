@@ -15,14 +15,14 @@ export type Opening = {
   source: string | undefined;
 };
 
-/** Writes the reduced form, and sees to it that words which something stood between stay apart. */
+/** Writes the reduced form, and keeps words apart that had something between them. */
 export class Writer {
   readonly #parts: string[] = [];
   #length = 0;
   /** The last thing written is text, and markup that left nothing came after it. */
   #seam = false;
   #lastText: { reference: boolean } | undefined;
-  /** Text or a picture stands directly before this place. */
+  /** Text or a picture is directly before this place. */
   #inline = false;
   #endsBlank = true;
   #apart: "" | "line" | "blank" = "";
@@ -59,13 +59,13 @@ export class Writer {
     else this.#shown(/[ \t\n\f\r]$/.test(text));
   }
 
-  /** Something went that stood on a line of its own. */
+  /** Something went that was on a line of its own. */
   line(): void {
     this.#seam = true;
     if (this.#inline) this.#apart = "line";
   }
 
-  /** Something went that stood within a line. */
+  /** Something went that was within a line. */
   blank(): void {
     this.#seam = true;
     if (this.#inline && this.#apart === "") this.#apart = "blank";

@@ -48,7 +48,7 @@ ${frame(withPictures(formatted.sanitised, formatted.pictures), "The letter as mo
 ${differs ? html`<h3>As programs without HTML show it</h3>${writing(plain)}` : more("The same words as programs without HTML show them", writing(plain))}`;
 }
 
-/** A few are shown; many would stand between the text and the decision. */
+/** A few are shown; many would be between the text and the decision. */
 const linkList = (links: Link[]): Markup | false =>
   links.length > 0 &&
   html`<details${(links.length <= 3 || links[0]?.names !== null) && html` open`}><summary>${links.length === 1 ? "1 link" : `${links.length} links`} in it</summary>

@@ -5,7 +5,7 @@ const megabyte = 1024 * 1024;
 const maxBytes = 10 * megabyte;
 const maxTotalBytes = 25 * megabyte;
 
-/** A media type that can stand in a header of its own. No multipart: its content could not be encoded (RFC 2045, 6.4). */
+/** A media type that can be in a header of its own. No multipart: its content could not be encoded (RFC 2045, 6.4). */
 const mediaType =
   /^(?!multipart\/)[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
 

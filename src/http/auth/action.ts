@@ -31,7 +31,7 @@ export type Done = {
 export type AuthCall<Body> = {
   body: Body;
   by: By;
-  /** The session the browser came with, whoever's. */
+  /** The session the browser came with, no matter whose. */
   session: Session | undefined;
   /** Where a form wants to go on to: a path of this service. */
   next: string;

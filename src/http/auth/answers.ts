@@ -18,7 +18,7 @@ export const known = ({ projected }: Dependencies, position: number) =>
 
 type Joined = { person: Person; workspaceId: string; position: number; by: By; session: Session | undefined };
 
-/** Somebody new is signed in, in place of whoever was. */
+/** Somebody new is signed in, in place of the person before. */
 export async function started(
   deps: Dependencies,
   { person, workspaceId, position, by, session: earlier }: Joined,

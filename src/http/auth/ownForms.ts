@@ -33,7 +33,7 @@ export const emailForm = (state: FormState): Markup =>
         maxlength: 254,
       },
       value: typed(state, "new_email"),
-      hint: "We mail a link to it. Your address changes when you press that, and you sign in anew.",
+      hint: "We mail a link to it. Your address changes when you open the link, and then you sign in again.",
       error: errorAt(state.refused, "new_email"),
     }),
     field({

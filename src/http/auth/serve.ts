@@ -249,7 +249,7 @@ export const failedPage = (options: AuthOptions) =>
 function replyTo(error: unknown, request: Request, { logger }: AuthOptions): Reply {
   const refusal = refusalOf(error);
   const reply = errorReply(refusal, { requestId: String(request.id) });
-  // That too many ask at once is nobody's fault.
+  // Nobody is to blame if too many ask at once.
   const isNews = (reply.status ?? 500) >= 500 && !(refusal instanceof TooManyHashes);
   if (isNews) logger.error({ err: refusal }, "a request to sign in or sign up failed");
   return reply;

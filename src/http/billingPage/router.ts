@@ -17,7 +17,7 @@ export type BillingPageOptions = {
 
 /**
  * Each look-up asks the payment processor, which takes only so many requests in a second, and anybody may make up ids. So that checkouts and plans do
- * not wait for strangers, whoever comes beside so many is told that the checkout is being confirmed, and the page looks again by itself.
+ * not wait for strangers, a visitor beside so many is told that the checkout is being confirmed, and the page looks again by itself.
  */
 const mostAtOnce = 4;
 

@@ -15,7 +15,7 @@ export const consoleLogLines: readonly LogLine[] = [
   {
     level: "warn",
     says: "a mail about an account did not leave: the person has to ask for it again",
-    todo: "`reason` says why: the mail provider refused it or did not answer three times within a minute, or the installation is paused. Whoever waits for a link asks for a new one.",
+    todo: "`reason` says why: the mail provider refused it or did not answer three times within a minute, or the installation is paused. A person who waits for a link asks for a new one.",
   },
   {
     level: "error",

@@ -22,7 +22,7 @@ export const pageFiles: readonly URL[] = ["introduction", ...Object.keys(documen
 const block = /<!-- table: (\w+) -->\n[\s\S]*?<!-- end of table -->/g;
 
 /**
- * A page with its tables as the code has them now. In the file they stand between two comments, so that the file can be read as it is;
+ * A page with its tables as the code has them now. In the file they are between two comments, so that the file can be read as it is;
  * `marked` keeps the comments, for writing the file. Throws where there is no table of a name.
  */
 export function withTables(text: string, tables: Readonly<Record<string, string>>, marked = false): string {

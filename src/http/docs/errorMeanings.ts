@@ -1,12 +1,12 @@
 import type { ErrorCode } from "../framework/errors.ts";
 
-/** What each code means to whoever gets it, and what to do: a code without a line here does not compile. */
+/** What each code means to the client that gets it, and what to do: a code without a line here does not compile. */
 export const errorMeanings: Record<ErrorCode, string> = {
   unauthorized: "The key is missing, malformed or revoked. Do not try again with it.",
   insufficient_scope: "The key lacks the scope that the message names. Use another key.",
   plan_limit_reached:
-    "The plan's cap is reached; `upgrade_url` says where to change it, the header `Plan-Status` what it stands at (`past_due`: a payment is due).",
-  not_found: "No such thing, or another workspace's. Where it is about an id in the body, the message names the field.",
+    "The plan's cap is reached; `upgrade_url` says where to change it, the header `Plan-Status` says what its status is (`past_due`: a payment is due).",
+  not_found: "No such thing, or another workspace's. If it is about an id in the body, the message names the field.",
   stale_draft: "The customer wrote again (`new_message_id`). Read the thread, reject this draft, submit a new one.",
   content_changed:
     "The identity changed, or HTML from before was reduced, so what would leave is not what was approved. The draft is pending again: review its `version` (`content_sha256`), then approve it, or send it with that version in If-Match.",

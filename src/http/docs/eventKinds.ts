@@ -28,7 +28,7 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
     data: [...draft, ...content, "changed_fields", "because", "actor"],
   },
   "draft.approved": {
-    when: "Somebody or something approved it. With `undo_until`, a signed-in person who may take it back until then: that it is certain, `email.sent` tells.",
+    when: "Somebody or something approved it. With `undo_until`: a signed-in person approved, and may take it back until then. Only `email.sent` says that it is certain.",
     data: [...draft, ...content, "actor", "undo_until"],
   },
   "draft.rejected": { when: "Somebody rejected it.", data: [...draft, "version", "reason", "actor"] },

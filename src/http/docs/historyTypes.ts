@@ -27,10 +27,10 @@ export const historyTypes: Record<Shown, string> = {
     "One of several approvals that the identity requires (`required`); the draft stays pending until there are enough. `voter` is whom it counts for, once.",
   ApprovalWithdrawn: "A signed-in person took their own approval back while others were still missing.",
   DraftApproved:
-    "Approved, as the version and hash it names; `send_requested` where the approval also sends; `granted_by` names the run and the rule where a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` where a signed-in person approved, and `send_after` where they could take it back until then.",
-  DraftRejected: "Rejected, with the reason where one was given.",
+    "Approved, as the version and hash it names; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a signed-in person approved, and `send_after` if they could take it back until then.",
+  DraftRejected: "Rejected, with the reason if one was given.",
   DraftReturnedToPending:
-    "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again. `withdrawn` where a signed-in person took their own approval back.",
+    "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again. `withdrawn` if a signed-in person took their own approval back.",
   SendHeld: "An approval that could not be sent now, and why.",
   SendClaimed: "A send took its place on the thread: from here no newer mail goes unseen.",
   SendClaimReleased: "That place was given back.",

@@ -1,5 +1,6 @@
 import { consoleLogLines } from "./consoleLogLines.ts";
 import { providerLogLines } from "./providerLogLines.ts";
+import { workLogLines } from "./workLogLines.ts";
 
 /** A line of the log that tells of trouble, word for word, and what an operator does about it. test/documents.test.ts holds the list against the source. */
 export type LogLine = { level: "error" | "warn"; says: string; todo: string };
@@ -9,13 +10,8 @@ const passes = "Nothing, unless it goes on for minutes: then see what is wrong w
 export const logLines: readonly LogLine[] = [
   {
     level: "error",
-    says: "gave up and parked the item",
-    todo: "A process could not handle an event. Look at it with `npm run processes -- parked`, cure the cause, then `npm run processes -- retry ID`.",
-  },
-  {
-    level: "error",
     says: "a press in Slack could not be answered",
-    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
+    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and the person who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
   },
   {
     level: "error",
@@ -31,11 +27,6 @@ export const logLines: readonly LogLine[] = [
     level: "error",
     says: "a draft on an approver's list cannot be shown",
     todo: "`err` says why: usually its stored content is gone. The other drafts on the list are shown and can be decided.",
-  },
-  {
-    level: "error",
-    says: "the process's last resort failed",
-    todo: "The same, and the draft it is about may still wait as `sending`. Retry it once the cause is cured.",
   },
   {
     level: "error",
@@ -114,11 +105,6 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
-    says: "a lane could not be worked on",
-    todo: "What a process had to do waits until its claim runs out, and is tried again. If the line comes again, report `err`.",
-  },
-  {
-    level: "error",
     says: "work under a lease failed",
     todo: "A part of this instance stopped working and will be taken over. If the line comes again, restart the instance and report `err`.",
   },
@@ -136,11 +122,6 @@ export const logLines: readonly LogLine[] = [
     level: "warn",
     says: "START_PAUSED is true: nothing leaves until `npm run processes -- resume`; take the setting out before you resume",
     todo: "What you meant, after a restore. See 'Pausing everything'.",
-  },
-  {
-    level: "warn",
-    says: "process failed, retrying",
-    todo: "Nothing yet. After five failures that are not the infrastructure's it is parked.",
   },
   { level: "warn", says: "cannot record progress, retrying", todo: passes },
   { level: "warn", says: "cannot write read models, retrying", todo: passes },
@@ -213,7 +194,7 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "warn",
-    says: "cannot make snapshots anew: long streams are folded when they are needed",
+    says: "cannot make snapshots again: long streams are folded when they are needed",
     todo: "Nothing: the first request to a long thread takes some seconds. `err` says what failed.",
   },
   { level: "warn", says: "lost a connection to PostgreSQL", todo: "Nothing: another one is opened." },
@@ -236,7 +217,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "warn",
     says: "mail comes in unencrypted: set SMTP_IN_TLS_CERT and SMTP_IN_TLS_KEY, so that senders can start TLS",
-    todo: "Give the receiver a certificate for the name of `INBOUND_MX_HOST`, unless a mail server with TLS stands in front of it.",
+    todo: "Give the receiver a certificate for the name of `INBOUND_MX_HOST`, unless there is a mail server with TLS in front of it.",
   },
   {
     level: "warn",
@@ -295,4 +276,5 @@ export const logLines: readonly LogLine[] = [
   },
   ...consoleLogLines,
   ...providerLogLines,
+  ...workLogLines,
 ];

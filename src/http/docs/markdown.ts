@@ -109,7 +109,7 @@ const headingOf = (depth: number, id: string, text: Value): Markup => {
   return html`${open} id="${id}">${text}${close}`;
 };
 
-/** Its first paragraph stands without a frame of its own, as in any list. */
+/** Its first paragraph has no frame of its own, as in any list. */
 function itemOf(lines: readonly string[], inline: Inline, slug: (text: string) => string): Value {
   const end = lines.findIndex((line, index) => index > 0 && (item.test(line) || opensBlock.test(line)));
   const first = lines.slice(0, end < 0 ? undefined : end);

@@ -52,7 +52,7 @@ export function docsPages(
   return router;
 }
 
-/** Scripts and styles of this origin alone; pictures may also stand in the style sheet itself. */
+/** Scripts and styles of this origin alone; pictures may also be in the style sheet itself. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

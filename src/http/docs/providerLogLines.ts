@@ -15,12 +15,12 @@ export const providerLogLines: readonly LogLine[] = [
   {
     level: "error",
     says: "a press in Slack could not be answered",
-    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
+    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and the person who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
   },
   {
     level: "error",
     says: "an event of Stripe's was not recorded, it sends it again",
-    todo: "`err` says why. Stripe sends it again for three days, and subscriptions are read anew once a day: nothing is lost.",
+    todo: "`err` says why. Stripe sends it again for three days, and subscriptions are read again once a day: nothing is lost.",
   },
   {
     level: "error",

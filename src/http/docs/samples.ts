@@ -3,13 +3,13 @@ import { exampleOf, type Schemas } from "./examples.ts";
 type Json = Record<string, any>;
 export type CodeSample = { lang: string; label: string; source: string };
 
-/** Where the key comes from in every sample: it stands in no history of a shell. */
+/** Where the key comes from in every sample: it is in no history of a shell. */
 const keyVariable = "COUNTERSIGN_KEY";
 
 type Described = { method: string; path: string; operation: Json; components: { schemas: Schemas }; serverUrl: string };
 type Call = { method: string; url: string; body: unknown; mediaType: string };
 
-/** The operation as it is called with curl, JavaScript and Python, with example values out of its schemas. Each can be run as it stands. */
+/** The operation as it is called with curl, JavaScript and Python, with example values out of its schemas. Each can be run as it is. */
 export function codeSamples({ method, path, operation, components, serverUrl }: Described): CodeSample[] {
   const { schemas } = components;
   const schema = operation.requestBody?.content["application/json"].schema;

@@ -24,7 +24,7 @@ export type DescribedSetting = {
   /** What it has to be. */
   takes: string;
   unit?: string;
-  /** As it would stand in `.env`, or in words. */
+  /** As it would be in `.env`, or in words. */
   default: string;
   meaning: string;
 };

@@ -14,7 +14,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       limit: "write",
       summary: "Approve a pending draft",
       description:
-        "Approving with an API key does not send the draft. Where the identity has approvals_required above 1, API keys count as one approver together: the draft stays pending until the others have approved it, `approvals` says who has, and a second approval by a key changes nothing.",
+        "Approving with an API key does not send the draft. If the identity has approvals_required above 1, API keys count as one approver together: the draft stays pending until the others have approved it, `approvals` says who has, and a second approval by a key changes nothing.",
       answers: Draft,
       ifMatch: true,
       etag: etagOfDraft,
@@ -54,7 +54,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       limit: "send",
       summary: "Send a pending or approved draft",
       description:
-        "Queues the draft for delivery. If a newer message has arrived than the one it answers, the draft becomes stale: reject it and submit a new one. If the identity's name, reply-to or signature changed after an approval, the draft has a new version without a decision: this answers 409 content_changed with its `version` and `content_sha256`, until the new version is approved, or sent with `If-Match: \"<version>\"` and a new Idempotency-Key. A pending draft that was never approved is updated and sent. With If-Match, only that version is sent. Where the identity has approvals_required above 1, sending a pending draft counts as the API keys' approval: it is sent if that was the last one missing, else this answers 422 approvals_missing with `required` and `given`.",
+        "Queues the draft for delivery. If a newer message has arrived than the one it answers, the draft becomes stale: reject it and submit a new one. If the identity's name, reply-to or signature changed after an approval, the draft has a new version without a decision: this answers 409 content_changed with its `version` and `content_sha256`, until the new version is approved, or sent with `If-Match: \"<version>\"` and a new Idempotency-Key. A pending draft that was never approved is updated and sent. With If-Match, only that version is sent. If the identity has approvals_required above 1, sending a pending draft counts as the API keys' approval: it is sent if that was the last one missing, else this answers 422 approvals_missing with `required` and `given`.",
       answers: DraftSending,
       status: 202,
       ifMatch: true,

@@ -17,7 +17,7 @@ const RejectionReasons = Strict({
 
 /**
  * What only a signed-in person can ask for, in the console: no API key can be given the right, and none of it is answered over HTTP. What both can do
- * (approve, reject, edit, notify) stands with the routes of drafts.
+ * (approve, reject, edit, notify) is with the routes of drafts.
  */
 export const peoplesRoutes = (deps: HttpDependencies): Route[] =>
   answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
@@ -30,7 +30,7 @@ const peoplesDraftRoutes = (deps: HttpDependencies): Route[] => [
       limit: "write",
       summary: "Edit a pending draft and approve what it is then",
       description:
-        "If-Match names the version that was shown. Where only one of the two bodies was edited, the other is made from it.",
+        "If-Match names the version that was shown. If only one of the two bodies was edited, the other is made from it.",
       body: EditDraft,
       answers: Draft,
       ifMatch: true,

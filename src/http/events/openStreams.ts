@@ -9,7 +9,7 @@ export type Holder = { name: string; id: string; most: number };
 export type OpenStreams = {
   /**
    * Opens a stream for all of its holders; it counts until it is closed. `make` is given the signal that its place is another's, at which it has
-   * to end. Where a holder has all of theirs open, the oldest gives its place up; throws Rejected rate_limited while that one is younger than a
+   * to end. If a holder has all of theirs open, the oldest gives its place up; throws Rejected rate_limited while that one is younger than a
    * minute, with the time from which on it would. A client that went without a word (its network was cut, its machine lost its power) looks
    * like one that is quiet, for as long as the system goes on sending: so nobody is kept out by such for longer than that.
    */
@@ -19,7 +19,7 @@ export type OpenStreams = {
 /** A stream in its place. `since`: by the monotonic clock. */
 type Place = { since: number; ids: readonly string[]; replaced: AbortController };
 
-/** Milliseconds for which a stream keeps its place whoever else comes: with more clients than places they take turns of this length. */
+/** Milliseconds for which a stream keeps its place no matter who else comes: with more clients than places they take turns of this length. */
 const stayMs = 60_000;
 
 export function createOpenStreams({ clock }: { clock: Pick<Clock, "monotonic"> }): OpenStreams {

@@ -9,7 +9,7 @@ export type ConnectionLimits = {
   inAll: number;
   /** Of them of one address: an IPv4 address, or the /64 that a site of IPv6 has to itself. */
   perAddress: number;
-  /** Whether no limit of one address is meant for it: a proxy in front, behind which everybody stands. */
+  /** Whether no limit of one address is meant for it: a proxy in front, behind which everybody is. */
   isExempt(address: string): boolean;
   onRefused?(reason: HttpRefusal, address: string): void;
 };
@@ -37,7 +37,7 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
   }
 
   return {
-    /** Takes it in, or tells its client that there are too many; whoever was told counts no more. */
+    /** Takes it in, or tells its client that there are too many; one that was told counts no more. */
     add(socket: Socket): void {
       const address = socket.remoteAddress ?? "";
       const key = isExempt(address) ? undefined : ipKeyGenerator(address, 64);

@@ -11,7 +11,7 @@ type Common = {
   name: string;
   scopes: readonly string[];
   /**
-   * The revision of the stream that its right stands in, while it has it. Commands pass it to the append, so that nothing follows a revocation
+   * The revision of the stream that holds its right, while it has it. Commands pass it to the append, so that nothing follows a revocation
    * (streams/README.md, invariant 7).
    */
   guard?: Guard;

@@ -100,7 +100,7 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   /** It may answer 409 invalid_request; says when. */
   conflict?: string;
   /**
-   * Looks up what the path names, before query and body are judged: nothing found is 404. Whoever leaves it
+   * Looks up what the path names, before query and body are judged: nothing found is 404. A route that leaves it
    * out has the handler find out, after 422.
    */
   load?: (reached: Reached<P> & WhoAsks<S>) => Promise<Loaded | undefined | null | false>;

@@ -134,7 +134,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
 
   function explain(error: unknown, request: Request): Reply {
     const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
-    // That a request is one too many is nobody's fault. Read models that are not ready have said so themselves, once for all requests.
+    // Nobody is to blame for a request that is one too many. Read models that are not ready have said so themselves, once for all requests.
     const decided = error instanceof NotReadable || (error instanceof Rejected && error.code === "unavailable");
     if (answer.status! >= 500 && !decided) request.log.error({ err: error }, "request handler failed");
     return answer;

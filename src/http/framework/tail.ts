@@ -3,7 +3,7 @@
  * moved on.
  */
 export type Tail<Seen> = {
-  /** Resolves with how things stand once they are beyond `seen`; undefined if they did not move within `timeoutMs`, or on abort. What it tells of can be read. */
+  /** Resolves with how far things have got once they are beyond `seen`; undefined if they did not move within `timeoutMs`, or on abort. What it tells of can be read. */
   next(workspaceId: string, seen: Seen, options: { timeoutMs: number; signal: AbortSignal }): Promise<Seen | undefined>;
 };
 
@@ -16,7 +16,7 @@ export function createTail<Seen>({
   isBeyond,
   checkpoint,
 }: {
-  /** How things stand in a workspace. */
+  /** How far things have got in a workspace. */
   look(workspaceId: string): Promise<Seen>;
   isBeyond(end: Seen, seen: Seen): boolean;
   /** How far the read models have got that are looked at. */

@@ -35,7 +35,7 @@ export function pieceOf(whole: string, options: PieceOptions): Piece {
   }
 }
 
-/** With what stands before each line of it. */
+/** With what comes before each line of it. */
 const roomOf = (text: string): number => text.length + 2 * (text.split("\n").length - 1);
 
 const endBefore = (text: string, at: number): number => (isInsidePair(text, at) ? at - 1 : at);

@@ -9,7 +9,7 @@ const next: Record<string, string> = {
   unauthorized: "The key is wrong or was revoked. Stop and tell the user.",
   insufficient_scope: `This key may not do that. ${tellUser}`,
   stale_draft: readAgain,
-  content_changed: "Read the draft again: its content changed after it was approved. A person has to decide anew.",
+  content_changed: "Read the draft again: its content changed after it was approved. A person has to decide again.",
   version_mismatch:
     "Read the draft again with get_draft: somebody changed it. Call again with its version, if that still makes sense.",
   invalid_request: "Correct the argument that the sentence begins with, and call again.",

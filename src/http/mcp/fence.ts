@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import { beginningOf } from "./bounds.ts";
 
-/** What stands inside a fence. */
+/** What is inside a fence. */
 export type Inside = {
   /** What it is, in our own words: "message 2 of 3". */
   what: string;

@@ -41,5 +41,5 @@ export type ToolCall = {
 /** `once`: calls that share it, and differ in nothing, have their effect once. */
 export type AskOptions = { once?: string | undefined };
 
-/** `text`: short, for a model; what strangers wrote stands fenced in it. `structured`: the same as data. */
+/** `text`: short, for a model; what strangers wrote is fenced in it. `structured`: the same as data. */
 export type ToolResult = { text: string; structured: Record<string, unknown> };

@@ -48,7 +48,7 @@ export function presentDomain(row: DomainRow, settings: RecordSettings): WireDom
   };
 }
 
-/** The sandbox domain stands verified in every workspace from the start, under an id of that workspace. */
+/** The sandbox domain is verified in every workspace from the start, under an id of that workspace. */
 export const presentSandbox = (
   workspace: { id: string; created_at: Date },
   id: string,

@@ -48,7 +48,7 @@ export const DecidedBy = Strict(
     kind: Type.String({ description: "api_key, telegram, slack, email_link, session, rule or auto" }),
     id: Type.String(),
     name: Type.Optional(Type.String()),
-    email: Type.Optional(Type.String({ description: "Of a signed-in person, as it was then." })),
+    email: Type.Optional(Type.String({ description: "For a signed-in person: the address, as it was then." })),
     channel: Type.Optional(Type.String()),
     ip: Type.Optional(Type.String()),
     user_agent: Type.Optional(Type.String()),
@@ -71,7 +71,7 @@ const NotificationStatus = Strict(
     error: Nullable(
       Type.String({
         description:
-          "Why nobody was reached; null once somebody was. It begins with link_leaked or wrong_codes where a link was closed.",
+          "Why nobody was reached; null once somebody was. It begins with link_leaked or wrong_codes if a link was closed.",
       }),
     ),
   },
@@ -251,7 +251,7 @@ export const ApproversNotified = Strict(
   { title: "ApproversNotified" },
 );
 
-/** Which state of a draft: as it stood at a time, or at a version. */
+/** Which state of a draft: as it was at a time, or at a version. */
 export const DraftStateQuery = Strict({
   at: Type.Optional(Timestamp),
   version: Type.Optional(Type.Integer({ minimum: 1 })),

@@ -69,7 +69,7 @@ export const ApprovalChannel = OneOfBy(
         }),
         bot_token: Type.Optional({
           ...secret,
-          description: `Of the same app: it opens the form for a reason, and with channel it changes cards later. ${masked}`,
+          description: `From the same app: it opens the form for a reason, and with channel it changes cards later. ${masked}`,
         }),
       }),
     }),

@@ -11,7 +11,9 @@ export const Workspace = Strict(
     plan_status: PlanStatus,
     beta_override: Type.Boolean({ description: "True if plan limits are bypassed." }),
     sending_paused: Type.Boolean({ description: "While true, nothing is sent." }),
-    sending_paused_reason: Nullable(Type.String({ description: "Why, as whoever paused it gave it." })),
+    sending_paused_reason: Nullable(
+      Type.String({ description: "The reason, as the person or key that paused it gave it." }),
+    ),
     sending_paused_by: Nullable(
       Strict(
         { kind: Type.String(), id: Type.String(), name: Type.Optional(Type.String()) },

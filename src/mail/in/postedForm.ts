@@ -43,7 +43,7 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
       });
       parser.on("partsLimit", refuse(`it has more than ${maxParts} parts`));
       parser.on("fieldsLimit", refuse(`it has more than ${maxParts} parts`));
-      parser.on("error", refuse("it is no whole form: it breaks off, or a part's header is malformed"));
+      parser.on("error", refuse("it is not a whole form: it breaks off, or a part's header is malformed"));
       parser.on("close", () => {
         const fault = faultOfBoundary(post, { contentType: contentType as string, parts });
         if (fault) refuse(fault)();
@@ -58,7 +58,7 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
 
 /**
  * The provider's boundary may always be the same. So a sender can put it into a mail, followed by fields of his own, such as an envelope, and by
- * the form's end: what the provider wrote after the mail would count for nothing. Each place where the boundary stands begins a part that was read, but for
+ * the form's end: what the provider wrote after the mail would count for nothing. Each place with the boundary begins a part that was read, but for
  * the last, which ends the form and has nothing behind it.
  */
 function faultOfBoundary(
@@ -69,7 +69,7 @@ function faultOfBoundary(
   const places: number[] = [];
   for (let at = post.indexOf(boundary); at >= 0; at = post.indexOf(boundary, at + 1))
     if (at === 0 || (post[at - 1] === 0x0a && post[at - 2] === 0x0d)) places.push(at);
-  if (places.length !== parts + 1) return "its boundary stands inside a part";
+  if (places.length !== parts + 1) return "its boundary occurs inside a part";
   const rest = post.subarray(places.at(-1)! + boundary.length).toString("latin1");
   return /^--\s*$/.test(rest) ? undefined : "something follows its end";
 }
@@ -81,7 +81,7 @@ const maxPlaces = 100;
 
 /**
  * The bytes that a value was decoded from: Latin-1 unless its part says otherwise, which the library follows. Found again in the post, so that
- * nothing counts as a mail that did not stand there; undefined if it cannot be found.
+ * nothing counts as a mail that was not there; undefined if it cannot be found.
  */
 function bytesOf(value: string, post: Buffer): Buffer | undefined {
   for (const encoding of ["latin1", "utf8"] as const) {

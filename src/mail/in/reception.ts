@@ -24,7 +24,7 @@ export type Remote = {
 /** Where received mail goes, by any route. Both throw Unavailable (src/eventStore/eventStore.ts) when storage is away. */
 export type Reception = {
   /**
-   * Whose address this is; undefined if nobody's, which is never answered from memory. A recipient may be one who was there some seconds
+   * Whose address this is; undefined if no identity has it, which is never answered from memory. A recipient may be one who was there some seconds
    * ago, unless it is asked for `anew`.
    */
   resolve(address: string, options?: { anew?: boolean }): Promise<Recipient | undefined>;

@@ -209,7 +209,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 
 const usualBudget: BudgetLimits = { messages: 600, bytes: 500_000_000, windowMs: 600_000 };
 
-/** A client may not begin the costly handshake anew on a connection that it has. */
+/** A client may not begin the costly handshake again on a connection that it has. */
 const overTls = (pem: Pem) => ({
   ...pem,
   minVersion: "TLSv1.2" as const,

@@ -28,8 +28,8 @@ export type Opened<C> = { connection: C; closed: Promise<unknown> };
 
 export type ConnectionRoom = {
   /**
-   * Opens a connection once there is room for it. Waiting is no failure. Whoever `comesBack` is told NoRoom where that takes long. Throws what
-   * `open` throws where the relay took nobody's, but NoRoom where the relay is only busy.
+   * Opens a connection once there is room for it. Waiting is no failure. A caller that `comesBack` is told NoRoom if that takes long. Throws what
+   * `open` throws if the relay took no connection, but NoRoom if the relay is only busy.
    */
   take<C>(open: () => Promise<Opened<C>>, caller: { comesBack: boolean }): Promise<C>;
   /** False where somebody who comes back later would be told NoRoom now. */
@@ -46,7 +46,7 @@ const failuresUntilProbe = 3;
 /**
  * Who may open a connection to the relay, in the order of asking. A relay that takes some of the connections offered at once and refuses the
  * rest allows no more: it is offered no more for a while, and nobody has failed. After three failures in a row a single one is opened at
- * a time, until one succeeds. So it is with a relay that is busy and takes none, because another instance has all it allows; that is nobody's
+ * a time, until one succeeds. So it is with a relay that is busy and takes none, because another instance has all it allows; that is no
  * failure either, unless it lasts.
  */
 export function createConnectionRoom(

@@ -18,7 +18,12 @@ export type SmtpTimeouts = {
   answerMs: number;
 };
 
-const defaults: SmtpTimeouts = { readyMs: 30_000, envelopeMs: 60_000, contentMs: 180_000, answerMs: 600_000 };
+export const usualTimeouts: SmtpTimeouts = {
+  readyMs: 30_000,
+  envelopeMs: 60_000,
+  contentMs: 180_000,
+  answerMs: 600_000,
+};
 
 /**
  * A relay that takes mail by SMTP, as SMTP_URL describes it (smtpUrl/smtpUrl.ts); throws where that is wrong.
@@ -28,7 +33,7 @@ export function createSmtpProvider(
   url: string,
   { room: roomLimits, ...timeouts }: Partial<SmtpTimeouts> & { room?: Partial<RoomLimits> } = {},
 ): MailProvider {
-  const limits = { ...defaults, ...timeouts };
+  const limits = { ...usualTimeouts, ...timeouts };
   const relay = readSmtpUrl(url);
   const accessToken = relay.oauth && createSmtpAccessToken(relay.oauth);
   const sockets = new Set<SMTPConnection>();

@@ -37,7 +37,7 @@ export const OpenedSession = Type.Object({
 
 export const PortalSession = Type.Object({ object: Type.Literal("billing_portal.session"), url: Url });
 
-/** As far as it says whether it was paid. Where only its id is given, nothing is known of that. */
+/** As far as it says whether it was paid. If only its id is given, nothing is known of that. */
 const LatestInvoice = Type.Object({
   id: Id,
   status: Type.Optional(Type.Union([Type.String(), Type.Null()])),

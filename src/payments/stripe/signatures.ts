@@ -1,6 +1,6 @@
 import Stripe from "stripe";
 
-/** How old a signature may be, in seconds. Stripe signs each repetition anew. */
+/** How old a signature may be, in seconds. Stripe signs each repetition again. */
 const toleranceSeconds = 300;
 const maxHeaderLength = 2_000;
 

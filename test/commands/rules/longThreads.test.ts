@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { createRule } from "#src/commands/rules/rules.ts";
 import { categoryOf } from "#streams/event.ts";
 import type { RuleAction, RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import { type InboundMessage, threadStream } from "#streams/thread/events.ts";
@@ -30,7 +31,7 @@ async function makeRule({ node }: SendWorld, triggerEvent: TriggerEvent, actions
     ...{ name: "Rule", triggerEvent, conditions: {}, actions, status: "active", priority: 1, stopAfterMatch: false },
     ...{ identityId: null, assistantId: null },
   };
-  await node.rules.handle(node.ids.uuid(), { type: "CreateRule", workspaceId, settings }, cause);
+  await createRule(node, { workspaceId, given: settings }, cause);
 }
 
 const authenticated = ({ messageId, number, from, subject, classification }: InboundMessage) => ({

@@ -156,8 +156,8 @@ describe("the states of streams with snapshots", () => {
       await remakeSnapshots(states, snapshots, { clock: systemClock });
       expect(made.kept.rows.get(quota)).to.include({ rules: "other rules", revision: 699 });
       expect(made.said).to.deep.equal([
-        "the rules of long streams have changed: making their snapshots anew",
-        "all snapshots are made anew",
+        "the rules of long streams have changed: making their snapshots again",
+        "all snapshots are made again",
       ]);
       expect((await loaded(made)).read).to.equal(101);
     });
@@ -170,7 +170,7 @@ describe("the states of streams with snapshots", () => {
       expect([counts.events, made.said.at(-1)]).to.deep.equal([0, "the other snapshots are made when they are needed"]);
       const away = { ...snapshots.kept, outdated: () => Promise.reject(new Unavailable("away")) };
       await remakeSnapshots(states, { ...snapshots, kept: away }, { clock: systemClock });
-      expect(made.said.at(-1)).to.match(/^cannot make snapshots anew/);
+      expect(made.said.at(-1)).to.match(/^cannot make snapshots again/);
     });
 
     it("lose one of a stream that the log no longer has", async () => {

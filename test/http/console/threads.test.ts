@@ -302,7 +302,7 @@ describe("console: conversations", function () {
       expect((await workspace.ask(`GET /v1/drafts/${json.data[0].id}`)).json.status).to.equal("pending");
     });
 
-    it("waits for others where several have to approve, and says so", async () => {
+    it("waits for others if several have to approve, and says so", async () => {
       const { id, messageId } = await conversation();
       await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 2 } });
       await owner.get(`/threads/${id}`);

@@ -13,12 +13,14 @@ describe("keys that were looked up a moment ago", () => {
   /** A look-up that counts, over keys that come and go, at a time that is set by hand. */
   function lookUps() {
     const live = new Map<string, KeyPrincipal>();
-    const seen = { at: 1_000_000, asked: 0 };
+    /** `asleepMs`: for so long the machine slept; only its date went on. */
+    const seen = { at: 1_000_000, asleepMs: 0, asked: 0 };
     const findLive = async (hash: string) => {
       seen.asked += 1;
       return live.get(hash);
     };
-    return { live, seen, find: rememberingKeys(findLive, { now: () => seen.at }) };
+    const clock = { monotonic: () => seen.at, now: () => new Date(seen.at + seen.asleepMs) };
+    return { live, seen, find: rememberingKeys(findLive, clock) };
   }
 
   it("are looked up again after a second, counted from before the look-up, and then are what they are", async () => {
@@ -32,6 +34,17 @@ describe("keys that were looked up a moment ago", () => {
     seen.at += 1;
     expect(await find("hash")).to.equal(undefined);
     expect(seen.asked).to.equal(2);
+  });
+
+  it("are looked up again after the machine has slept, or its date was set back", async () => {
+    const { live, seen, find } = lookUps();
+    for (const asleepMs of [1_000, -5_000]) {
+      live.set("hash", key);
+      expect(await find("hash")).to.equal(key);
+      live.delete("hash");
+      seen.asleepMs += asleepMs;
+      expect(await find("hash")).to.equal(undefined);
+    }
   });
 
   it("are remembered alone: one that was not there works as soon as it is, and each is its own", async () => {

@@ -116,17 +116,35 @@ describe("/metrics", function () {
     await database.query(
       `insert into work.lanes (process, key, workspace, state, due_at, obstacles) values
          ('ghost', 'a', '', 'waiting', 'infinity', '{workspace-1}'), ('ghost', 'b', '', 'waiting', 'infinity', '{workspace-1}'),
-         ('ghost', 'c', '', 'ready', '-infinity', null)`,
+         ('ghost', 'c', '', 'ready', '-infinity', null), ('idle', 'a', '', 'claimed', '-infinity', null)`,
     );
     const text = await shown();
     expect(value(text, "countersign_lanes_set_aside", { process: "ghost" })).to.equal(2);
     expect(value(text, "countersign_lanes_ready", { process: "ghost" })).to.equal(1);
     expect(value(text, "countersign_lanes_running", { process: "ghost" })).to.equal(0);
-    await database.query("delete from work.lanes where process = 'ghost'");
+    await database.query("delete from work.lanes where process in ('ghost', 'idle')");
     expect(value(text, "countersign_parked", { process: "ghost" })).to.equal(1);
     expect(value(text, "countersign_timers_due", { process: "ghost" })).to.equal(3);
     await database.query("delete from work.parked");
     await database.query("delete from work.items where process = 'ghost'");
     expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);
+  });
+
+  it("shows how long the key has waited that became ready first, whatever it waited for before", async () => {
+    const { database } = service;
+    const oldest = async (process: string) =>
+      value(await shown(), "countersign_lanes_oldest_ready_seconds", { process });
+    await database.query(
+      `insert into work.lanes (process, key, workspace, state, due_at, ready_at) values
+         ('ghost', 'a', '', 'ready', '-infinity', now() - interval '10 minutes'),
+         ('ghost', 'b', '', 'waiting', 'infinity', now() - interval '9 hours'),
+         ('idle', 'a', '', 'waiting', 'infinity', now() - interval '9 hours')`,
+    );
+    expect(await oldest("ghost")).to.be.within(600, 3_600);
+    expect(await oldest("idle")).to.equal(0);
+    await database.query("update work.lanes set state = 'ready' where process in ('ghost', 'idle')");
+    expect(await oldest("ghost")).to.be.within(600, 3_600);
+    expect(await oldest("idle")).to.be.within(0, 3_600);
+    await database.query("delete from work.lanes where process in ('ghost', 'idle')");
   });
 });

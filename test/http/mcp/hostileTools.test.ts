@@ -166,6 +166,6 @@ describe("mcp: fifty hostile mails through every tool", () => {
     const result = await runOf("read_attachment", { ...call, askRaw });
     requireFenced("read_attachment", result);
     expect(result.structured).to.include({ is_text: false, size_bytes: 7, offset: null });
-    expect(result.text).to.include("It is no text");
+    expect(result.text).to.include("It is not text");
   });
 });

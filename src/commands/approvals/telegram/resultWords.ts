@@ -65,7 +65,7 @@ export function wordsOf(result: DecisionResult): Said {
   }
 }
 
-/** What stands in the way of a decision now; undefined if nothing does. */
+/** What prevents a decision now; undefined if nothing does. */
 export function overAlready(link: LinkedApproval | undefined, now: Date): Said | undefined {
   if (!link) return unknownButton;
   if (link.closed) return closed;

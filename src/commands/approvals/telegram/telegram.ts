@@ -11,7 +11,7 @@ export type TelegramDesk = { bots: Bots; registry: BotRegistry; decisions: Appro
 
 /**
  * The bot, by the tokens of all who use it; undefined if no token of it can be opened. Its id is no secret: one who names it with a token that Telegram
- * does not know, or no longer knows, must not stand in the way of the others.
+ * does not know, or no longer knows, must not hold up the others.
  */
 export function botOf(
   { keyRing, bots }: Pick<Dependencies, "keyRing"> & Pick<TelegramDesk, "bots">,

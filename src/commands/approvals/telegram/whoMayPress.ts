@@ -4,7 +4,7 @@ import { botIdOf } from "#src/channels/telegram/botToken.ts";
 import type { UpdateChat } from "#src/channels/telegram/updates.ts";
 import type { ChatQuestion } from "../chatQuestions.ts";
 
-/** Where something was pressed or said, and by whom. `messageId`: the question's own message, where that is known. */
+/** Where something was pressed or said, and by whom. `messageId`: the question's own message, if that is known. */
 type Press = { botId: string; chat: UpdateChat; messageId?: string; by: ChatPerson };
 
 /**
@@ -32,7 +32,7 @@ function isChat({ channel, asked, message }: ChatQuestion, { id, username }: Upd
 }
 
 /**
- * A chat that got another id may number its messages anew, and of a question whose sending had no answer it is not known where it stands: then bot,
+ * A chat that got another id may number its messages from 1 again, and nobody knows where a question is whose sending had no answer: then bot,
  * chat and token count alone.
  */
 function isMessage({ message }: ChatQuestion, { id }: UpdateChat, messageId: string): boolean {

@@ -45,7 +45,7 @@ export type Life = {
   /** Approvals of this version while they are too few. `required`: as many as were asked for; null before the first. */
   votes: readonly Vote[];
   required: number | null;
-  /** Whose word it is that authorised this version; null while nobody's does. */
+  /** Whose word authorised this version; null while there is none. */
   word: Word | null;
   /** It leaves as soon as it may; null if that is not known here. */
   sendRequested: boolean | null;

@@ -8,7 +8,7 @@ import { shortLine } from "#src/html/visible.ts";
  */
 export type Phrase = string | { at: string } | { said: string } | { exact: string };
 
-/** Where a sentence quotes somebody, it stays a sentence. Characters. */
+/** If a sentence quotes somebody, it stays a sentence. Characters. */
 export const mostQuoted = 300;
 
 type Part = Phrase | number | readonly Phrase[] | null | false;

@@ -9,7 +9,7 @@ import { receivingName } from "./words.ts";
 
 type OnIt = { total: number; data: { id: string; email_address: string }[] };
 
-/** What deleting a domain means, or which identities stand in its way. */
+/** What deleting a domain means, or which identities are in its way. */
 export async function deletePage(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
   const domain = await domainOf(visit);
   const name = receivingName(domain);

@@ -10,7 +10,7 @@ import type { ConsoleDependencies } from "../index.ts";
 import { recordsTable } from "./recordsTable.ts";
 import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail, unreachableHost } from "./words.ts";
 
-/** Every domain and how it stands, and the form that adds one. `refused`: why the form was not taken. */
+/** Every domain and its status, and the form that adds one. `refused`: why the form was not taken. */
 export async function domainList(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
   const cursor = visit.query.get("cursor");
   const { data, next_cursor } = await visit.ask("GET /v1/domains", { query: { limit: 50, cursor } });
@@ -28,7 +28,7 @@ const entry = (
 <p><strong class="found ${domain.status}">${statusInWords(domain).short}</strong>${!domain.sandbox && html` · ${foundInWords(domain.dns_records)}`}</p></li>
 `;
 
-/** What is offered elsewhere to be added stands in the address, and only fills the form in. */
+/** A name that another page offers to add is in the address, and only fills the form in. */
 function addForm(visit: Visit, refused: Refused | undefined): Markup {
   const said = (name: string) => visit.form.get(name) ?? visit.query.get(name) ?? "";
   const told = refused && { ...refused, message: asSentence(refused.message) };
@@ -61,7 +61,7 @@ ${form(
 export const domainOf = (visit: Visit): Promise<Domain> =>
   visit.ask("GET /v1/domains/:domain_id", { params: { domain_id: visit.params.id ?? "" } });
 
-/** A domain: how it stands, its records and what was found instead, and when it is looked at next. It refreshes itself as it is checked. */
+/** A domain: its status, its records and what was found instead, and when it is looked at next. It refreshes itself as it is checked. */
 export async function domainPage(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
   const domain = await domainOf(visit);
   const name = receivingName(domain);
@@ -77,7 +77,7 @@ ${unreachableNote(domain)}
 ${await standing(deps, visit, domain)}
 ${subdomainAdvice(domain, mayWrite)}
 <section aria-labelledby="records"><h2 id="records">DNS records</h2>
-<p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as it stands here; some want it in full. <strong>@</strong> is the domain itself.</p>
+<p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as it is shown here; some want it in full. <strong>@</strong> is the domain itself.</p>
 ${recordsTable(domain.dns_records)}</section></div>
 ${
   mayWrite &&
@@ -121,7 +121,7 @@ function subdomainAdvice(domain: Domain, mayWrite: boolean): Markup | false {
 <p>${
     label === null
       ? "Use a subdomain instead: delete this domain, and add it with a subdomain for mail."
-      : html`Use <bdi>${recommended}</bdi> instead: nothing stands at it yet, and the mail of <bdi>${domain_name}</bdi> stays where it is. Delete this domain first.`
+      : html`Use <bdi>${recommended}</bdi> instead: nothing uses that name yet, and the mail of <bdi>${domain_name}</bdi> stays where it is. Delete this domain first.`
   }${mayWrite && label !== null && html` <a class="press" href="/domains?${query.toString()}#add">Add it with the subdomain <bdi>${label}</bdi></a>`}</p></div>
 `;
 }

@@ -4,7 +4,7 @@ import type { WireDomain } from "../../present/domains.ts";
 export type Domain = WireDomain;
 export type DnsRecord = Domain["dns_records"][number];
 
-/** How a domain stands, in a few words and in a sentence. */
+/** The status of a domain, in a few words and in a sentence. */
 export function statusInWords({ status, sandbox }: Pick<Domain, "status" | "sandbox">): {
   short: string;
   long: string;
@@ -45,7 +45,7 @@ export function foundInWords(records: readonly DnsRecord[]): string {
   return `${found} of ${records.length} records found`;
 }
 
-/** What stands behind the @ of the addresses of a domain. */
+/** The part after the @ of the addresses of a domain. */
 export const receivingName = ({ domain_name, inbound_subdomain }: Pick<Domain, "domain_name" | "inbound_subdomain">) =>
   inbound_subdomain === null ? domain_name : `${inbound_subdomain}.${domain_name}`;
 

@@ -23,7 +23,7 @@ const tones: Record<Life["status"], "good" | "bad" | "wait"> = {
 export const answerView = (reader: Reader, life: Life): Markup =>
   html`<div class="card outcome ${tones[life.status]}"><p class="answer">${inMarkup(reader, answerOf(life))}</p></div>`;
 
-/** What stands at the top of every page about a draft. */
+/** What is at the top of every page about a draft. */
 export const headView = (draft: WireDraft): Markup => html`<h1><bdi lang="">${titleOf(draft)}</bdi></h1>
 <p class="meta">${statusWords[draft.status]} · version ${draft.version} · <a href="/threads/${draft.thread_id}">Its conversation</a> · <a href="/drafts">All drafts</a></p>`;
 
@@ -53,7 +53,7 @@ ${decisionLink(reader, draft)}
 ${isWhole && hashView(reader, steps, { draftId: draft.id })}
 ${letterSection(last.version)}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
-<p class="meta">Each step has a page of its own, which shows the draft as it stood then.</p>
+<p class="meta">Each step has a page of its own, which shows the draft as it was then.</p>
 <ol class="walk">${steps.map((step) => stepItem(reader, step, { draftId: draft.id }))}</ol>
 ${!isWhole && html`<p class="meta">Only its first ${mostSteps} steps are shown here. <code>GET /v1/drafts/${draft.id}/history</code> has them all.</p>`}
 </section>`,

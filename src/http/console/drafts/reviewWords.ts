@@ -71,7 +71,7 @@ function wordsOf(event: OfReview, life: Life): Told {
       return because(
         event.data.withdrawn === undefined
           ? say`The approval was taken back; somebody has to decide again`
-          : say`Who had approved took that back; somebody has to decide again`,
+          : say`The person who had approved took that back; somebody has to decide again`,
         event.data.because,
       );
     case "SendHeld":

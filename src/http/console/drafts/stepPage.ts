@@ -9,7 +9,7 @@ import type { Step } from "./steps.ts";
 import { stepBody, stepPath } from "./stepView.ts";
 import { inMarkup, type Reader } from "./telling.ts";
 
-/** A draft as it stood at a step: what happened then, what could be said of it, what it said. `handedOver`: the mail, at the step that handed it over. */
+/** A draft as it was at a step: what happened then, what could be said of it, what it said. `handedOver`: the mail, at the step that handed it over. */
 export function stepPage(
   reader: Reader,
   { draft, steps }: Walk,

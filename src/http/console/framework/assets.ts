@@ -10,7 +10,7 @@ const folder = fileURLToPath(new URL("../assets/", import.meta.url));
 
 /** What the console's pages load: one stylesheet, an icon, and scripts in this order. All of it comes from this process. */
 export type Assets = {
-  /** The addresses that stand in a page. */
+  /** The addresses that are in a page. */
   style: string;
   icon: string;
   scripts: readonly string[];

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** The cookie of a session. Where the service is reached by https, the browser gives it to nobody else and takes it from nobody else. */
+/** The cookie of a session. If the service is reached by https, the browser gives it to nobody else and takes it from nobody else. */
 export type SessionCookie = {
   /** The token a request brings; undefined if none, or more than one. */
   read(request: IncomingMessage): string | undefined;

@@ -6,7 +6,7 @@ import { type Notice, notices } from "./notices.ts";
 import type { Shown } from "./page.ts";
 import type { Visit } from "./visit.ts";
 
-/** The places that every page leads to, for whoever may see them. */
+/** The places that every page leads to, for those who may see them. */
 const places = [
   { path: "/review", name: "Review", scope: "read:threads" },
   { path: "/threads", name: "Conversations", scope: "read:threads" },
@@ -58,7 +58,7 @@ ${shown.main}</main>`;
 
 const isWithin = (path: string, place: string): boolean => path === place || new RegExp(`^${place}[/?]`).test(path);
 
-/** A page that stands outside of any workspace: for who may see nothing more. */
+/** A page that is outside of any workspace: for who may see nothing more. */
 export const plainDocument = (title: string, main: Value, { assets }: Pick<LayoutOptions, "assets">): string => {
   const body = html`
 <header class="top"><p class="brand"><a href="/"><span aria-hidden="true">✓</span> Countersign</a></p></header>

@@ -3,7 +3,7 @@ import type { Session, Sessions } from "#src/accounts/sessions.ts";
 import type { SessionCookie } from "./cookie.ts";
 
 /**
- * The living session a browser comes with. Where its token is due to be replaced, the answer brings the new one. `quietly`: a script asks, which
+ * The living session a browser comes with. If its token is due to be replaced, the answer brings the new one. `quietly`: a script asks, which
  * keeps nobody signed in.
  */
 export async function sessionOf(
@@ -16,6 +16,6 @@ export async function sessionOf(
   if (!found?.due) return found;
   const rotated = await sessions.rotate(found.id);
   if (rotated) cookie.give(response, rotated.token);
-  // Another request replaced its token a moment ago, or ended it: what runs under the id of before would outlive the session.
+  // Another request replaced its token a moment ago, or ended it: what runs under the former id would outlive the session.
   return rotated?.session ?? sessions.find(token!, { quietly });
 }

@@ -38,7 +38,7 @@ export type Surroundings = {
 /** So many drafts are looked at for how approvers were reached. */
 const newest = 20;
 
-/** Asks the routes for what stands around identities; `identityId`: around this one alone. */
+/** Asks the routes for what is around identities; `identityId`: around this one alone. */
 export async function surroundingsOf(visit: Visit, identityId?: string): Promise<Surroundings> {
   const [domains, assistants, workspace, drafts] = await Promise.all([
     visit.may("read:domains") ? visit.ask("GET /v1/domains", { query: { limit: 100 } }) : none,
@@ -73,6 +73,6 @@ export function aroundOf(
   };
 }
 
-/** What stands behind the @ of the addresses of a domain. */
+/** The part after the @ of the addresses of a domain. */
 export const mailDomainOf = ({ domain_name, inbound_subdomain }: Domain): string =>
   inbound_subdomain === null ? domain_name : `${inbound_subdomain}.${domain_name}`;

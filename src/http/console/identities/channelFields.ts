@@ -13,7 +13,7 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
     label: "Mail",
     hint: "The approver gets a mail with the draft and two links. Use a person's own mailbox: an address of this service is refused.",
     fields: [
-      { name: "to", label: "Approver's address", hint: "One mailbox. Whoever reads it can decide.", required: true },
+      { name: "to", label: "Approver's address", hint: "One mailbox. Anyone who reads it can decide.", required: true },
     ],
   },
   telegram: {
@@ -55,7 +55,7 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
       {
         name: "bot_token",
         label: "Bot token",
-        hint: "Of the same app: cards then change after a decision, and Reject asks for a reason.",
+        hint: "From the same app: cards then change after a decision, and Reject asks for a reason.",
         secret: true,
       },
       { name: "channel", label: "Channel", hint: "Where the bot posts: a channel's id, or a public one's name." },

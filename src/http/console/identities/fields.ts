@@ -37,7 +37,7 @@ export const fields: readonly FormField[] = [
     kind: "domain",
     part: "mail",
     label: "Domain",
-    hint: "What stands behind the @. A domain has to be verified first. It cannot be changed later.",
+    hint: "The part after the @. A domain has to be verified first. It cannot be changed later.",
     onlyAtCreation: true,
     required: true,
     blank: "as typed",
@@ -80,7 +80,7 @@ export const fields: readonly FormField[] = [
     kind: "text",
     part: "mail",
     label: "Signature as plain text",
-    hint: "Stands below every mail, for readers whose program shows no HTML.",
+    hint: "Added below every mail, for readers whose program shows no HTML.",
   },
   {
     name: "signature_html",

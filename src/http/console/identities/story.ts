@@ -15,7 +15,7 @@ export type Settings = {
   approvals_required: number;
 };
 
-/** What stands around an identity. What the reader may not know is undefined. */
+/** What is around an identity. What the reader may not know is undefined. */
 export type Around = {
   domain?: { id: string; name: string; status: "pending" | "verified" | "failed" } | undefined;
   assistant?: { name: string; status: "active" | "disabled" } | undefined;
@@ -31,7 +31,7 @@ export type Fault = { text: string; path?: string; remedy?: string };
 
 export type Step = { name: "mail" | "draft" | "approval" | "sending"; text: string; fault?: Fault };
 
-/** The way of a mail through an identity, made from its settings: each step in words, and what stands in its way there. */
+/** The way of a mail through an identity, made from its settings: each step in words, and what is in its way there. */
 export function storyOf(identity: Settings & { id: string }, around: Around): Step[] {
   const step = (name: Step["name"], text: string, fault: Fault | undefined): Step =>
     fault ? { name, text, fault } : { name, text };
@@ -46,7 +46,7 @@ export function storyOf(identity: Settings & { id: string }, around: Around): St
 /** The steps as one sentence: "Mail to support@example.com → the agent drafts → ann@example.com (mail) approves → it leaves". */
 export const storySentence = (steps: readonly Step[]): string => steps.map(({ text }) => text).join(" → ");
 
-/** The first thing that stands in the way. */
+/** The first thing that is in the way. */
 export const firstFault = (steps: readonly Step[]): Fault | undefined => steps.find(({ fault }) => fault)?.fault;
 
 /** Whether only people approve: by the identity's own switch, or by its workspace's. */

@@ -43,7 +43,7 @@ ${form(visit, { action: `${path}/test` }, html`<input type="hidden" name="channe
   return shown({ title, main });
 }
 
-/** How a test stands, in words. What a provider says is quoted. */
+/** The status of a test, in words. What a provider says is quoted. */
 export function outcomeOf({ status, error }: Pick<Task, "status" | "error">): {
   title: string;
   tone: "good" | "bad" | "wait";

@@ -25,7 +25,7 @@ async function* frames(
 ): AsyncGenerator<string> {
   const endsAt = clock.monotonic() + longestMs;
   let seen = await changeMarks(reads, workspaceId);
-  // Whoever was away may have missed something: the page looks once.
+  // A page that was away may have missed something: it looks once.
   yield `retry: ${retryMs}\nevent: hello\ndata: hello\n\n`;
   while (!over.aborted && clock.monotonic() < endsAt) {
     const now = await changeTail.next(workspaceId, seen, { timeoutMs: heartbeatMs, signal: over });

@@ -115,7 +115,7 @@ export function changePage(
   return html`<h1><bdi>${nameOf(member)}</bdi></h1>
 <p>${invited ? "Invited" : "A member"} as ${role}${member.name !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>
 ${errorSummary(refused)}<h2>Role</h2>
-<p>${invited ? "Who accepts gets the role that stands here then." : "Another role counts at once, also for what they have open."}</p>
+<p>${invited ? "The person who accepts gets the role that is set here at that time." : "Another role counts at once, also for what they have open."}</p>
 ${form(viewer, { action: `${path}/role` }, roleField(viewer, { value: role, error: errorAt(refused, "role") }), button("Change the role"))}${
   invited &&
   html`<h2>The invitation</h2>

@@ -93,7 +93,7 @@ function approvals(visit: Visit, { approvals }: ApprovalView): Markup | false {
 
 /**
  * What happened to the draft since it was shown. This part alone is asked for again by itself: the letter and what is typed beside it stay as they
- * are, and the person decides when to look anew.
+ * are, and the person decides when to look again.
  */
 function standing(visit: Visit, { view }: Chosen): Markup {
   return html`<div id="standing" class="standing">${standingSentence(visit, view)}</div>`;

@@ -56,7 +56,7 @@ async function isOwnDecision(
   return by?.kind === "session" && by.id === principal.user.id && by.decision === meant;
 }
 
-/** Why nothing was decided, in words of this page; of whoever decided before, the page itself tells. */
+/** Why nothing was decided, in words of this page; the page itself tells who decided before. */
 export function sentenceOf({ code, message }: Refused): string {
   switch (code) {
     case "version_mismatch":

@@ -14,7 +14,7 @@ export type Decided = {
   now: Date;
 };
 
-/** What was done, as it stands now: however often the page is loaded, it tells what is true. */
+/** What was done, as it is now: however often the page is loaded, it tells what is true. */
 export function decidedNotice(visit: Visit, decided: Decided | undefined, place: Place): Markup {
   if (!decided) return html`<div id="decided"></div>`;
   const { row, undoUntil, now } = decided;

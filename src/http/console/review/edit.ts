@@ -42,7 +42,7 @@ ${form(
     rows: 14,
     required: true,
     error: errorAt(refused, "body_text"),
-    hint: content.body_html === null ? undefined : "The HTML version is made anew from it, unless you edit that one.",
+    hint: content.body_html === null ? undefined : "The HTML version is made again from it, unless you edit that one.",
   }),
   html`<details${notDone?.field === "body_html" && html` open`}><summary>HTML</summary>${area({
     name: "html",
@@ -57,7 +57,7 @@ ${form(
     html`<p class="meta">The signature is added below it.</p>`,
   html`<div class="buttons">${button(`Save, ${approveLabel(view).toLowerCase()}`, { kind: "approve", name: "act", value: "approve" })}${button("Save only", { name: "act", value: "save" })}</div>`,
 )}
-<p class="meta">It becomes version ${version + 1}, under your name.${view.approvals && " Approvals that were given count no more: everybody is asked anew."}</p></section>
+<p class="meta">It becomes version ${version + 1}, under your name.${view.approvals && " Approvals already given no longer count: everybody is asked again."}</p></section>
 <div>${answersSection(card)}</div></div>`;
 }
 

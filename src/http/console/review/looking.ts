@@ -2,7 +2,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Visit } from "../framework/visit.ts";
 
-/** Who else has the draft open. The script of the page tells every ten seconds that this person is there, and gets this part anew. */
+/** Who else has the draft open. The script of the page tells every ten seconds that this person is there, and gets this part again. */
 export const lookingPart = (
   visit: Visit,
   draftId: string,

@@ -25,7 +25,7 @@ export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
 
     consoleForm("POST /settings/sessions/:id/end", async (visit) => {
       const { id = "" } = visit.params;
-      // It has ended already, is somebody else's, or goes on under another id: whoever holds it may see to that.
+      // It has ended already, is somebody else's, or goes on under another id: its holder may see to that.
       if (!isUuid(id) || !(await sessions.end(visit.principal.user.id, id)))
         return seeOther("/settings/sessions", "session_not_found");
       await drained([id]);

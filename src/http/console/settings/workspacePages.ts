@@ -56,7 +56,7 @@ function approvalSection(visit: Visit, { require_human_approval: isRequired }: W
 <p>${
     isRequired
       ? "Every reply of every identity needs a person’s approval. No API key, rule or setting can approve in their place."
-      : "Each identity decides for itself whether a person has to approve. Where it does not, API keys and rules may approve too."
+      : "Each identity decides for itself whether a person has to approve. If it does not, API keys and rules may approve too."
   }</p>
 ${
   visit.may("write:workspace") &&

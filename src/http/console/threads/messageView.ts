@@ -27,7 +27,7 @@ export type MessageView = {
 /** `open`, `html`, `whole`: the messages that are unfolded, shown as HTML, and shown to their end. */
 export type Wishes = { open: ReadonlySet<string>; html: string | null; whole: string | null };
 
-/** Many messages stand on one page: of a long one its beginning. */
+/** Many messages are on one page: of a long one its beginning. */
 const shownCharacters = 20_000;
 
 /** The messages of a page, oldest first; what a reply of ours quotes is folded where the quoted message is among them. */

@@ -2,7 +2,7 @@ import type { HeldRow } from "#projections/messages/queries.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { MessageView } from "./messageView.ts";
 
-/** What stands in a conversation, by its time (ISO). */
+/** What is in a conversation, by its time (ISO). */
 export type Entry =
   | { kind: "message"; at: string; view: MessageView }
   | { kind: "draft"; at: string; draft: WireDraft }
@@ -11,7 +11,7 @@ export type Entry =
 /** Part of a conversation: after `from` (null: its beginning), up to `until` (null: its end). ISO times. */
 export type Span = { from: string | null; until: string | null };
 
-/** Those that became a message stand there as that message. */
+/** Those that became a message are there as that message. */
 const becameMessages: readonly WireDraft["status"][] = ["sending", "sent", "failed"];
 
 /**

@@ -39,7 +39,7 @@ export const deliveryWords: Record<NonNullable<WireMessage["delivery_status"]>, 
 
 const maxName = 80;
 
-/** Somebody in a list: the name, or the address where there is none; apart from what stands around it, whichever way it is written. */
+/** Somebody in a list: the name, or the address where there is none; apart from what is around it, whichever way it is written. */
 export const shortPerson = (name: string | null, address: string): Markup =>
   html`<bdi lang="">${shortLine(name ?? "", maxName) || shortLine(address, maxName) || "(no sender)"}</bdi>`;
 

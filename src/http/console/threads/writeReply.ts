@@ -49,7 +49,7 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   const refused = await visit.attempt(async () => {
     draft = await write(deps, visit, { written, basedOn });
   });
-  // Where others have to approve too, it waits for them.
+  // If others have to approve too, it waits for them.
   if (draft?.status === "pending") return seeOther(`/drafts/${draft.id}`, "replyKept");
   // The identity may approve every draft by itself.
   if (draft && asDraft) return seeOther(`/drafts/${draft.id}`, "replyApprovedAtOnce");
@@ -105,7 +105,7 @@ async function newerThan(
   basedOn: string | null,
 ): Promise<string | "held" | undefined> {
   const found = await findThread(deps, workspaceId, params.id as string);
-  // A conversation of nobody's is refused by the route.
+  // The route refuses a conversation that no identity has.
   if (!found) return undefined;
   const threadId = found.survivor.id;
   const [last, [held]] = await Promise.all([

@@ -1,8 +1,8 @@
-/** A file that stood in a body as base64, as a handler gets it: decoded and hashed already. */
+/** A file that was in a body as base64, as a handler gets it: decoded and hashed already. */
 export class EncodedFile {
   /** Characters that it had in the body. */
   readonly encodedLength: number;
-  /** undefined: what stood there is not base64. */
+  /** undefined: what was there is not base64. */
   readonly decoded: DecodedFile | undefined;
   constructor(encodedLength: number, decoded: DecodedFile | undefined) {
     this.encodedLength = encodedLength;
@@ -22,7 +22,7 @@ type Schema = {
   items?: Schema;
 };
 
-/** The places of a schema's files. They stand in properties and lists, never in one branch of several. */
+/** The places of a schema's files. They are in properties and lists, never in one branch of several. */
 export function filePathsOf({ base64File, properties = {}, items }: Schema): FilePath[] {
   if (base64File !== undefined) return [[]];
   const below = [...Object.entries(properties), ...(items ? [["*", items] as const] : [])];

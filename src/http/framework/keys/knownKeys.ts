@@ -1,3 +1,4 @@
+import { type Clock, longestSince, type Moment, momentOf } from "#src/clock.ts";
 import type { KeyPrincipal } from "../principal.ts";
 
 type FindKey = (hash: string) => Promise<KeyPrincipal | undefined>;
@@ -8,16 +9,15 @@ const mostKnown = 10_000;
 
 /**
  * Remembers the live keys that were found, and none that were not. A request under a key that has been revoked since is what a request is that was
- * looked up just before: this instance refuses it once it has heard of the revocation, and the DELETE is answered after that (`revocation.ts`). `now`:
- * milliseconds of a clock that only goes forward.
+ * looked up just before: this instance refuses it once it has heard of the revocation, and the DELETE is answered after that (`revocation.ts`).
  */
-export function rememberingKeys(find: FindKey, { now }: { now: () => number }): FindKey {
-  const known = new Map<string, { key: KeyPrincipal; since: number }>();
+export function rememberingKeys(find: FindKey, clock: Clock): FindKey {
+  const known = new Map<string, { key: KeyPrincipal; since: Moment }>();
 
   return async (hash) => {
-    const since = now();
+    const since = momentOf(clock);
     const found = known.get(hash);
-    if (found && since - found.since < knownForMs) return found.key;
+    if (found && longestSince(clock, found.since) < knownForMs) return found.key;
     const key = await find(hash);
     known.delete(hash);
     if (key === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "#src/clock.ts";
+import { type Clock, longestSince, type Moment, momentOf } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { InFlight } from "./inFlight.ts";
@@ -7,7 +7,7 @@ import type { InFlight } from "./inFlight.ts";
 /**
  * Revoked keys across instances: once `drain` says true, no instance answers anything but 401 under the key (streams/README.md, invariant 7).
  * Every instance shows that it lives by a heartbeat and acknowledges each revocation when nothing of the key runs there any more.
- * One that was suspended is not waited for: it knows by its own clock that it was, and answers no request before it has caught up.
+ * One that was suspended is not waited for: it knows by its own clocks that it was, and answers no request before it has caught up.
  */
 export type Revocation = {
   /** Makes this instance one that others wait for. Before it takes requests. */
@@ -44,11 +44,11 @@ export function createRevocation(deps: {
   const { database, instanceId, inFlight, clock, onError = () => {} } = deps;
   const stopping = new AbortController();
   const acknowledging = new Set<number>();
-  let upToDateAt = Number.NEGATIVE_INFINITY;
+  let upToDateAt: Moment | undefined;
   let beating: Promise<void> | undefined;
   let loop: Promise<void> | undefined;
 
-  const age = (): number => clock.monotonic() - upToDateAt;
+  const age = (): number => (upToDateAt ? longestSince(clock, upToDateAt) : Number.POSITIVE_INFINITY);
 
   /** Shows life, then learns what is new: in this order, an instance that was not waited for has learned what it has to know. */
   function beat(): Promise<void> {
@@ -60,7 +60,7 @@ export function createRevocation(deps: {
 
   async function showLifeAndLearn(): Promise<void> {
     if (stopping.signal.aborted) throw new Unavailable("this instance is shutting down");
-    const startedAt = clock.monotonic();
+    const startedAt = momentOf(clock);
     await database.query(showLife, [instanceId]);
     await learn();
     upToDateAt = startedAt;

@@ -17,7 +17,7 @@ export type Document = {
 /** `description`: Markdown. */
 export type Info = { title: string; version: string; summary?: string; description: string; serverUrl: string };
 
-/** What stands around the routes and shows in every answer: limits, and the first answer of a POST given again. */
+/** What surrounds the routes and shows in every answer: limits, and the first answer of a POST given again. */
 export type Wired = { idempotency?: boolean; limits?: boolean };
 
 /** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. */

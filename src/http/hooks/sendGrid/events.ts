@@ -24,7 +24,7 @@ export type SendGridEventsOptions = {
   logger: Pick<Logger, "warn" | "error">;
 };
 
-/** A batch has some 768 kB; more is nobody's. */
+/** A batch has some 768 kB; no sender makes a larger one. */
 const maxBytes = 4 * 1024 * 1024;
 
 /** As long as SendGrid posts a batch again. */

@@ -15,7 +15,7 @@ type Envelope = { from: string; to: string[] };
 
 /**
  * Reads a post of SendGrid's Inbound Parse in raw mode: the whole message is the field `email`, the envelope a JSON text, and `sender_ip` who handed the
- * mail to SendGrid. Where nothing can be delivered it says why.
+ * mail to SendGrid. If nothing can be delivered it says why.
  */
 export async function readPost(post: Pick<Post, "bytes" | "contentType" | "ip">): Promise<Post["mail"]> {
   try {

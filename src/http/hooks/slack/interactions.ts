@@ -31,7 +31,7 @@ export type SlackHookOptions = Pick<ApprovalDecisions, "find" | "decide"> & {
   countUnknown(request: Request): Promise<void>;
   /** Called with errors that are our own fault. */
   onError(error: unknown): void;
-  /** Slack shows a warning to whoever pressed if nobody answers within 3 s. */
+  /** Slack shows a warning to the person who pressed if nobody answers within 3 s. */
   acknowledgeWithinMs?: number;
 };
 
@@ -94,7 +94,7 @@ async function questionOf(
 type Acted = { shown?: object; after?: () => Promise<void> };
 
 /**
- * A press is decided first and then acknowledged, so that nothing that was said to be done can be lost. Where that takes longer than Slack waits,
+ * A press is decided first and then acknowledged, so that nothing that was said to be done can be lost. If that takes longer than Slack waits,
  * it is acknowledged as received and goes on: the card keeps its buttons until the decision is recorded, so that a press lost in a crash
  * looks undecided, which it is.
  */

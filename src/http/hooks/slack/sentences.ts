@@ -12,7 +12,7 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { LinkClosure } from "#streams/draft/events.ts";
 
-/** What a card says once nothing can be decided with it any more. Names by others stand in quotes; nothing is escaped for any markup. */
+/** What a card says once nothing can be decided with it any more. Names by others are in quotes; nothing is escaped for any markup. */
 
 type Press = { by: string; at: string; reason?: string };
 

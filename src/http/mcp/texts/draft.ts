@@ -100,7 +100,7 @@ const code = (given: string): string => (/^[\w.-]{1,60}$/.test(given) ? given : 
 const few = (all: readonly string[]): string =>
   untrustedLine(all.slice(0, 5).join(", "), 240) + (all.length > 5 ? ` and ${all.length - 5} more` : "");
 
-/** The same as data: what others wrote stands under `untrusted` alone. */
+/** The same as data: what others wrote is under `untrusted` alone. */
 export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<DraftOptions, "fence">) {
   const { decided_by: by } = draft;
   const { text } = bodyOf(draft, most);

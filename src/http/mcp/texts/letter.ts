@@ -3,7 +3,7 @@ import { textOfBody } from "#src/html/textOfHtml.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import { untrustedText } from "../fence.ts";
 
-/** What a message says anew, and what it quotes, as they came. */
+/** What a message says again, and what it quotes, as they came. */
 export type Letter = { written: string; quoted: string };
 
 /** `answered`: the message that one of ours answers, whose words are folded in it. */

@@ -96,7 +96,7 @@ const listed = (addresses: readonly string[]): string => {
   return `${untrustedLine(shown, maxAddresses)}${more}`;
 };
 
-/** The same as data: what others wrote stands under `untrusted` alone. */
+/** The same as data: what others wrote is under `untrusted` alone. */
 export function messageData({ message, piece, quotedLength, isQuoted }: MessageShown) {
   const { attachments } = message;
   return {

@@ -32,7 +32,7 @@ export function threadResult(parts: ThreadParts): ToolResult {
   const shown = shownMessages(parts.messages);
   const older = thread.messages_total - skip - shown.length;
   const first = older + 1;
-  // What was sent stands there as a message already.
+  // What was sent is there as a message already.
   const isMessage = new Set(shown.map(({ message }) => message.draft_id));
   const others = drafts.filter(({ id }) => !isMessage.has(id));
   const newestDrafts = skip === 0 ? others.slice(0, maxDrafts) : [];

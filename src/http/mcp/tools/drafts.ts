@@ -36,7 +36,7 @@ export const reviseDraft: Tool = {
   name: "revise_draft",
   title: "Revise a pending draft",
   description:
-    "Changes a pending draft: a new version, about which a person decides anew. Give the version that you read; if it has changed meanwhile, nothing is done. A draft that a newer message has outdated is not revised: submit a new one.",
+    "Changes a pending draft: a new version, about which a person decides again. Give the version that you read; if it has changed meanwhile, nothing is done. A draft that a newer message has outdated is not revised: submit a new one.",
   scopes: ["write:drafts"],
   input: Strict({ ...draftId, version, ...EditDraft.properties }),
   limit: "write",
@@ -46,7 +46,7 @@ export const reviseDraft: Tool = {
   },
 };
 
-/** How a draft stands. */
+/** The status of a draft. */
 export const getDraft: Tool = {
   name: "get_draft",
   title: "Look at a draft",
@@ -66,7 +66,7 @@ export const sendDraft: Tool = {
   name: "send_draft",
   title: "Send a draft",
   description:
-    "Sends a draft that was approved, once, however often it is called. It never sends around a person: where human approval is required, an undecided draft is refused, and where a newer message came in, it becomes stale. Give the version that was approved.",
+    "Sends a draft that was approved, once, however often it is called. It never goes past a person: if human approval is required, an undecided draft is refused, and if a newer message came in, the draft becomes stale. Give the version that was approved.",
   scopes: ["write:emails"],
   input: Strict({ ...draftId, version: Type.Optional(version), ...idempotencyKey }),
   limit: "send",

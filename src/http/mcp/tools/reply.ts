@@ -12,7 +12,7 @@ export const reply: Tool = {
   name: "reply",
   title: "Reply on a thread",
   description:
-    "Answers a thread in one call. Where human approval is required, the answer waits as a draft for a person; elsewhere it is sent at once and cannot be taken back: prefer submit_draft unless the user asked for an answer to be sent. Refused if a newer message came in than based_on_message_id.",
+    "Answers a thread in one call. If human approval is required, the answer waits as a draft for a person; elsewhere it is sent at once and cannot be taken back: prefer submit_draft unless the user asked for an answer to be sent. Refused if a newer message came in than based_on_message_id.",
   scopes: ["write:emails"],
   input: Strict({
     ...Type.Pick(ReplyEmail, written).properties,

@@ -26,7 +26,7 @@ export function isOverloaded(header: Buffer): boolean {
 const signature = /^(dkim-signature|arc-message-signature|arc-seal|arc-authentication-results)\s*:/gim;
 
 /**
- * The mail with at most five signatures of a kind: the lowest, which are those of who wrote it; others stand above them. The rest is under
+ * The mail with at most five signatures of a kind: the lowest, which are those of who wrote it; others are above them. The rest is under
  * another name there, in a copy; whatever signed them does not verify any more. A chain of ARC with more is not looked at, nor is any of it.
  */
 export function fewSignatures(raw: Buffer): Buffer {

@@ -44,7 +44,7 @@ export function createMailVerifier(pool: Pick<ReaderPool, "run">): MailVerifier 
         const isWhole = raw.length <= smallBytes;
         const bytes = isWhole ? raw : raw.subarray(0, startOfBody(raw));
         const told = await run<Signers>({ name: "signers", isWhole, bytes });
-        // Where nobody is to be asked, as of mail that is not signed, its bytes are fetched once.
+        // If nobody is to be asked, as of mail that is not signed, its bytes are fetched once.
         const isAsked = told.overloaded || told.asks.length > 0;
         return { ...told, read: told.read ?? (isAsked ? undefined : await signaturesOf(raw)) };
       });

@@ -133,7 +133,7 @@ function lookThroughHeader(raw: Buffer, list: List): void {
 const tails = /\/(?:[al]\/[\w-]{43}|stop\/[\w-]{20,1000}\.[\w-]{32})/g;
 const longestHost = 300;
 
-/** Addresses that are readable in the mail as it came, wherever they stand: also before its first part and behind its last, which no parser shows. */
+/** Addresses that are readable in the mail as it came, wherever they are: also before its first part and behind its last, which no parser shows. */
 function lookThroughAsItCame(raw: Buffer, list: List): void {
   const known = new Set<string>();
   for (let at = 0; at < raw.length && !list.isOverfull(); at += partBytes) {

@@ -1,13 +1,13 @@
 import { readingsOf } from "./readings.ts";
 
-/** Characters that may be the token of an approval link, of a link to somebody's account, or of one that stops such mail (with a dot), and where they stand in a text, however they are written there. */
+/** Characters that may be the token of an approval link, of a link to somebody's account, or of one that stops such mail (with a dot), and where they are in a text, however they are written there. */
 export type TokenRun = { run: string; start: number; end: number };
 
 /** 32 random bytes in base64url. */
 const tokenLength = 43;
 /** What a link that stops the service's mail has, with a dot in it: whom it is about, and a mark. */
 const stop = "(?<=/stop/)[\\w-]{20,1000}\\.[\\w-]{32}";
-/** Nothing of base64url stands around it; or it stands where a link has its token, whatever follows. */
+/** Nothing of base64url is around it; or it is where a link has its token, whatever follows. */
 const runs = new RegExp(
   `${stop}|(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/(?:[al]|confirm|reset|new-email|invitation)/)[\\w-]{${tokenLength}}`,
   "g",
@@ -60,7 +60,7 @@ export type Places = readonly number[];
 export type MailRuns = {
   /** Each once, so many at most. Those of the bodies come first. */
   found: string[];
-  /** Where they stand in the bodies, by their index in `found`. */
+  /** Where they are in the bodies, by their index in `found`. */
   places: { text: Places; html: Places; extracted: Places };
   /** The bodies had more than are looked up: what they show has none left. */
   tooMany: boolean;
@@ -74,7 +74,7 @@ export const uncheckedRuns: MailRuns = { found: [], places: noPlaces, tooMany: f
 
 const mark = "[approval link removed]";
 
-/** The text with what stands at these places taken out. `isRemoved` says of which runs; all by default. */
+/** The text with what is at these places taken out. `isRemoved` says of which runs; all by default. */
 export function withoutRuns(text: string, places: Places, isRemoved: (index: number) => boolean = () => true): string {
   const removed: { start: number; end: number }[] = [];
   for (let at = 0; at < places.length; at += 3) {

@@ -86,7 +86,7 @@ export function createDoor(options: DoorOptions): Door {
       readProxyHeader(socket, proxyPatienceMs)
         .finally(() => unnamed.delete(socket))
         .then(
-          // Whoever is behind the proxy speaks here: only its own header is believed, not what may follow.
+          // A client behind the proxy may speak here: only the proxy's own header is believed, not what may follow.
           (client) => enter(socket, client === undefined ? address : canonicalAddress(client), false),
           () => socket.destroy(),
         );

@@ -10,7 +10,7 @@ type Named = { address: string };
 export type Envelope = { taken: readonly Named[]; sender: string | undefined };
 
 export type Envelopes = {
-  /** At RCPT. Throws Reply 550 for nobody's address, 452 over the budget. */
+  /** At RCPT. Throws Reply 550 for an address that no identity has, 452 over the budget. */
   add(recipient: Named, envelope: Envelope): Promise<void>;
   /**
    * After the final dot, when recipients may be gone: each identity is asked for once. One reply speaks for all, so if some are gone and

@@ -1,6 +1,6 @@
 /** Bytes held at one moment, by holder and in all. */
 export type HeldBytes = {
-  /** Takes so many more, or says which limit stands against it and takes none. */
+  /** Takes so many more, or says which limit forbids it and takes none. */
   take(holder: string | undefined, bytes: number): "taken" | "no_room" | "no_room_for_holder";
   giveBack(holder: string | undefined, bytes: number): void;
 };

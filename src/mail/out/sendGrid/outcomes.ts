@@ -65,5 +65,5 @@ function reasonOf({ text }: ApiAnswer): string {
   }
 }
 
-/** Whoever answers may repeat what it was asked. */
+/** An answer may repeat what was asked. */
 const withoutKeys = (text: string): string => text.replace(/(?:Bearer\s+|SG\.)\S+/gi, "…");

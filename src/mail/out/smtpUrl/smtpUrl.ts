@@ -9,15 +9,15 @@ export type SmtpOAuth = {
   clientId: string;
   accessUrl: string;
   scope: string | undefined;
-  /** Read anew for each access token: who replaces a file need not restart the service. Throws what SMTP_URL has wrong, without its secrets. */
+  /** Read again for each access token: who replaces a file need not restart the service. Throws what SMTP_URL has wrong, without its secrets. */
   secrets(): { clientSecret: string; refreshToken: string };
 };
 
 /** What SMTP_URL says. */
 export type SmtpRelaySettings = {
-  /** For one connection; the files that the URL names are read anew. Throws what is wrong with them, without their content. */
+  /** For one connection; the files that the URL names are read again. Throws what is wrong with them, without their content. */
   connection(): SMTPConnectionOptions;
-  /** Read anew too; undefined where nobody signs in, or by OAuth2. */
+  /** Read again too; undefined where nobody signs in, or by OAuth2. */
   password(): { user: string; pass: string } | undefined;
   oauth: SmtpOAuth | undefined;
 };

@@ -1,0 +1,49 @@
+import type { Rule } from "#streams/rule/decider.ts";
+import type { TriggerEvent } from "#streams/rule/events.ts";
+import { oldestFirst, type Slots } from "#streams/slots/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { capOf } from "../plans/plans.ts";
+import type { Loaded } from "../states/folded.ts";
+
+/** A rule that works: it is active, and among those that the plan allows. */
+export type WorkingRule = Rule & { id: string };
+
+/** What works in a workspace on each trigger, in the order in which the rules are walked. */
+export type WorkingRules = (trigger: TriggerEvent) => readonly WorkingRule[];
+
+/**
+ * A workspace's rules as their own streams have them at this moment (linearisable): what is approved without a person hangs on them, so no
+ * read model is asked. Which rules there are, the places in the plan tell: every rule has taken one before it was made, and keeps it until it
+ * is deleted. Above the plan's cap those with the newest places do not work.
+ */
+export async function workingRules(deps: Dependencies, workspaceId: string): Promise<WorkingRules> {
+  const [cap, all] = await Promise.all([capOf(deps, workspaceId, "rules"), rulesOf(deps, workspaceId)]);
+  const working = all.slice(0, cap ?? all.length).filter(({ status }) => status === "active");
+  const inOrder = working.sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1));
+  return (trigger) => inOrder.filter(({ triggerEvent }) => triggerEvent === trigger);
+}
+
+/**
+ * All rules that there are, those with the oldest places first. Places and rules are asked for in one turn, so that they are of one moment; again
+ * where the places have changed since they were known here.
+ */
+async function rulesOf(deps: Dependencies, workspaceId: string): Promise<WorkingRule[]> {
+  const places = { workspaceId, kind: "rules" } as const;
+  let known: Loaded<Slots> | undefined = deps.slots.kept(places);
+  for (;;) {
+    const ids: string[] = known === undefined ? [] : oldestFirst(known.state);
+    const [now, rules] = await Promise.all([
+      deps.slots.load(places),
+      Promise.all(ids.map((id) => ruleIfAny(deps, id))),
+    ]);
+    if (now.revision === known?.revision) return rules.filter((rule) => rule !== undefined);
+    known = now;
+  }
+}
+
+/** Undefined for one that was deleted, which it stays, or whose making was cut off. */
+async function ruleIfAny(deps: Dependencies, id: string): Promise<WorkingRule | undefined> {
+  if (deps.rules.kept(id)?.state.deleted) return undefined;
+  const { state } = await deps.rules.load(id);
+  return state.exists && !state.deleted ? { ...state, id } : undefined;
+}

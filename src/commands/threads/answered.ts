@@ -1,0 +1,105 @@
+import { readEvents, type Stretch } from "#src/eventStore/eventStore.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { Recorded } from "#streams/event.ts";
+import { awaitsAuthentication } from "#streams/thread/authentication.ts";
+import {
+  type InboundMessage,
+  type MessageBody,
+  type MessagePlace,
+  type ThreadEvent,
+  threadStream,
+} from "#streams/thread/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** A mail that somebody answers, as the log has it: what it says can be no other than what was filed. */
+export type Answered = InboundMessage & { workspaceId: string; threadId: string };
+
+/** What is known of what a mail proves: the event that says it, or whether it is still to be said. */
+export type Proof = { said: Recorded<Authenticated> | null; isAwaited: boolean };
+export type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>;
+
+type Named = { workspaceId: string; messageId: string };
+
+/** The mail at this place; undefined if that is another one, or another workspace's. */
+export async function mailAt(
+  { store }: Pick<Dependencies, "store">,
+  place: MessagePlace,
+  { workspaceId, messageId }: Named,
+): Promise<Answered | undefined> {
+  const only = { from: place.revision, count: 1 };
+  const [event] = await readEvents<ThreadEvent>(store, threadStream(place.threadId), only);
+  if (event?.type !== "MessageReceived" || event.data.messageId !== messageId) return undefined;
+  return event.metadata.workspaceId === workspaceId
+    ? { ...event.data, workspaceId, threadId: place.threadId }
+    : undefined;
+}
+
+/**
+ * The mail that a draft answers; null if it answers none. Throws MailNotFound where the log is not known to have it: what rests on it then is
+ * for a person to decide.
+ */
+export async function answeredBy(
+  deps: Pick<Dependencies, "store">,
+  draft: Pick<Draft, "workspaceId" | "threadId" | "basedOnMessageId" | "answers">,
+): Promise<Answered | null> {
+  const { workspaceId, threadId, basedOnMessageId: messageId } = draft;
+  if (messageId === null) return null;
+  const named = { workspaceId, messageId };
+  const place = draft.answers ?? (await placeOnThread(deps, threadId, messageId));
+  const found = place && (await mailAt(deps, place, named));
+  if (!found) throw new MailNotFound("the message that it answers was not found on its thread");
+  return found;
+}
+
+/** What a draft answers was not found in the log. */
+export class MailNotFound extends Error {
+  override readonly name = "MailNotFound";
+}
+
+const page: Omit<Stretch, "from"> = { events: 500, bytes: 2_000_000 };
+
+/** For events recorded before places were kept: the thread is read from its start. What was merged into it is not looked through. */
+export async function placeOnThread(
+  { store }: Pick<Dependencies, "store">,
+  threadId: string,
+  messageId: string,
+): Promise<MessagePlace | undefined> {
+  for (let from = 0, atEnd = false; !atEnd; ) {
+    const next = await store.readPage(threadStream(threadId), { from, ...page });
+    const found = next.events.find(({ type, data }) => type === "MessageReceived" && data.messageId === messageId);
+    if (found) return { threadId, revision: found.revision };
+    from += next.events.length;
+    atEnd = next.atEnd;
+  }
+  return undefined;
+}
+
+/** What a mail proves about its sender. That is said on the thread that it was filed on, or on one that was merged into meanwhile. */
+export async function proofOf(
+  { threads, store }: Pick<Dependencies, "threads" | "store">,
+  { threadId, number }: Pick<Answered, "threadId" | "number">,
+): Promise<Proof> {
+  let isAwaited = false;
+  for (let id: string | null = threadId; id !== null; ) {
+    const { state } = await threads.load(id);
+    const place = state.proofs.find((proof) => proof.number === number);
+    if (place) {
+      const only = { from: place.revision, count: 1 };
+      const [said] = await readEvents<Authenticated>(store, threadStream(id), only);
+      return { said: said ?? null, isAwaited: false };
+    }
+    isAwaited ||= awaitsAuthentication(state, number);
+    id = state.mergedInto;
+  }
+  return { said: null, isAwaited };
+}
+
+/** The text part of a mail, whole; null if it has none, or its content was let go. */
+export async function textOf(
+  { blobs }: Pick<Dependencies, "blobs">,
+  { body, bodyBlob }: Pick<Answered, "body" | "bodyBlob">,
+): Promise<string | null> {
+  if (bodyBlob === null) return body?.text ?? null;
+  const bytes = await blobs.get(bodyBlob);
+  return bytes ? (JSON.parse(bytes.toString("utf8")) as MessageBody).text : null;
+}

@@ -1,0 +1,163 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { createRule, deleteRule, updateRule } from "#src/commands/rules/rules.ts";
+import { workingRules } from "#src/commands/rules/workingRules.ts";
+import { fold, Rejected } from "#streams/decider.ts";
+import { categoryOf, idOf } from "#streams/event.ts";
+import { ruleDecider } from "#streams/rule/decider.ts";
+import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
+import { cause, createSendWorld, type Node, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
+import { emptyReads } from "#test/support/emptyReads.ts";
+import { Crashed } from "#test/support/faultyEventStore.ts";
+import { sized } from "#test/support/full.ts";
+
+const settings: RuleSettings = {
+  ...{ name: "Rule", triggerEvent: "draft.created", conditions: {}, actions: [{ type: "add_tag", tag: "a" }] },
+  ...{ status: "active", priority: 1, stopAfterMatch: false, identityId: null, assistantId: null },
+};
+const triggers = ["draft.created", "email.received"] as const satisfies TriggerEvent[];
+
+/** What happens to a workspace's rules. `stalled`: made so slowly that everybody takes its place for left behind, and then made after all. */
+type Step =
+  | { does: "create" | "stalled"; priority: number }
+  | { does: "cut off" | "delete" }
+  | { does: "change"; nth: number; changes: Partial<RuleSettings> }
+  | { does: "plan"; allows: number };
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ does: fc.constant("create" as const), priority: fc.integer({ min: 1, max: 3 }) }),
+    },
+    { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("cut off" as const, "delete" as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ does: fc.constant("stalled" as const), priority: fc.integer({ min: 1, max: 3 }) }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        does: fc.constant("change" as const),
+        nth: fc.nat(9),
+        changes: fc.record(
+          {
+            status: fc.constantFrom("active" as const, "inactive" as const),
+            triggerEvent: fc.constantFrom(...triggers),
+            priority: fc.integer({ min: 1, max: 3 }),
+          },
+          { requiredKeys: [] },
+        ),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ does: fc.constant("plan" as const), allows: fc.integer({ min: 0, max: 6 }) }) },
+  ),
+  { minLength: 3, maxLength: 14 },
+);
+
+/** The rules that there are by their own events, in the order in which they took their places. */
+function rulesInLog({ log }: SendWorld) {
+  const streams = [...new Set(log.all.map(({ stream }) => stream))].filter((each) => categoryOf(each) === "rule");
+  const placed = log.all.flatMap(({ type, data }) => (type === "SlotTaken" ? [data.holderId as string] : []));
+  return streams
+    .map((stream) => {
+      const events = log.all.filter((event) => event.stream === stream);
+      return { ...fold(ruleDecider, events as never[]), id: idOf(stream) };
+    })
+    .filter(({ deleted }) => !deleted)
+    .sort((one, other) => placed.lastIndexOf(one.id) - placed.lastIndexOf(other.id));
+}
+
+const ignoring = (code: string) => (error: unknown) => {
+  if (!(error instanceof Rejected) || error.code !== code) throw error;
+};
+
+async function take(world: SendWorld, step: Step): Promise<void> {
+  const { node } = world;
+  const made = (on: Node, priority: number) =>
+    createRule(on, { workspaceId, given: { ...settings, priority } }, cause).then(
+      () => undefined,
+      ignoring("plan_limit_reached"),
+    );
+  const known = rulesInLog(world);
+  await world.advance(1_000);
+  if (step.does === "create") await made(node, step.priority);
+  if (step.does === "cut off") {
+    const dying = world.createNode({ at: 1, when: "after", how: "crash" });
+    await made(dying, 1).catch((error) => {
+      if (!(error instanceof Crashed)) throw error;
+    });
+  }
+  if (step.does === "stalled") {
+    const slow = world.createNode();
+    const { reached, release } = slow.faulty.pause("rule");
+    const making = made(slow, step.priority);
+    await Promise.race([reached, making]);
+    await world.advance(11 * 60_000);
+    await made(node, 1);
+    release();
+    await making;
+  }
+  if (step.does === "plan") node.settings.planLimits!.builder_pack.rules = step.allows;
+  const rule = known[step.does === "change" ? step.nth : 0];
+  if (rule === undefined) return;
+  const named = { workspaceId, ruleId: rule.id };
+  if (step.does === "change") await updateRule(node, { ...named, changes: step.changes }, cause);
+  if (step.does === "delete") await deleteRule(node, named, cause);
+}
+
+describe("the rules that work in a workspace [d9 plan]", function () {
+  this.timeout(120_000);
+
+  it("are by the streams alone those that exist, up to the plan's cap, whatever was cut off, slow or changed", async () => {
+    const seen = { "above the cap": 0, working: 0 };
+    await fc.assert(
+      fc.asyncProperty(steps, async (taken) => {
+        const world = await createSendWorld();
+        const elsewhere = world.createNode();
+        for (const step of taken) {
+          await take(world, step);
+          const cap = world.node.settings.planLimits!.builder_pack.rules ?? 0;
+          const all = rulesInLog(world);
+          const works = all.slice(0, cap).filter(({ status }) => status === "active");
+          seen.working += works.length;
+          seen["above the cap"] += Math.max(0, all.length - cap);
+          works.sort((one, other) => one.priority - other.priority || (one.id < other.id ? -1 : 1));
+          // One instance has seen it happen, one finds out.
+          for (const node of [world.node, elsewhere]) {
+            const rules = await workingRules({ ...node, reads: emptyReads }, workspaceId);
+            for (const trigger of triggers)
+              expect(rules(trigger), JSON.stringify(taken)).to.deep.equal(
+                works.filter(({ triggerEvent }) => triggerEvent === trigger),
+              );
+          }
+        }
+      }),
+      { numRuns: sized(60, 600) },
+    );
+    expect(seen.working).to.be.above(100);
+    expect(seen["above the cap"]).to.be.above(20);
+  });
+
+  it("are read once each, the places with them, and of a deleted one nothing more", async () => {
+    const world = await createSendWorld();
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n++)
+      ids.push((await createRule(world.node, { workspaceId, given: settings }, cause)).ruleId);
+    // Its place stays taken, as where the deletion was cut off.
+    await world.elsewhere().rules.handle(ids[0]!, { type: "DeleteRule" }, cause);
+    await workingRules(world.node, workspaceId);
+    const read: string[] = [];
+    const { readPage } = world.node.faulty;
+    world.node.faulty.readPage = (stream, stretch) => {
+      read.push(stream);
+      return readPage(stream, stretch);
+    };
+    const rules = await workingRules(world.node, workspaceId);
+    expect(rules("draft.created").map(({ id }) => id)).to.have.members(ids.slice(1));
+    expect(read.filter((stream) => categoryOf(stream) === "rule")).to.have.members(
+      ids.slice(1).map((id) => `rule-${id}`),
+    );
+    expect(read.filter((stream) => categoryOf(stream) === "slots")).to.have.length(1);
+  });
+});

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+import { approvalLink, type Client, createClient, until } from "../../scripts/support/client.ts";
+
+const customer = "ada@customer.example";
+
+/** As operators start it: from its settings alone, in a process of its own. */
+describe("The service as a process on EventStoreDB", function () {
+  this.timeout(300_000);
+  const server = new EventStoreDbStandIn();
+  const ring = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
+  let database: TestDatabase;
+  let service: TestService | undefined;
+  before(async () => {
+    await server.start();
+    database = await createTestDatabase({ readModels: true });
+  });
+  after(async () => {
+    await service?.stop();
+    await database.drop();
+    server.stop();
+  });
+
+  const start = (): Promise<TestService> =>
+    startService({ database, env: { EVENT_STORE_URL: server.url, SECRETS_KEYS: ring } });
+
+  /** A customer's mail comes in, a draft answers it, its approver presses, and the answer leaves. */
+  async function walk(client: Client, identity: any): Promise<string> {
+    const subject = `Order ${randomUUID()}`;
+    await client.mail({ from: customer, to: identity.email_address, subject, text: "Where is it?" });
+    const message = await until("its message", async () => {
+      const { data } = await client.ask("GET /v1/threads?limit=100");
+      const thread = data.find((each: any) => each.subject === subject);
+      return thread && (await client.ask(`GET /v1/threads/${thread.id}`)).messages[0];
+    });
+    const text = `Here it is: ${randomUUID()}`;
+    const based = { thread_id: message.thread_id, identity_id: identity.id, based_on_message_id: message.id };
+    const { id } = await client.ask("POST /v1/drafts", { ...based, body_text: text });
+    const asking = await until("the approval mail", async () =>
+      (await client.outbox()).find((mail) => mail.to.includes("approver@example.com") && mail.text.includes(text)),
+    );
+    await client.press(approvalLink(asking, "approve"), "approve");
+    await until("sent", async () => (await client.ask(`GET /v1/drafts/${id}`)).status === "sent");
+    return text;
+  }
+
+  const sentCopies = async (client: Client, text: string): Promise<number> =>
+    (await client.outbox()).filter((mail) => mail.to.includes(customer) && mail.text.includes(text)).length;
+
+  it("answers a mail, is stopped, starts again where it was, and answers another", async () => {
+    service = await start();
+    const apiKey = service.apiKey as string;
+    const before = createClient({ ...service, apiKey });
+    const identity = await before.identity();
+    const first = await walk(before, identity);
+    expect(server.calls.subscriptions.size, "subscriptions of the service").to.equal(1);
+    await service.stop();
+    expect(service.exitCode()).to.equal(0);
+    expect(server.calls.subscriptions.size, "subscriptions of a service that was stopped").to.equal(0);
+
+    service = await start();
+    const again = createClient({ ...service, apiKey });
+    const second = await walk(again, identity);
+    for (const text of [first, second]) expect(await sentCopies(again, text), text).to.equal(1);
+  });
+});
