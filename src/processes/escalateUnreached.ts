@@ -1,9 +1,9 @@
+import { standing } from "#src/commands/approvals/askedAlready.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { onThread } from "#src/commands/threads/threads.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
@@ -22,8 +22,9 @@ export function escalateUnreached(deps: Dependencies): Process {
     if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) return;
     const { slot } = asked.channel;
     const closed = draft.notified.closed[notificationId] !== undefined;
+    const { state: identity } = await deps.identities.load(draft.identityId);
     // Another question about this version is with the approvers of this channel.
-    if (!closed && deciding(draft, slot).length > 0) return;
+    if (!closed && standing(deps, { draft, identity, slot }).length > 0) return;
     const escalated = slot === "primary" && (await escalate({ draftId, draft, notificationId }, cause));
     if (escalated && !closed) return;
     const because = closed ? "approval links were found by others" : "no approver of a draft could be reached";

@@ -2,14 +2,13 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
-import { isAsked, type UnlessAsked } from "#src/commands/approvals/askedAlready.ts";
+import { isAsked, standing, type UnlessAsked } from "#src/commands/approvals/askedAlready.ts";
 import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
 import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
-import type { Draft } from "#streams/draft/draft.ts";
-import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
+import { answeredBy, asksAnew } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
@@ -95,7 +94,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     if (event.data.withdrawn === undefined) return onAskedAgain(event, context);
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
-    return isWithSomebody(draft, deps.clock.now()) ? undefined : onAskedAgain(event, context);
+    const { state: identity } = await deps.identities.load(draft.identityId);
+    const isWith = (slot: ChannelSlot) => standing(deps, { draft, identity, slot }).length > 0;
+    return isWith("primary") || isWith("secondary") ? undefined : onAskedAgain(event, context);
   }
 
   /** Who edited it and has approved that, where others have to as well, is not asked for it. */
@@ -191,9 +192,3 @@ const changedSlots = (changes: Partial<IdentitySettings>): ChannelSlot[] => [
   ...(changes.approvalChannel ? (["primary"] as const) : []),
   ...(changes.secondaryApprovalChannel ? (["secondary"] as const) : []),
 ];
-
-/** A question about this version was taken by a channel, and its links decide. */
-const isWithSomebody = (draft: Draft, now: Date): boolean =>
-  (["primary", "secondary"] as const).some((slot) =>
-    deciding(draft, slot).some(({ expiresAt }) => Date.parse(expiresAt) > now.getTime()),
-  );

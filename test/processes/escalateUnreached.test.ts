@@ -120,6 +120,25 @@ describe("a question that nobody got", () => {
     expect([to(), count("DraftEscalated")]).to.deep.equal([["second v1"], 1]);
   });
 
+  for (const secondary of [true, false]) {
+    const where = secondary ? "goes to the secondary channel" : "asks for a person, where there is no other channel";
+    it(`${where}, also where somebody else had the question who approves no more`, async () => {
+      const other = "other@approvers.example";
+      const { submitted, changeIdentity, tellNew, fireTimer, to, needsReview } = await world(
+        { [other]: gone },
+        { secondary },
+      );
+      await submitted();
+      await changeIdentity({ approvalChannel: email(other) });
+      await tellNew();
+      await fireTimer();
+      expect([to(), await needsReview()]).to.deep.equal([
+        ["first v1", ...(secondary ? ["second v1"] : [])],
+        !secondary,
+      ]);
+    });
+  }
+
   it("goes there after the last try, not before", async () => {
     const { submitted, to, fireTimer, timers } = await world({ [first]: busy });
     await submitted();

@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
+import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { TimerChange } from "#src/work/endings.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { fire, tell } from "#test/support/processContext.ts";
-import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";
 
 const minute = 60_000;
 const day = 1440 * minute;
@@ -147,6 +148,42 @@ describe("notifying approvers", () => {
     const { hear } = await name({ approvalChannel: again });
     await hear();
     expect(asked).to.deep.equal(["7 v1", "7 v1"]);
+  });
+
+  it("asks who was named while a draft was approved, once that is taken back: whoever has the question decides no more", async () => {
+    const { submit, tellAll, asked, name, node } = await world();
+    const draftId = await submit();
+    await tellAll();
+    const ann = { ...cause, actor: { kind: "session" as const, id: "ann", name: "Ann", email: "ann@people.example" } };
+    const approveAndTakeBack = async (meanwhile?: () => Promise<void>) => {
+      await approveByPerson(node, { workspaceId, draftId, ifVersion: 1 }, ann);
+      await meanwhile?.();
+      await undoApproval(node, { workspaceId, draftId }, ann);
+      await tellAll();
+    };
+    await approveAndTakeBack();
+    expect(asked).to.deep.equal(["first@approvers.example v1"]);
+    await approveAndTakeBack(async () => {
+      const { hear } = await name({ approvalChannel: email("named@approvers.example") });
+      await hear();
+    });
+    expect(asked).to.deep.equal(["first@approvers.example v1", "named@approvers.example v1"]);
+  });
+
+  it("asks a mailbox again that is named once more after its links have run out", async () => {
+    const { submit, sleepThrough, tellAll, asked, name } = await world();
+    await submit();
+    await tellAll();
+    sleepThrough(4 * day);
+    for (const to of ["other@approvers.example", "first@approvers.example"]) {
+      const { hear } = await name({ approvalChannel: email(to) });
+      await hear();
+    }
+    expect(asked).to.deep.equal([
+      "first@approvers.example v1",
+      "other@approvers.example v1",
+      "first@approvers.example v1",
+    ]);
   });
 
   it("asks nobody about what is decided", async () => {

@@ -1,24 +1,34 @@
 import type { Draft } from "#streams/draft/draft.ts";
+import type { Asked } from "#streams/draft/events.ts";
 import { deciding } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { draftEvents } from "../drafts/draftHistories.ts";
 import { type ChannelSlot, channelOf } from "./askApprovers.ts";
-import { isSame } from "./channelAddresses.ts";
+import { reaches } from "./channelAddresses.ts";
 
 /** "before": no matter what asked them. `namedAt`: the position of the log at which the channel was named. */
 export type UnlessAsked = "before" | { namedAt: number };
 
+type Question = { draft: Draft; identity: Identity; slot: ChannelSlot };
+
+/** The questions about the draft's present version that are with the approvers of the identity's channel, and whose links decide. */
+export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: Question): Asked[] =>
+  deciding(draft, slot).filter(
+    ({ channel, expiresAt }) => reaches(deps, identity, channel) && Date.parse(expiresAt) > deps.clock.now().getTime(),
+  );
+
 /**
  * Whether the approvers of the identity's channel have the draft's present version, and their links decide. A chat that was named again is to be asked
- * all the same, as its buttons may not work, unless what asked there came after it was named.
+ * all the same, as its buttons may not work, unless what asked there came after it was named. A question whose address was not kept may be another's.
  */
 export async function isAsked(
   deps: Dependencies,
-  { draftId, draft, identity, slot }: { draftId: string; draft: Draft; identity: Identity; slot: ChannelSlot },
+  { draftId, ...question }: Question & { draftId: string },
   unless: UnlessAsked,
 ): Promise<boolean> {
-  const asked = deciding(draft, slot).filter(({ channel }) => isSame(deps, identity, channel));
+  const { identity, slot } = question;
+  const asked = standing(deps, question).filter(({ channel }) => typeof channel.address === "string");
   if (asked.length === 0 || unless === "before" || channelOf(identity, slot)?.type === "email") return asked.length > 0;
   const causes = asked.map(({ causedBy }) => causedBy);
   const events = await draftEvents(deps, draftId);

@@ -40,17 +40,6 @@ export function reaches(
   return now === address || (type === "telegram" && now === afterMoves(identity, address));
 }
 
-/** Whether the identity's channel is the very one that was asked: for who is not to be asked twice. One whose address was not kept is another. */
-export function isSame(
-  deps: Pick<Dependencies, "keyRing">,
-  identity: Identity,
-  { slot, type, address = null }: Asked["channel"],
-): boolean {
-  const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
-  if (channel?.type !== type) return false;
-  return address === addressOf(openedChannel(deps, { workspaceId: identity.workspaceId, slot }, channel));
-}
-
 function afterMoves(identity: Identity, address: string): string {
   const [bot, chat] = [address.slice(0, address.indexOf(":")), address.slice(address.indexOf(":") + 1)];
   return `${bot}:${followedChat(identity, chat)}`;
