@@ -143,6 +143,7 @@ export const logLines: readonly LogLine[] = [
     todo: "Nothing yet. After five failures that are not the infrastructure's it is parked.",
   },
   { level: "warn", says: "cannot record progress, retrying", todo: passes },
+  { level: "warn", says: "cannot start yet, retrying", todo: passes },
   { level: "warn", says: "cannot write read models, retrying", todo: passes },
   { level: "warn", says: "cannot find out how far the read models are, retrying", todo: passes },
   { level: "warn", says: "cannot read checkpoints, retrying", todo: passes },
