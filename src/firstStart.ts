@@ -6,16 +6,20 @@ import { firstOwnerLink } from "./commands/members/invitations.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
 import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
+import type { Patiently } from "./patientStart.ts";
 
 /**
  * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined if there is one
- * already. beta_override: no plan limit meets a newcomer.
+ * already. beta_override: no plan limit meets a newcomer. `patiently`: for what may be repeated; a workspace that may be there is not made again.
  */
-export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId: string; apiKey: string } | undefined> {
+export async function firstWorkspace(
+  deps: Dependencies,
+  patiently: Patiently = (step) => step(),
+): Promise<{ workspaceId: string; apiKey: string } | undefined> {
   const isThere = async () => (await allWorkspaces(deps.reads)).length > 0;
   // What the read models show is there, however far they are: after a crash nobody may write them before the dead holder's lease is over.
-  if (await isThere()) return undefined;
-  if (await isInLog(deps.store)) return undefined;
+  if (await patiently(isThere)) return undefined;
+  if (await patiently(() => isInLog(deps.store))) return undefined;
   const requestId = deps.ids.uuid();
   const cause: Cause = {
     actor: { kind: "operator", id: "first start" },
@@ -25,7 +29,8 @@ export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId:
   };
   const workspace = { name: "My workspace", plan: "agency", betaOverride: true } as const;
   const { workspaceId } = await createWorkspace(deps, workspace, cause);
-  const key = await createApiKey(deps, { workspaceId, name: "first key", scopes: firstKeyScopes }, cause);
+  const wanted = { workspaceId, name: "first key", scopes: firstKeyScopes };
+  const key = await patiently(() => createApiKey(deps, wanted, cause));
   await deps.projected(key.position, { of: ["workspaces", "apiKeys"] });
   return { workspaceId, apiKey: key.key };
 }

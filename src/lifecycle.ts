@@ -5,9 +5,10 @@ export type LifecycleOptions = {
   logger: Logger;
   /**
    * A signal that comes meanwhile is heeded when this is done. If it throws, what it had started is stopped and the error is rethrown.
-   * `end` asks for the end from within, now or later; process.exitCode then says how it went.
+   * `end` asks for the end from within, now or later; process.exitCode then says how it went. `ending` is aborted when the end is asked for, so
+   * that nothing is waited for then.
    */
-  start: (end: (reason: string) => void) => Promise<void>;
+  start: (end: (reason: string) => void, ending: AbortSignal) => Promise<void>;
   /** Takes no more work, finishes what is under way, closes what is open. Called once. */
   drain: () => Promise<void>;
   /** Ends what must not be left running, also when draining was cut short or failed. Called once, after that. */
@@ -27,9 +28,11 @@ export type LifecycleOptions = {
  */
 export async function runUntilStopped(options: LifecycleOptions): Promise<void> {
   const hurry = new AbortController();
+  const ending = new AbortController();
   const { asked, ask } = untilAsked(options, hurry);
+  void asked.then(() => ending.abort());
   try {
-    await options.start(ask);
+    await options.start(ask, ending.signal);
   } catch (error) {
     await stopInOrder(options, hurry.signal);
     throw error;

@@ -6,6 +6,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embeddedPostgres
 import { firstOwnerInvitation, firstWorkspace } from "./firstStart.ts";
 import { runUntilStopped } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
+import { patientStart } from "./patientStart.ts";
 import { prepareDatabase } from "./postgres/prepare.ts";
 import { type Service, startService } from "./service.ts";
 import { StartError } from "./startError.ts";
@@ -21,11 +22,12 @@ async function run(config: Config): Promise<void> {
   await runUntilStopped({
     logger,
     endWithParent: config.startedByNpm,
-    async start() {
+    async start(_, ending) {
+      const patiently = patientStart({ log: logger, ending });
       if (config.crashAt) armCrashPoint(config.crashAt);
       if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
       const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
-      const { oneRole } = await prepareDatabase(urls);
+      const { oneRole } = await patiently(() => prepareDatabase(urls));
       if (oneRole)
         logger.warn(
           "the service's role owns its tables, so only a trigger keeps the event log append-only: set DATABASE_OWNER_URL to use a separate owner",
@@ -35,7 +37,7 @@ async function run(config: Config): Promise<void> {
       const dataDirectory = embedded?.directory;
       const alone = !!embedded;
       service = await startService(config, composition, { instanceId: instance, logger, alone, dataDirectory });
-      const first = config.production ? undefined : await firstWorkspace(composition.deps);
+      const first = config.production ? undefined : await firstWorkspace(composition.deps, patiently);
       const { url, smtpPort: smtp_port } = service;
       const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
       const database = embedded ? "embedded" : "configured";
@@ -45,7 +47,8 @@ async function run(config: Config): Promise<void> {
       );
       if (config.production) return;
       // Only where it is shown: each new link ends the one before it.
-      const ownerLink = process.stderr.isTTY ? await firstOwnerInvitation(composition.deps) : undefined;
+      const { deps } = composition;
+      const ownerLink = process.stderr.isTTY ? await patiently(() => firstOwnerInvitation(deps)) : undefined;
       welcome(config, service, { apiKey: first?.apiKey, ownerLink });
     },
     async drain() {

@@ -15,7 +15,7 @@ export type Prepared = {
 
 const oldestMajor = 14;
 
-/** Checks the server, and brings its tables up to date. Throws StartError if the settings lead to a server that will not do. */
+/** Checks the server, and brings its tables up to date. Throws StartError if the settings lead to a server that will not do. May be repeated. */
 export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): Promise<Prepared> {
   const service = await lookAt("DATABASE_URL", serviceUrl);
   const owner = serviceUrl === ownerUrl ? service : await lookAt("DATABASE_OWNER_URL", ownerUrl);
@@ -36,7 +36,7 @@ export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): P
       throw new StartError(
         `The role ${owner.role} may not create the tables (${message}): set DATABASE_OWNER_URL with a role that may.`,
       );
-    throw error;
+    throw asUnavailable(error);
   }
   return { version: service.version, oneRole: owner.role === service.role };
 }
@@ -54,17 +54,20 @@ async function lookAt(setting: string, url: string): Promise<Found> {
     );
     return rows[0];
   } catch (error) {
-    throw new StartError(cannotUse(setting, url, error as Error));
+    throw cannotUse(setting, url, error as Error);
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** Names the server without the password that is in its URL. */
-function cannotUse(setting: string, url: string, error: Error): string {
+/** Names the server without the password that is in its URL. One that is away may come: then the cause is Unavailable. */
+function cannotUse(setting: string, url: string, error: Error): StartError {
   const { hostname, port, pathname } = new URL(url);
   const where = `${setting} (${hostname}:${port || 5432}${pathname})`;
-  return asUnavailable(error) instanceof Unavailable
-    ? `${where} cannot be reached: ${error.message || (error as NodeJS.ErrnoException).code}.`
-    : `${where} refuses the connection: ${error.message}.`;
+  const cause = asUnavailable(error);
+  return cause instanceof Unavailable
+    ? new StartError(`${where} cannot be reached: ${error.message || (error as NodeJS.ErrnoException).code}.`, {
+        cause,
+      })
+    : new StartError(`${where} refuses the connection: ${error.message}.`);
 }

@@ -8,6 +8,8 @@ import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const timer = "escalate";
+/** Due at once, after settings have changed. It has a name of its own: what goes by the settings from before, at that moment, cannot take it back. */
+const settingsChanged = "settings changed";
 
 /** From each of these on, somebody has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
@@ -61,8 +63,9 @@ export function escalateUnanswered(deps: Dependencies): Process {
         if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
         const workspaceId = event.metadata.workspaceId as string;
         const pending = { identityId: idOf(event.stream), statuses: ["pending"] };
+        // Under its own key each looks up when its time comes, which may have come: there may be ten thousand.
         for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, pending)) {
-          await waitOrEscalate(draftId, context);
+          await context.timers.set({ key: draftId, name: settingsChanged, inMs: 0 });
         }
         return undefined;
       },

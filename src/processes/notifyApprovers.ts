@@ -46,6 +46,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       return undefined;
     // A version that came after the escalation has its own time to be decided about.
     if (escalated !== null && escalated !== draft.version) return undefined;
+    // Its own escalation asks it.
+    if (slot === "secondary" && draft.escalatedVersion !== draft.version) return undefined;
     // An approver who is named later is asked then.
     const { state: identity } = await look.identities.load(draft.identityId);
     if (channelOf(identity, slot) === null) return undefined;
@@ -145,8 +147,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   /**
-   * Has an identity's pending drafts asked about through these channels, but where they were already. Each is under its draft's key, where everything
-   * about it is asked one after the other: side by side, each of two would find that nobody has it yet.
+   * Has an identity's pending drafts asked about through these channels, but where they were already. Each is looked at under its draft's key, where
+   * everything about it is asked one after the other: side by side, each of two would find that nobody has it yet. Nothing is read of them here, as
+   * there may be ten thousand.
    */
   async function askOfPending(
     { identityId, slots }: { identityId: string; slots: ChannelSlot[] },
@@ -154,16 +157,10 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     { timers }: ProcessContext,
   ): Promise<void> {
     const workspaceId = event.metadata.workspaceId as string;
-    const { state: identity } = await deps.identities.load(identityId);
-    const asking = { ...first, happenedAt: event.metadata.at, unlessAsked: { namedAt: event.position } };
-    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["pending"] })) {
-      const { state: draft } = await deps.drafts.load(draftId);
-      for (const slot of slots) {
-        if (slot === "secondary" && draft.escalatedVersion !== draft.version) continue;
-        if (await isAsked(deps, { draftId, draft, identity, slot }, asking.unlessAsked)) continue;
-        const escalated = slot === "secondary" ? draft.escalatedVersion : null;
-        await timers.set({ key: draftId, name: `named ${slot}`, inMs: 0, payload: { ...asking, slot, escalated } });
-      }
+    const payload = { ...first, happenedAt: event.metadata.at, unlessAsked: { namedAt: event.position } };
+    for (const key of await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["pending"] })) {
+      for (const slot of slots)
+        await timers.set({ key, name: `named ${slot}`, inMs: 0, payload: { ...payload, slot } });
     }
   }
 

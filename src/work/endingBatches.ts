@@ -5,6 +5,7 @@ import { asError, type Backoff, type Log, pause } from "#src/subscriptions/retry
 import { type Ending, recordEndings } from "./endings.ts";
 import type { Taken } from "./lanes.ts";
 import { createPace } from "./pace.ts";
+import { mostTimersAtOnce } from "./timerChanges.ts";
 
 export type Endings = {
   /** Resolves when it is stored: true, or false if the lane is somebody else's by now, or nothing could be stored before the end. */
@@ -14,6 +15,16 @@ export type Endings = {
 };
 
 const mostAtOnce = 200;
+
+/** As many as go together: the first, and those behind it while they are not too many and do not change too many timers. */
+function batchOf<Waiting extends { ending: Ending }>(waiting: readonly Waiting[]): Waiting[] {
+  let timers = 0;
+  const tooMany = waiting.findIndex(({ ending }, place) => {
+    timers += ending.timers?.length ?? 0;
+    return place > 0 && (place === mostAtOnce || timers > mostTimersAtOnce);
+  });
+  return tooMany < 0 ? [...waiting] : waiting.slice(0, tooMany);
+}
 
 /** Stores endings together: those that come while a batch is being written go in the next one, in their order. */
 export function createEndings({
@@ -46,7 +57,7 @@ export function createEndings({
     await new Promise((resolve) => setImmediate(resolve));
     for (let failures = 0; waiting.length > 0; ) {
       if (!closing.signal.aborted) await pace.next();
-      const batch = waiting.slice(0, mostAtOnce);
+      const batch = batchOf(waiting);
       const askedAt = clock.monotonic();
       try {
         const { held, readyAgain, taken, failed } = await pace.taking(() =>

@@ -1,7 +1,7 @@
 import type { Sql } from "#src/postgres/database.ts";
-import type { Timer } from "#src/processes/process.ts";
 import type { Ending } from "./endings.ts";
 import type { LaneId } from "./lanes.ts";
+import { keyOfChange, lastWords } from "./timerChanges.ts";
 
 /**
  * Locks all lanes that the endings change, in one order, and answers the claims that are held. Lanes that a timer is set under and that are
@@ -38,8 +38,9 @@ async function lockAndMake(tx: Sql, endings: readonly Ending[]): Promise<Locked[
     [lanes.map(({ process }) => process), lanes.map(({ key }) => key), lanes.map(({ workspace }) => workspace)],
   );
   const held = new Set(rows.map(({ claim }) => claim));
-  const set = endings.filter(({ lane }) => held.has(lane.claim)).flatMap(setBy);
-  const needless = rows.filter(({ made, process, key }) => made && !set.some((lane) => isSame(lane, { process, key })));
+  const said = lastWords(endings.filter(({ lane }) => held.has(lane.claim)));
+  const needed = new Set(said.flatMap((word) => (word.set ? nameOf(word) : [])));
+  const needless = rows.filter((lane) => lane.made && !needed.has(nameOf(lane)));
   await tx.query("delete from work.lanes where (process, key) in (select * from unnest($1::text[], $2::text[]))", [
     needless.map(({ process }) => process),
     needless.map(({ key }) => key),
@@ -47,24 +48,19 @@ async function lockAndMake(tx: Sql, endings: readonly Ending[]): Promise<Locked[
   return rows;
 }
 
-const isSame = (one: LaneId, other: LaneId): boolean => one.process === other.process && one.key === other.key;
+const nameOf = ({ process, key }: LaneId): string => JSON.stringify([process, key]);
 
 type Touched = LaneId & { workspace: string };
 
-/** Lanes that timers are set under. */
-const setBy = ({ lane: { process, workspace }, timers = [] }: Ending): Touched[] =>
-  timers.flatMap((change) =>
-    "set" in change ? { process, key: change.set.key, workspace: workspaceOfTimer(change.set) ?? workspace } : [],
-  );
-
-/** Each once: lanes that are given back, that timers are cancelled under, and set under. */
+/**
+ * Each once: lanes that are given back, that timers are cancelled under, and set under. Also those of words that were taken back since: whose last
+ * word counts is known once it is known whose claims are held.
+ */
 function touchedBy(endings: readonly Ending[]): Touched[] {
-  const cancelled = endings.flatMap(({ lane, timers = [] }) =>
-    timers.flatMap((change) => ("cancel" in change ? { ...lane, key: change.cancel } : [])),
-  );
-  const all: Touched[] = [...cancelled, ...endings.map(({ lane }) => lane), ...endings.flatMap(setBy)];
-  return [...new Map(all.map((lane) => [JSON.stringify([lane.process, lane.key]), lane])).values()];
+  const all: Touched[] = [
+    ...endings.flatMap(({ lane, timers = [] }) => timers.map((change) => ({ ...lane, key: keyOfChange(change) }))),
+    ...endings.map(({ lane }) => lane),
+    ...endings.flatMap((ending) => lastWords([ending]).filter(({ set }) => set !== undefined)),
+  ];
+  return [...new Map(all.map((lane) => [nameOf(lane), lane])).values()];
 }
-
-/** Whose a timer is, if it says so. */
-export const workspaceOfTimer = ({ payload }: Timer): string | undefined => payload.workspaceId as string | undefined;

@@ -1,16 +1,13 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
-import type { Obstacle, Timer } from "#src/processes/process.ts";
-import { lockHeld, workspaceOfTimer } from "./endingLocks.ts";
-import { timerAgain } from "./items.ts";
-import type { Claimed, LaneId, Taken } from "./lanes.ts";
+import type { Obstacle } from "#src/processes/process.ts";
+import { lockHeld } from "./endingLocks.ts";
+import type { Claimed, Taken } from "./lanes.ts";
 import { lettingGo } from "./lettingGo.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
 import { plainOf, recordPlain } from "./plainEndings.ts";
 import { tryEveryMs } from "./setAside.ts";
+import { changeTimers, lastWords, type TimerChange } from "./timerChanges.ts";
 import { beginsWork } from "./transactions.ts";
-
-/** What a handler has done with timers. */
-export type TimerChange = { set: Timer } | { cancel: LaneId["key"]; name: string };
 
 /** How a lane goes on: at once if there is more to do, after a pause, or when an obstacle has ended. */
 export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
@@ -82,12 +79,7 @@ async function recordInSteps(tx: Sql, endings: readonly Ending[], now: Date): Pr
     good.flatMap(({ lane, givenUp }) => (givenUp ? { ...givenUp, process: lane.process } : [])),
     now,
   );
-  for (const { lane, timers = [] } of good) {
-    for (const change of timers) {
-      if ("set" in change) await setTimer(tx, lane, change.set);
-      else await cancelTimer(tx, lane, change);
-    }
-  }
+  await changeTimers(tx, lastWords(good));
   const released = good.filter((ending): ending is Ending & { next: Next } => ending.next !== undefined);
   await setAside(tx, released, { ended, now });
   await goOn(tx, released, now);
@@ -135,37 +127,6 @@ async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
      where item.id = failed.id`,
     [JSON.stringify(failed)],
   );
-}
-
-/**
- * Of its own lane nobody needs to be told: it is looked at when the claim ends. Told all the same, one that sets itself aside would be ready
- * again at once, for ever.
- */
-async function setTimer(tx: Sql, { process, workspace, claim }: Claimed, timer: Timer): Promise<void> {
-  const { key, name, dueAt, payload } = timer;
-  await tx.query(
-    `insert into work.items as item (process, key, timer, due_at, payload) values ($1, $2, $3, $4, $5)
-     on conflict ${timerAgain}`,
-    [process, key, name, dueAt, JSON.stringify(payload)],
-  );
-  await tx.query(
-    `insert into work.lanes as lane (process, key, workspace, state, due_at) values ($1, $2, $3, 'waiting', $4)
-     on conflict (process, key) do update set generation = lane.generation + (lane.claim is distinct from $5)::integer,
-       due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, excluded.due_at) else lane.due_at end`,
-    [process, key, workspaceOfTimer(timer) ?? workspace, dueAt, claim],
-  );
-}
-
-async function cancelTimer(
-  tx: Sql,
-  { process }: Claimed,
-  { cancel, name }: Extract<TimerChange, { cancel: string }>,
-): Promise<void> {
-  await tx.query("delete from work.items where process = $1 and key = $2 and timer = $3 and parked is null", [
-    process,
-    cancel,
-    name,
-  ]);
 }
 
 type Released = Ending & { next: Next };

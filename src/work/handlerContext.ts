@@ -3,9 +3,9 @@ import type { Clock } from "#src/clock.ts";
 import type { NotYet, Process, ProcessContext, Timer } from "#src/processes/process.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { concerns } from "./concerns.ts";
-import type { TimerChange } from "./endings.ts";
 import { keyFor } from "./keys.ts";
 import { isEvent } from "./parked.ts";
+import type { TimerChange } from "./timerChanges.ts";
 
 /** Waits until the read models have reached a position of the log; false if they do not within `timeoutMs`. */
 export type Projected = (

@@ -7,11 +7,12 @@ import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts"
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Endings } from "./endingBatches.ts";
-import type { Ending, Next, TimerChange } from "./endings.ts";
+import type { Ending, Next } from "./endings.ts";
 import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
 import { TookTooLong, within } from "./timeLimit.ts";
+import { keyOfChange, partsOf, type TimerChange } from "./timerChanges.ts";
 
 export type LaneRunOptions = {
   store: Pick<EventStore, "read">;
@@ -27,7 +28,7 @@ export type LaneRunOptions = {
   signal: AbortSignal;
   /** False while the claim may have run out without this instance having noticed. */
   isFresh: () => boolean;
-  /** Told of every timer that was stored. */
+  /** Told of the soonest of the timers that were stored. */
   onTimer: (dueAt: Date) => void;
   projected: Projected;
   /** Told when the lane is let go until the read models have reached a position. */
@@ -116,14 +117,28 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       return failed(item, found, asError(thrown));
     }
     for (const change of timers) {
-      if ("set" in change ? change.set.key === lane.key : change.cancel === lane.key)
-        changed.add("set" in change ? change.set.name : change.name);
+      if (keyOfChange(change) === lane.key) changed.add("set" in change ? change.set.name : change.name);
     }
+    const last = await allButLast(timers);
     finishCovered(item);
-    void endings.add({ lane, done: item.id, timers }).then((stored) => {
-      if (stored) for (const change of timers) if ("set" in change) onTimer(change.set.dueAt);
-    });
+    void endings.add({ lane, done: item.id, timers: last }).then((stored) => stored && tellSoonest(last));
     return true;
+  }
+
+  /**
+   * Stores timers that are too many for one ending, and answers those that are left for it. An instance that is cut off in between has the item handed over
+   * again, and sets them all once more.
+   */
+  async function allButLast(timers: readonly TimerChange[]): Promise<readonly TimerChange[]> {
+    const { first, last } = partsOf(timers);
+    for (const part of first) if (await endings.add({ lane, timers: part })) tellSoonest(part);
+    return last;
+  }
+
+  /** Those that come a little later are found by the looks: ten thousand of one moment are brought back together. */
+  function tellSoonest(timers: readonly TimerChange[]): void {
+    const times = timers.flatMap((change) => ("set" in change ? change.set.dueAt.getTime() : []));
+    if (times.length > 0) onTimer(new Date(Math.min(...times)));
   }
 
   /** Whatever came of the newest event came of those that waited before it. */
@@ -142,13 +157,13 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   /** Neither done nor failed: the item stays where it is, and the place goes to other lanes. */
   async function notYet(item: Item, answer: NotYet, timers: readonly TimerChange[]): Promise<false> {
     if ("setAside" in answer) {
-      await release({ how: "set aside", obstacles: answer.setAside }, { timers });
+      await release({ how: "set aside", obstacles: answer.setAside }, { timers: await allButLast(timers) });
     } else if ("waitFor" in answer) {
-      await release({ how: "retry", at: inMs(longestWaitMs) }, { timers });
+      await release({ how: "retry", at: inMs(longestWaitMs) }, { timers: await allButLast(timers) });
       if (released) options.onWaiting(answer);
     } else {
       const { id, tries, failures } = item;
-      await retryLater({ id, tries: tries + 1, failures }, answer.againInMs, timers);
+      await retryLater({ id, tries: tries + 1, failures }, answer.againInMs, await allButLast(timers));
     }
     return false;
   }

@@ -4,7 +4,7 @@ import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
-import type { TimerChange } from "#src/work/endings.ts";
+import type { TimerChange } from "#src/work/timerChanges.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { fire, tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";

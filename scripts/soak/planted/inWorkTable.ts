@@ -5,6 +5,9 @@ const beside = {
   titles: "forgets nothing, whichever is first",
 };
 const sharing = (titles: string) => ({ file: "test/work/sharing.test.ts", titles });
+const together = (by: string) => ({ file: "test/work/lockOrder.test.ts", titles: by });
+const manyTimers = (titles: string) => ({ file: "test/work/manyTimers.test.ts", titles });
+const leases = { file: "test/subscriptions/leases.test.ts", titles: "last as long for one whose clock is" };
 const schedules = { file: "test/work/schedules.test.ts", titles: "forgets no lane" };
 
 /** Of the work table: nothing is woken for nothing or forgotten, nobody works alone, and nobody waits for anybody. */
@@ -47,15 +50,15 @@ export const bugsInWorkTable: readonly PlantedBug[] = [
   },
   {
     breaks: "a timer set from another lane raises the generation of its own",
-    file: "src/work/endings.ts",
-    text: "lane.generation + (lane.claim is distinct from $5)::integer",
+    file: "src/work/timerChanges.ts",
+    text: "lane.generation + elsewhere::integer",
     becomes: "lane.generation",
     foundBy: beside,
   },
   {
     breaks: "a timer that a lane sets for itself does not wake it for nothing",
-    file: "src/work/endings.ts",
-    text: "lane.generation + (lane.claim is distinct from $5)::integer",
+    file: "src/work/timerChanges.ts",
+    text: "lane.generation + elsewhere::integer",
     becomes: "lane.generation + 1",
     foundBy: { file: "test/work/faults.test.ts", titles: "is not called again at once" },
   },
@@ -171,5 +174,83 @@ export const bugsInWorkTable: readonly PlantedBug[] = [
     text: "offsetMs = Math.round((least + most) / 2);",
     becomes: "offsetMs = 0;",
     foundBy: { file: "test/work/clocks.test.ts", titles: "neither early nor late" },
+  },
+  {
+    breaks: "a lease is taken over by the database's clock",
+    file: "src/subscriptions/leases.ts",
+    text: "where lease.expires_at < clock_timestamp()\n     returning name, epoch`,\n    [names, holder, lastsMs],",
+    becomes: "where lease.expires_at < $4\n     returning name, epoch`,\n    [names, holder, lastsMs, new Date()],",
+    foundBy: leases,
+  },
+  {
+    breaks: "a lease is prolonged by the database's clock",
+    file: "src/subscriptions/leases.ts",
+    text: "set expires_at = clock_timestamp() + $4 * interval '1 ms'\n     from mine where lease.name = mine.name returning lease.name`,\n    [...columns(leases), holder, lastsMs],",
+    becomes:
+      "set expires_at = $4\n     from mine where lease.name = mine.name returning lease.name`,\n    [...columns(leases), holder, new Date(Date.now() + lastsMs)],",
+    foundBy: leases,
+  },
+  {
+    breaks: "the log is read once for all who follow it",
+    file: "src/eventStore/sharedLog.ts",
+    text: "if (current) return current;",
+    becomes: "",
+    foundBy: { file: "test/eventStore/sharedLog.test.ts", titles: "is read once for all who follow it" },
+  },
+  {
+    breaks: "claims are extended in the order of their keys",
+    file: "src/work/lanes.ts",
+    text: "where state = 'claimed' order by process, key",
+    becomes: "where state = 'claimed' order by process desc, key desc",
+    foundBy: together("are locked in the order of their keys by"),
+  },
+  {
+    breaks: "waits for read models end in the order of the lanes' keys",
+    file: "src/work/lanes.ts",
+    text: "order by process, key for no key update\n",
+    becomes: "order by process desc, key desc for no key update\n",
+    foundBy: together("are locked in the order of their keys by"),
+  },
+  {
+    breaks: "the end of an obstacle locks the lanes in the order of their keys",
+    file: "src/work/setAside.ts",
+    text: "order by process, key for no key update\n",
+    becomes: "order by process desc, key desc for no key update\n",
+    foundBy: together("are locked in the order of their keys by"),
+  },
+  {
+    breaks: "lanes whose time has come are not waited for where others hold one",
+    file: "src/work/lanes.ts",
+    text: "for no key update of lane skip locked",
+    becomes: "for no key update of lane",
+    foundBy: together("are not waited for where their time has come"),
+  },
+  {
+    breaks: "the timers of one handler are stored in parts",
+    file: "src/work/timerChanges.ts",
+    text: "timers.length - from > mostTimersAtOnce",
+    becomes: "timers.length < 0",
+    foundBy: manyTimers("are stored in parts"),
+  },
+  {
+    breaks: "an item is done with the last part of its timers",
+    file: "src/work/laneRun.ts",
+    text: "if (await endings.add({ lane, timers: part }))",
+    becomes: "if (await endings.add({ lane, timers: part, done: items[0]!.id }))",
+    foundBy: manyTimers("are all stored after a crash"),
+  },
+  {
+    breaks: "a lane is there for each timer, whichever claims are lost",
+    file: "src/work/endingLocks.ts",
+    text: "...endings.flatMap((ending) => lastWords([ending])",
+    becomes: "...[endings].flatMap((ending) => lastWords(ending)",
+    foundBy: manyTimers("whatever a lane says that has lost its claim"),
+  },
+  {
+    breaks: "a lane is not made for a timer that is taken back",
+    file: "src/work/endingLocks.ts",
+    text: "lane.made && !needed.has(nameOf(lane))",
+    becomes: "lane.made && false",
+    foundBy: manyTimers("leave no lane without anything to do"),
   },
 ];

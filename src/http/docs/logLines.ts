@@ -124,6 +124,7 @@ export const logLines: readonly LogLine[] = [
     todo: "What you meant, after a restore. See 'Pausing everything'.",
   },
   { level: "warn", says: "cannot record progress, retrying", todo: passes },
+  { level: "warn", says: "cannot start yet, retrying", todo: passes },
   { level: "warn", says: "cannot write read models, retrying", todo: passes },
   { level: "warn", says: "cannot find out how far the read models are, retrying", todo: passes },
   { level: "warn", says: "cannot read checkpoints, retrying", todo: passes },

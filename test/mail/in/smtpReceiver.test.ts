@@ -86,7 +86,7 @@ describe("the SMTP receiver", function () {
     expect(await second.say("Subject: y\r\n\r\n.")).to.match(/^250/);
     expect(reception.taken[1]?.remote).to.deep.equal({ ip: "100.64.0.9", helo: "mail.kunde.example" });
     const direct = await startSender(receiver.port, "EHLO mail.kunde.example\r\n").catch((error) => error.message);
-    expect(direct).to.equal("the receiver closed the connection");
+    expect(direct).to.equal("the SMTP connection was closed");
   });
 
   it("keeps bytes that are no UTF-8", async () => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
+import { smtpReplies } from "../../../scripts/support/smtpReplies.ts";
 
 /** A sender that says exactly what it is told to, byte for byte. */
 export type Sender = {
@@ -45,35 +46,7 @@ export async function startTls(
 
 function speakingOn(socket: Socket): Omit<Sender, "greeting"> {
   const closed = once(socket, "close");
-  const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
-  const replies: string[] = [];
-  let received = "";
-  let over = false;
-  socket.on("error", () => {});
-  socket.on("data", (chunk) => {
-    received += chunk.toString("latin1");
-    for (
-      let match = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(received);
-      match;
-      match = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(received)
-    ) {
-      received = received.slice(match[0].length);
-      const next = waiting.shift();
-      if (next) next.resolve(match[0].trim());
-      else replies.push(match[0].trim());
-    }
-  });
-  socket.on("close", () => {
-    over = true;
-    for (const { reject } of waiting.splice(0)) reject(new Error("the receiver closed the connection"));
-  });
-  const reply = () =>
-    new Promise<string>((resolve, reject) => {
-      const ready = replies.shift();
-      if (ready !== undefined) return resolve(ready);
-      if (over) return reject(new Error("the receiver closed the connection"));
-      waiting.push({ resolve, reject });
-    });
+  const reply = smtpReplies(socket);
   const write = async (bytes: string | Buffer) => {
     if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), closed]);
   };

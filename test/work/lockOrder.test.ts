@@ -1,0 +1,85 @@
+import { expect } from "chai";
+import type { Role } from "#src/postgres/database.ts";
+import { bringBackLanes, type Claimed, endWaits, extendClaims } from "#src/work/lanes.ts";
+import { wakeSetAside } from "#src/work/setAside.ts";
+import { eventually } from "../subscriptions/support.ts";
+import { useWorkTable } from "./support.ts";
+
+const now = new Date("2026-01-01T00:00:00Z");
+const obstacle = "workspace-1";
+/** Neither in the order of their keys nor in its opposite, so that no plan of PostgreSQL's finds them in order by chance. */
+const keys = ["toy-z", "toy-m", "toy-a", "toy-t"];
+
+/** Two who lock the same lanes in one order never wait for each other. */
+describe("lanes that are changed together", () => {
+  const work = useWorkTable();
+
+  type Changes = { by: string; lanes: string; change(sql: Role, lanes: Claimed[]): Promise<unknown> };
+  const all: readonly Changes[] = [
+    {
+      by: "one who keeps its claims",
+      lanes: "state = 'claimed', claim = gen_random_uuid(), holder = 'here', claimed_until = now() + interval '1 hour'",
+      change: extendClaims,
+    },
+    {
+      by: "the end of a wait for read models",
+      lanes: "state = 'waiting', due_at = 'infinity', retry_at = 'infinity'",
+      change: endWaits,
+    },
+    {
+      by: "the end of an obstacle",
+      lanes: `state = 'waiting', due_at = 'infinity', obstacles = array['${obstacle}']`,
+      change: (sql) => wakeSetAside(sql, [obstacle]),
+    },
+  ];
+
+  /** The lanes as they were made, in this order in the table and its indexes. */
+  async function lanes(set: string): Promise<Claimed[]> {
+    for (const key of keys) {
+      await work.database.query(
+        "insert into work.lanes (process, key, workspace, state, turn) values ('toyRule', $1, 'w', 'ready', 1)",
+        [key],
+      );
+      await work.database.query(`update work.lanes set ${set} where key = $1`, [key]);
+    }
+    const made = await work.database.query<Claimed>(
+      "select process, key, workspace, claim, generation from work.lanes",
+    );
+    return keys.map((key) => made.rows.find((lane) => lane.key === key)!);
+  }
+
+  const free = "select key from work.lanes where key <> 'toy-m' order by key for update skip locked";
+
+  for (const { by, lanes: set, change } of all) {
+    it(`are locked in the order of their keys by ${by}`, async () => {
+      const given = await lanes(set);
+      let changing: Promise<unknown> | undefined;
+      await work.database.transaction(async (tx) => {
+        await tx.query("select from work.lanes where key = 'toy-m' for update");
+        changing = change(work.database, given);
+        await eventually(work.waitsForLock);
+        expect(await work.rows(free)).to.deep.equal([{ key: "toy-t" }, { key: "toy-z" }]);
+      });
+      await changing;
+    });
+  }
+
+  it("are not waited for where their time has come: one that others hold is brought back by a later look", async () => {
+    await lanes(`state = 'waiting', due_at = '${now.toISOString()}'`);
+    const bringBack = () => bringBackLanes(work.database, { now, takesOver: false });
+    const ready = "select key from work.lanes where state = 'ready' order by key";
+    await work.database.transaction(async (tx) => {
+      await tx.query("select from work.lanes where key = 'toy-m' for update");
+      let over = false;
+      const bringing = bringBack().finally(() => {
+        over = true;
+      });
+      await eventually(async () => over || (await work.waitsForLock()));
+      expect(over).to.equal(true);
+      await bringing;
+      expect(await work.rows(ready)).to.deep.equal([{ key: "toy-a" }, { key: "toy-t" }, { key: "toy-z" }]);
+    });
+    await bringBack();
+    expect(await work.rows(ready)).to.have.length(4);
+  });
+});
