@@ -1,4 +1,4 @@
-import type { Guard } from "#src/eventStore/eventStore.ts";
+import { type Guard, noStream, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { holdsSlot, oldestFirst, slotsTaken } from "#streams/slots/decider.ts";
 import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
@@ -20,35 +20,59 @@ const interruptedAfterMs = 10 * 60_000;
 /** `isNew`: false if this id held a slot already. `guard`: the slots as they are with it. */
 export type TakenSlot = { isNew: boolean; guard: Guard };
 
+type ToTake = Slot & {
+  cap: number | null;
+  stateOf: StateOf;
+  /** Where a holder begins, if none may ever be without its slot: one that begins after all keeps it then. */
+  streamOf?: (holderId: string) => string;
+};
+
 /**
  * Takes one of `cap` slots (null: no limit) before the thing itself is made, so that never more than that exist. Throws Rejected
  * plan_limit_reached if none is free; the slots of those that are gone are found then.
  */
 export async function takeSlot(
   deps: Dependencies,
-  { workspaceId, kind, holderId, cap, stateOf }: Slot & { cap: number | null; stateOf: StateOf },
+  { workspaceId, kind, holderId, cap, stateOf, streamOf }: ToTake,
   cause: Cause,
 ): Promise<TakenSlot> {
   const counted = { workspaceId, kind };
   const now = deps.clock.now();
-  const take = async (vacated: readonly string[]) => {
+  const takeInPlaceOf = async (vacated: readonly string[], unlessMoved: readonly Guard[] = []) => {
     const command = { type: "TakeSlot", holderId, takenAt: now.toISOString(), cap, vacated } as const;
-    const { changed, revision } = await deps.slots.handle(counted, command, cause);
+    const guarded = { ...cause, unlessMoved: [...(cause.unlessMoved ?? []), ...unlessMoved] };
+    const take = (as: Cause) => deps.slots.handle(counted, command, as);
+    const first = await take(guarded);
+    // A repetition ends as its first run did; but the slot of that may have been found to be left behind since.
+    const { changed, revision } = holdsSlot(first.state, holderId)
+      ? first
+      : await take({ ...guarded, repeated: false });
     return { isNew: changed, guard: { stream: slotsStream(workspaceId, kind), revision } };
   };
-  try {
-    return await take([]);
-  } catch (error) {
-    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+  const takeOneLeftBehind = async (full: Rejected): Promise<TakenSlot> => {
     const { state: slots } = await deps.slots.load(counted);
     const vacated: string[] = [];
+    const unborn: Guard[] = [];
     for (const [holder, takenAt] of Object.entries(slots)) {
       const state = await stateOf(holder);
       const interrupted = state === "unborn" && now.getTime() - Date.parse(takenAt) > interruptedAfterMs;
       if (state === "gone" || interrupted) vacated.push(holder);
+      if (interrupted && streamOf) unborn.push({ stream: streamOf(holder), revision: noStream });
     }
-    if (vacated.length === 0) throw error;
-    return take(vacated);
+    if (vacated.length === 0) throw full;
+    try {
+      return await takeInPlaceOf(vacated, unborn);
+    } catch (error) {
+      // One of them has begun since it was looked at.
+      if (!(error instanceof StreamMoved) || !unborn.some(({ stream }) => stream === error.stream)) throw error;
+      return takeOneLeftBehind(full);
+    }
+  };
+  try {
+    return await takeInPlaceOf([]);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    return takeOneLeftBehind(error);
   }
 }
 

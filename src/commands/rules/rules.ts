@@ -3,7 +3,7 @@ import { missing, Rejected } from "#streams/decider.ts";
 import { readActions } from "#streams/rule/actions.ts";
 import { readConditions } from "#streams/rule/conditions.ts";
 import type { Rule } from "#streams/rule/decider.ts";
-import { type RuleSettings, type TriggerEvent, triggerEvents } from "#streams/rule/events.ts";
+import { type RuleSettings, ruleStream, type TriggerEvent, triggerEvents } from "#streams/rule/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
@@ -58,6 +58,10 @@ export async function createRule(
   const actions = sealActions(deps, { workspaceId, path: "actions" }, { given: judged.actions, stored: [] });
   await requireScope(deps, { workspaceId, scope: judged });
   const ruleId = newId(deps, cause, "rule");
+  if (cause.repeated) {
+    const { state, position } = await deps.rules.load(ruleId);
+    if (state.exists) return { ruleId, position };
+  }
   const command = { type: "CreateRule", workspaceId, settings: { ...judged, actions } } as const;
   for (;;) {
     const { guard } = await takeRuleSlot(deps, { workspaceId, ruleId }, cause);
@@ -78,7 +82,8 @@ async function takeRuleSlot(
 ): Promise<TakenSlot> {
   const cap = await capOf(deps, workspaceId, "rules");
   const slot = { workspaceId, kind: "rules", holderId: ruleId } as const;
-  return takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch((error) => {
+  const known = { stateOf: (id: string) => holderState(deps, id), streamOf: ruleStream };
+  return takeSlot(deps, { ...slot, cap, ...known }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw planFull("rules", cap);
   });

@@ -1,5 +1,7 @@
 -- Since when a lane that is ready has waited for a place at work. Kept by the table itself: many statements make lanes ready.
-alter table work.lanes add column ready_at timestamptz not null default clock_timestamp();
+-- First with one time for all lanes that there are: so they are not written again, while instances of the release before wait for the table.
+alter table work.lanes add column ready_at timestamptz not null default now();
+alter table work.lanes alter column ready_at set default clock_timestamp();
 
 create function work.note_ready() returns trigger language plpgsql as $$
 begin

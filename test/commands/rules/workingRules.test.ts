@@ -141,6 +141,50 @@ describe("the rules that work in a workspace [d9 plan]", function () {
     expect(seen["above the cap"]).to.be.above(20);
   });
 
+  it("keep their places if they begin in the very moment in which these are found to be left behind", async () => {
+    const world = await createSendWorld();
+    world.node.settings.planLimits!.builder_pack.rules = 1;
+    const [slow, other] = [world.createNode(), world.createNode()];
+    const beginning = slow.faulty.pause("rule");
+    const made = createRule(slow, { workspaceId, given: settings }, cause);
+    await beginning.reached;
+    await world.advance(11 * 60_000);
+    const taking = other.faulty.pause("slots");
+    const refused = createRule(other, { workspaceId, given: settings }, cause).catch((error) => error);
+    await taking.reached;
+    beginning.release();
+    const { ruleId } = await made;
+    taking.release();
+    expect(await refused).to.include({ code: "plan_limit_reached" });
+    for (const node of [world.node, slow, other]) {
+      const rules = await workingRules(node, workspaceId);
+      expect(rules("draft.created").map(({ id }) => id)).to.deep.equal([ruleId]);
+    }
+  });
+
+  it("have places of their own if the request that makes them is repeated after its place was left behind", async () => {
+    for (const isFull of [true, false]) {
+      const world = await createSendWorld();
+      const { node } = world;
+      node.settings.planLimits!.builder_pack.rules = 1;
+      const asked = { ...cause, operation: "made once" };
+      const dying = world.createNode({ at: 1, when: "after", how: "crash" });
+      const given = { workspaceId, given: settings };
+      expect(await createRule(dying, given, asked).catch((error) => error)).to.be.instanceOf(Crashed);
+      await world.advance(11 * 60_000);
+      const other = await createRule(node, given, cause);
+      if (!isFull) node.settings.planLimits!.builder_pack.rules = 2;
+      const again = createRule(world.createNode(), given, { ...asked, repeated: true });
+      const made = await again.catch((error) => error);
+      if (isFull) expect(made).to.include({ code: "plan_limit_reached" });
+      const rules = await workingRules(world.createNode(), workspaceId);
+      expect(rules("draft.created").map(({ id }) => id)).to.have.members([
+        other.ruleId,
+        ...(isFull ? [] : [made.ruleId]),
+      ]);
+    }
+  });
+
   it("are read once each, the places with them, and of a deleted one nothing more", async () => {
     const world = await createSendWorld();
     const ids: string[] = [];
