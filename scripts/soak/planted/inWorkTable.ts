@@ -242,8 +242,8 @@ export const bugsInWorkTable: readonly PlantedBug[] = [
   {
     breaks: "a lane is there for each timer, whichever claims are lost",
     file: "src/work/endingLocks.ts",
-    text: "...endings.flatMap((ending) => lastWords([ending])",
-    becomes: "...[endings].flatMap((ending) => lastWords(ending)",
+    text: "lastWords(endings.filter(({ lane }) => held.has(lane.claim)))",
+    becomes: "lastWords(endings)",
     foundBy: manyTimers("whatever a lane says that has lost its claim"),
   },
   {
