@@ -29,9 +29,9 @@ export const bugsInSending: readonly PlantedBug[] = [
   {
     breaks: "a connection may take its time, and the age of a claim does not count it",
     file: "src/processes/handOver.ts",
-    text: "const connection = await connect();",
+    text: "const connection = await connectUnlessAborted(signal);",
     becomes:
-      'const asked = deps.clock.monotonic();\n    const connection = await connect();\n    if (deps.clock.monotonic() - asked > 5_000) return { noConnection: "provider_unavailable", message: "too old" };',
+      'const asked = deps.clock.monotonic();\n    const connection = await connectUnlessAborted(signal);\n    if (deps.clock.monotonic() - asked > 5_000) return { noConnection: "provider_unavailable", message: "too old" };',
     foundBy: deliver("s have the mail, once and without another claim"),
   },
   {
