@@ -15,7 +15,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { aboutDraft, aboutMessage, askedMessage, factsAgain } from "../rules/ruleFacts.ts";
+import { type AskedMessage, aboutDraft, aboutMessage, askedMessage, factsAgain } from "../rules/ruleFacts.ts";
 import { receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
 import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
 import { type Answered, answeredBy, MailNotFound } from "../threads/answered.ts";
@@ -74,7 +74,7 @@ export async function decideNow(
   const message = mail && (await askedMessage(deps, mail));
   const about = await aboutDraft(deps, { trigger: "draft.created", draftId, draft, message });
   const decision = decideApproval({
-    received: await walkOfMessage(deps, { draftId, mail, rules: received, received: runs.received }),
+    received: await walkOfMessage(deps, { draftId, mail, message, rules: received, received: runs.received }),
     created: { rules: walkedRules(created, about), facts: factsAgain(about.facts, runs.created.evaluated?.facts) },
     exchange: about.exchange,
     humanRequired,
@@ -97,12 +97,14 @@ async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }:
 
 /** The walk of the message's rules, as it counts for what the rules of a draft that answers it grant. */
 export async function walkBefore(deps: Dependencies, draftId: string, draft: Draft): Promise<Walk<WalkedRule>> {
-  const [{ received }, rules, mail] = await Promise.all([
+  const [{ received }, working, mail] = await Promise.all([
     runsOf(deps, draftId, draft),
     workingRules(deps, draft.workspaceId),
     answeredBy(deps, draft),
   ]);
-  return walkOfMessage(deps, { draftId, mail, rules: rules("email.received"), received });
+  const rules = working("email.received");
+  const message = mail && rules.length > 0 ? await askedMessage(deps, mail) : null;
+  return walkOfMessage(deps, { draftId, mail, message, rules, received });
 }
 
 /** What a message's rules grant is for the next draft based on it, and for no further one. A `manual` of theirs holds for each. */
@@ -114,25 +116,27 @@ const withoutGrants = (rule: WalkedRule): WalkedRule => ({
   actions: rule.actions.filter((action) => !grants(action)),
 });
 
-/** The walk of `rules` over the mail that a draft answers, if it answers one; `received`: their run when the mail came. */
+/** The walk of `rules` over the mail that a draft answers, if it answers one; `message`: as rules ask about it; `received`: their run when it came. */
 async function walkOfMessage(
   deps: Dependencies,
   {
     draftId,
     mail,
+    message,
     rules,
     received,
   }: {
     draftId: string;
     mail: Answered | null;
+    message: AskedMessage | null;
     rules: readonly WorkingRule[];
     received: RuleRun | null;
   },
 ): Promise<Walk<WalkedRule>> {
-  if (mail === null || rules.length === 0) return noWalk;
+  if (mail === null || message === null || rules.length === 0) return noWalk;
   // A machine's mail and a blocked contact's trigger nothing.
   if (!isNews({ classification: mail.classification, fromBlocked: mail.fromBlockedContact === true })) return noWalk;
-  const about = await aboutMessage(deps, await askedMessage(deps, mail));
+  const about = await aboutMessage(deps, message);
   const walked = walkedRules(rules, about);
   return {
     rules: grantsToDraft(received, draftId) ? walked : walked.map(withoutGrants),
