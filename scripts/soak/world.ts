@@ -7,18 +7,19 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostg
 import { type Beside, knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { type Client, createClient } from "../support/client.ts";
+import { copyCluster } from "../support/cluster.ts";
 import { type Instance, startInstance } from "../support/instance.ts";
 
-/** Where an instance is. */
-export type Reached = Pick<Instance, "url" | "smtpPort">;
+/** Where an instance is, and its log. `child`: where it is a process of its own. */
+export type Reached = Pick<Instance, "url" | "smtpPort" | "log"> & Partial<Pick<Instance, "child">>;
 
 /** A database, the service on it as often as wanted, and a look at the log past the service, with the owner's eyes. */
 export type World = {
   env: Readonly<Record<string, string>>;
   /** Starts one more instance with these settings on top. */
   start(settings?: Record<string, string>): Promise<Instance>;
-  /** One that is asked and no more: in this process where `here` says so. */
-  reach(): Promise<Reached>;
+  /** One that is asked and no more: in this process where `here` says so. Settings come on top in a process of its own alone. */
+  reach(settings?: Record<string, string>): Promise<Reached>;
   client(instance: Reached): Client;
   /** What GET answers, byte for byte. */
   bytes(instance: Reached, path: string): Promise<{ status: number; bytes: Buffer }>;
@@ -49,6 +50,7 @@ export async function openWorld(
   { embedded = false, here = false }: { embedded?: boolean; here?: boolean } = {},
 ): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-soak-"));
+  if (embedded) await copyCluster(dataDir);
   const database = embedded ? undefined : await createTestDatabase({ readModels: true });
   const env = {
     ...shortBounds,
@@ -82,12 +84,14 @@ export async function openWorld(
   return {
     env,
     start,
-    async reach() {
-      if (!here || !database) return start();
-      const beside = await startBeside(database, { ...env, ...(await knownAddress()), LOG_LEVEL: "silent" });
+    async reach(more) {
+      if (!here || !database) return start(more);
+      const log: string[] = [];
+      const settingsHere = { ...env, ...(await knownAddress()), LOG_LEVEL: "error" };
+      const beside = await startBeside(database, settingsHere, (line) => log.push(line));
       inProcess.push(beside);
       apiKey ??= beside.apiKey;
-      return beside;
+      return { ...beside, log };
     },
     client: (instance) => createClient({ ...instance, apiKey: apiKey as string }),
     async bytes({ url }, path) {
