@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
 import { argon2Hasher } from "./accounts/argon2.ts";
+import type { PasswordHasher } from "./accounts/passwords.ts";
 import { postgresLinks } from "./accounts/postgresLinks.ts";
 import { postgresPasswords } from "./accounts/postgresPasswords.ts";
 import { postgresSessions } from "./accounts/postgresSessions.ts";
@@ -94,7 +95,8 @@ export type Composition = {
 
 /**
  * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `readers`:
- * threads that read mail for others too, who close them; by default its own. `channels`: what takes the place of these channels.
+ * threads that read mail for others too, who close them; by default its own. `channels`: what takes the place of these channels. `hasher`: of
+ * passwords; by default Argon2id with the service's own parameters.
  */
 export function compose(
   config: Config,
@@ -104,7 +106,14 @@ export function compose(
     clock: driven,
     readers: lent,
     channels,
-  }: { logger: Logger; clock?: Clock; readers?: ReaderPool; channels?: Partial<Channels> },
+    hasher = argon2Hasher(),
+  }: {
+    logger: Logger;
+    clock?: Clock;
+    readers?: ReaderPool;
+    channels?: Partial<Channels>;
+    hasher?: PasswordHasher;
+  },
 ): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
@@ -151,7 +160,7 @@ export function compose(
     ids,
     accounts: {
       sessions: postgresSessions({ database, clock, ids }),
-      passwords: postgresPasswords({ database, clock, hasher: argon2Hasher() }),
+      passwords: postgresPasswords({ database, clock, hasher }),
       links: postgresLinks({ database, clock, ids }),
     },
     blobs: rememberingBlobs(postgresBlobs(database)),

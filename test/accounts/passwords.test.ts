@@ -1,11 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { pino } from "pino";
 import { argon2Hasher, boundedLine } from "#src/accounts/argon2.ts";
 import { type PasswordHasher, TooManyHashes } from "#src/accounts/passwords.ts";
 import { postgresPasswords } from "#src/accounts/postgresPasswords.ts";
 import { systemClock } from "#src/clock.ts";
+import { compose } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { settingsOn } from "#test/support/settings.ts";
 
 const good = "correct horse battery staple";
 
@@ -44,7 +48,10 @@ describe("passwords", () => {
   });
 
   it("match by themselves alone, the newest one only, and are kept as Argon2id of 19 MB, two passes", async () => {
-    const [passwords, user, other] = [made(), randomUUID(), randomUUID()];
+    // As the service has them.
+    const composition = compose(loadConfig(settingsOn(test)), test, { logger: pino({ level: "silent" }) });
+    const { passwords } = composition.deps.accounts;
+    const [user, other] = [randomUUID(), randomUUID()];
     await passwords.set(user, good);
     await passwords.set(other, "another long password");
     expect(await passwords.matches(user, good)).to.equal(true);
@@ -53,6 +60,7 @@ describe("passwords", () => {
     await passwords.set(user, "a newer password of mine");
     expect(await passwords.matches(user, good)).to.equal(false);
     expect(await kept(user)).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    await composition.close();
   });
 
   it("match however their letters are composed", async () => {

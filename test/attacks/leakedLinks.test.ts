@@ -42,15 +42,16 @@ describe("approval links in other mail", function () {
   async function asked(): Promise<Asked> {
     const json = { ...basedOn, body_text: `Hello ${randomBytes(6).toString("hex")}` };
     const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
-    let found: { text: string; message_id: string } | undefined;
+    let found: { text: string; messageId: string } | undefined;
     await until(async () => {
-      const caught = (await (await fetch(`${service.url}/outbox.json`)).json()) as NonNullable<typeof found>[];
-      found = caught.findLast(({ text }) => text.includes(json.body_text) && text.includes("/a/"));
+      found = (await service.outbox.newest(500)).find(
+        ({ text }) => text.includes(json.body_text) && text.includes("/a/"),
+      );
       return found !== undefined;
     });
     const link = /http\S+\/a\/[\w-]{43}\?d=approve/.exec(found!.text)![0];
     const stopLink = /http\S+\/stop\/\S+/.exec(found!.text)![0];
-    return { id, link, stopLink, token: new URL(link).pathname.slice(3), rfcMessageId: found!.message_id.slice(1, -1) };
+    return { id, link, stopLink, token: new URL(link).pathname.slice(3), rfcMessageId: found!.messageId.slice(1, -1) };
   }
 
   const page = async ({ token }: Asked, init: RequestInit = {}) => {
@@ -367,8 +368,8 @@ describe("approval links in other mail", function () {
     expect((await tenant.ask("POST /v1/emails/send", { json })).status).to.be.lessThan(300);
     let id: string | undefined;
     await until(async () => {
-      const caught = (await (await fetch(`${service.url}/outbox.json`)).json()) as Record<string, string>[];
-      id = caught.find((sent) => sent.subject === subject)?.message_id?.slice(1, -1);
+      const sent = (await service.outbox.newest(500)).find((each) => each.subject === subject);
+      id = sent?.messageId.slice(1, -1);
       return id !== undefined;
     });
     await service.deliver(strangers.address, mail({ id: id!, subject }));

@@ -185,7 +185,9 @@ describe("attacks by mail", function () {
 
   it("files another's mail and answers meanwhile, whatever one identity is sent", async () => {
     const other = await service.identity(tenant.id);
-    const all = Object.values(slowMails).flatMap((mails, turn) => rotated<SlowMail>(mails(), turn, 1));
+    // The other kinds, and how long each holds anybody up, are read beside the parsers (test/mail/in/slowMails.test.ts).
+    const kinds = Object.values(slowMails).slice(0, sized(3, 6));
+    const all = kinds.flatMap((mails, turn) => rotated<SlowMail>(mails(), turn, 1));
     const heldMs = await longestHold(async () => {
       for (const { raw } of [...all, { raw: emptyLines() }]) await hand(raw);
       await hand(mail({ id: "innocent@customer.example", to: other.address }), other.address);
