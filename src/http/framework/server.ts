@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { StartError } from "#src/startError.ts";
-import { type ConnectionLimits, createConnections } from "./connections.ts";
+import { type ConnectionLimits, createConnections, idleMs } from "./connections.ts";
 import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
 
 export type HttpServer = {
@@ -42,7 +42,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: 10_000,
+      keepAliveTimeout: idleMs.usual,
       connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs, requestTimeoutMs),
     },
     (request, response) => {
