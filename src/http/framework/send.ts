@@ -9,6 +9,8 @@ import type { Reply } from "./reply.ts";
  */
 export async function send(response: ServerResponse, reply: Reply, signal?: AbortSignal): Promise<void> {
   const { req: request } = response;
+  // Nobody is there to read it.
+  if (response.destroyed) return;
   // Nothing is awaited for the answer to a live key.
   const isLast = (!isKnown(response) || signal?.aborted === true) && (await isStillComing(request));
   response.statusCode = reply.status ?? 200;

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { StartError } from "#src/startError.ts";
 import { type ConnectionLimits, createConnections, idleMs } from "./connections.ts";
 import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
+import { createTurns } from "./turns.ts";
 
 export type HttpServer = {
   /** Where it listens, for example `http://127.0.0.1:8080`. */
@@ -38,6 +39,7 @@ const anyNumber: ConnectionLimits = {
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000, connections: limits = anyNumber } = options;
   const connections = createConnections(limits);
+  const inTurn = createTurns();
   const server = createServer(
     {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -50,7 +52,10 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       if (isEnded(request.socket)) return;
       owes(request.socket, response);
       connections.serve(request.socket, response);
-      handler(request, response);
+      inTurn(() => {
+        // Its client may have gone, or been refused, since.
+        if (!request.socket.destroyed && !isEnded(request.socket)) handler(request, response);
+      });
     },
   );
   if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;
