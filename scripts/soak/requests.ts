@@ -95,10 +95,10 @@ async function storm({ size, report, document, tenant, client, deliver, log }: S
     const made = makeRequest(operations, random, pools.of(random));
     const got = await client.ask(made);
     report.progress(n + 1, size);
-    if (!got) {
+    if ("lost" in got) {
       unanswered += 1;
       if (made.slow === undefined && !made.beforeRouting)
-        faults.push({ status: 0, text: `${shown(n, made)}: no answer` });
+        faults.push({ status: noAnswer, text: `no answer (${got.lost}): ${shown(n, made)}` });
       return;
     }
     took.push(got.tookMs);
@@ -125,6 +125,9 @@ async function storm({ size, report, document, tenant, client, deliver, log }: S
   report.figure("broken off by us, or refused before a route without an answer", unanswered);
   report.figure("p50 / p99", `${Math.round(percentile(took, 50))} / ${Math.round(percentile(took, 99))} ms`);
 }
+
+/** Worse than any status that there is. */
+const noAnswer = 600;
 
 /** Of the 20 s that SQL in our strings asks for. */
 const sleptMs = 18_000;

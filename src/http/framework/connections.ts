@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
 import type { HttpRefusal } from "#src/metrics/metrics.ts";
@@ -15,20 +15,34 @@ export type ConnectionLimits = {
 };
 
 /**
+ * Milliseconds that a connection may wait for its next request. A proxy keeps its connections for all its clients, and the usual ones keep them for
+ * one to ten minutes: one that is closed just when it sends a request down it, it answers with 502.
+ */
+export const idleMs = { usual: 12_000, ofProxies: 620_000 };
+/** So much less is announced, so that who goes by it never sends its next request into the end of the connection. */
+const announcedLessMs = 2_000;
+
+/**
  * The connections there are, and which have a request under way: when the service closes, the others are let go of at once. Node itself would wait
  * for one that was opened and never used, as browsers keep them.
  */
 export function createConnections({ inAll, perAddress, isExempt, onRefused }: ConnectionLimits) {
   const open = new Set<Socket>();
+  const exempt = new WeakSet<Socket>();
   const ofAddress = new Map<string, number>();
   const busy = new Map<Socket, number>();
   let closing = false;
 
-  function done(socket: Socket): void {
+  function done(socket: Socket, { complete }: IncomingMessage): void {
     busy.set(socket, busy.get(socket)! - 1);
     if (busy.get(socket) === 0) busy.delete(socket);
-    if (closing && !busy.has(socket)) endSoon(socket);
+    if (busy.has(socket)) return;
+    if (closing) endSoon(socket);
+    // Until its next request, which ends what Node has begun here. What never came of this one is not waited for as long.
+    else if (complete && !socket.destroyed) socket.setTimeout(idleMsOf(socket));
   }
+
+  const idleMsOf = (socket: Socket): number => (exempt.has(socket) ? idleMs.ofProxies : idleMs.usual);
 
   function count(key: string, more: 1 | -1): void {
     const connections = (ofAddress.get(key) ?? 0) + more;
@@ -48,7 +62,8 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
         return;
       }
       open.add(socket);
-      if (key !== undefined) count(key, 1);
+      if (key === undefined) exempt.add(socket);
+      else count(key, 1);
       socket.once("close", () => {
         open.delete(socket);
         if (key !== undefined) count(key, -1);
@@ -56,8 +71,9 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
     },
     serve(socket: Socket, response: ServerResponse): void {
       if (closing) response.setHeader("Connection", "close");
+      else response.setHeader("Keep-Alive", `timeout=${(idleMsOf(socket) - announcedLessMs) / 1000}`);
       busy.set(socket, (busy.get(socket) ?? 0) + 1);
-      response.once("close", () => done(socket));
+      response.once("close", () => done(socket, response.req));
     },
     close(): void {
       closing = true;

@@ -2,6 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { pinoHttp } from "pino-http";
+import { createTurns } from "./turns.ts";
+
+/** The customary status of a request whose client did not wait for the answer. */
+export const clientGone = 499;
+
+const inTurn = createTurns();
 
 /**
  * One line per request, under the id that its response carries. It names the route and not the URL: paths beside /v1 carry secrets,
@@ -16,7 +22,7 @@ export function logRequests(logger: Logger): RequestHandler {
     route: (request as Request).route?.path ?? "unknown",
     api_key: (response as ServerResponse & { locals?: { apiKey?: { id: string } } }).locals?.apiKey?.id,
   });
-  return pinoHttp({
+  const log = pinoHttp({
     logger,
     genReqId: (request) => request.id,
     quietReqLogger: true,
@@ -30,11 +36,20 @@ export function logRequests(logger: Logger): RequestHandler {
     customErrorMessage: () => "request failed",
     wrapSerializers: false,
   }) as RequestHandler;
+  return (request, response, next) => {
+    // Many clients may go at the same moment: their lines take their turns.
+    response.once("close", () => {
+      if (response.headersSent) return;
+      inTurn(() => request.log.info(withCaller(request, response, { res: { statusCode: clientGone } }), "request"));
+    });
+    log(request, response, next);
+  };
 }
 
 const probes = ["/healthz", "/readyz", "/metrics"];
 
 function levelOf(request: IncomingMessage, response: ServerResponse, error?: Error) {
+  if (!response.headersSent) return "silent";
   if (error || response.statusCode >= 500) return "warn";
   return probes.includes((request as Request).route?.path) ? "debug" : "info";
 }

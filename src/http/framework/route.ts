@@ -122,7 +122,7 @@ export type Route = {
   checkParams: ((value: unknown) => void) | undefined;
   checkQuery: (value: unknown) => void;
   checkBody: (value: unknown) => void;
-  /** Each compiles one of its schemas now, where it would be when it is first used. */
+  /** Each does a step of compiling its schemas now, where they would be when they are first used. */
   compile: readonly (() => void)[];
   /** A sentence on how an answer differs from what is documented; undefined if it does not. */
   answerFault: (value: unknown) => string | undefined;

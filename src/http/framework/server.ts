@@ -1,8 +1,9 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { StartError } from "#src/startError.ts";
-import { type ConnectionLimits, createConnections } from "./connections.ts";
+import { type ConnectionLimits, createConnections, idleMs } from "./connections.ts";
 import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
+import { createTurns } from "./turns.ts";
 
 export type HttpServer = {
   /** Where it listens, for example `http://127.0.0.1:8080`. */
@@ -38,11 +39,12 @@ const anyNumber: ConnectionLimits = {
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000, connections: limits = anyNumber } = options;
   const connections = createConnections(limits);
+  const inTurn = createTurns();
   const server = createServer(
     {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: 10_000,
+      keepAliveTimeout: idleMs.usual,
       connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs, requestTimeoutMs),
     },
     (request, response) => {
@@ -50,7 +52,10 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       if (isEnded(request.socket)) return;
       owes(request.socket, response);
       connections.serve(request.socket, response);
-      handler(request, response);
+      inTurn(() => {
+        // Its client may have gone, or been refused, since.
+        if (!request.socket.destroyed && !isEnded(request.socket)) handler(request, response);
+      });
     },
   );
   if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;

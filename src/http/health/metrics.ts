@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from "express";
 import type { Metrics } from "#src/metrics/metrics.ts";
+import { clientGone } from "../framework/logging.ts";
 
 /** Times every request until its answer is out, or its connection gone. */
 export const measureRequests =
@@ -13,9 +14,6 @@ export const measureRequests =
     });
     next();
   };
-
-/** The customary number for a request whose client did not wait for the answer. */
-const clientGone = 499;
 
 /** Every series is kept permanently: requests for unknown methods or routes must not create new ones. */
 const methodOf = ({ method }: Request): string => (knownMethods.includes(method) ? method : "other");

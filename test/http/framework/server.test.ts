@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
@@ -149,6 +150,66 @@ describe("http server", () => {
     expect(sockets[0]!.bytesRead).to.be.lessThan(1024 * 1024);
     await service.close();
   }).timeout(10_000);
+
+  for (const whose of ["no key", "a key that is revoked meanwhile"]) {
+    it(`says that the connection ends when it leaves a body of ${whose} unread: nobody sends a request into its end`, async () => {
+      const inFlight = createInFlight();
+      const uploads = createUploads({ large: bounds(600_000, 600_000, 600_000) });
+      const service = await serveRoutes([holding(() => {})], { inFlight, uploads });
+      const key = whose === "no key" ? "svc_live_x" : validKey;
+      const client = stubborn(service.port, postHead("/v1/hold", 550_000, key) + "x".repeat(400_000), "");
+      if (key === validKey) {
+        // It is being read.
+        await asked(async () => isFull(uploads, 250_000), true);
+        inFlight.revoke(keyId);
+      }
+      const told = await client.closed;
+      expect(told)
+        .to.match(/^HTTP\/1.1 401 /)
+        .and.to.match(/\r\nConnection: close\r\n/);
+      expect(told).not.to.contain("Keep-Alive");
+      await service.close();
+    });
+  }
+
+  it("goes on with the connection of a small body that it leaves unread", async () => {
+    const service = await serveRoutes([]);
+    const request = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n${"x".repeat(10_000)}`;
+    const last = "GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    const answers = await rawExchange(service.port, request + last);
+    expect(answers.match(/HTTP\/1.1 \d+/g)).to.deep.equal(["HTTP/1.1 404", "HTTP/1.1 404"]);
+    await service.close();
+  });
+
+  it("keeps an idle connection for longer than it announces, and a proxy's for longer than proxies keep theirs", async () => {
+    let isExempt = false;
+    const sockets: Socket[] = [];
+    const handler = (request: IncomingMessage, response: ServerResponse) => {
+      sockets.push(request.socket);
+      response.end("here");
+    };
+    const connections = { inAll: 4, perAddress: 4, isExempt: () => isExempt };
+    const server = await listen(handler, { host: "127.0.0.1", port: 0, connections });
+    for (const [exempt, leastMs] of [
+      [false, 11_000],
+      [true, 601_000],
+    ] as const) {
+      isExempt = exempt;
+      const socket = connect(server.port, "127.0.0.1");
+      // The second finds the connection as the first has left it.
+      for (let n = 0; n < 2; n++) {
+        socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        const [answer] = await once(socket, "data");
+        const announcedMs = Number(/\r\nKeep-Alive: timeout=(\d+)\r\n/.exec(answer)?.[1]) * 1000;
+        const kept = sockets.at(-1)!;
+        await asked(async () => (kept.timeout ?? 0) >= leastMs, true);
+        expect(announcedMs).to.be.within(leastMs / 2, kept.timeout! - 1_000);
+      }
+      expect(sockets.at(-1)).to.equal(sockets.at(-2));
+      socket.destroy();
+    }
+    await server.close();
+  });
 
   const holding = (hold: () => Promise<void> | void) =>
     route(

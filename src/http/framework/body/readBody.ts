@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
 import { invalid } from "../errors.ts";
 import { isEnded } from "../refusal.ts";
+import { createTurns } from "../turns.ts";
 import { watchPace } from "./pace.ts";
 import { pathTo } from "./parseJson.ts";
 import { type StructureFault, StructureScan } from "./structure.ts";
@@ -50,6 +51,8 @@ export async function readBody(
     if (isEnded(request.socket)) throw endedEarly();
   } catch (error) {
     upload.giveBack();
+    // Many clients may go at the same moment.
+    await new Promise<void>(inTurn);
     throw error instanceof Rejected ? error : endedEarly();
   } finally {
     unwatch();
@@ -57,6 +60,8 @@ export async function readBody(
   }
   return collected.all();
 }
+
+const inTurn = createTurns();
 
 const endedEarly = (): Rejected => invalid("", "the request body ended early: send it in full");
 

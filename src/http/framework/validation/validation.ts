@@ -10,8 +10,8 @@ import { formats } from "./formats.ts";
 /** Judges a value and completes it with its schema's defaults; throws invalid_request naming the first field that is wrong. */
 export type Check = {
   (value: unknown): void;
-  /** Compiles its schema now, where it would be when it is first used. */
-  compile(): void;
+  /** Compile its schema now, one step after the other, where it would be when it is first used. */
+  compile: readonly (() => void)[];
 };
 
 export function compileCheck(schema: TSchema): Check {
@@ -20,7 +20,7 @@ export function compileCheck(schema: TSchema): Check {
     const validate = compiled();
     if (!validate(value)) throw refusal(validate.errors ?? []);
   };
-  return Object.assign(check, { compile: () => void compiled() });
+  return Object.assign(check, { compile: [() => compileParts(requests, schema), () => void compiled()] });
 }
 
 /** What is wrong with an answer of ours, in one sentence; undefined if it is as documented. Changes nothing. */
@@ -41,23 +41,61 @@ function whenFirstUsed(judges: Judges, schema: TSchema): () => ValidateFunction 
   return () => (compiled ??= compiledOnce(judges, schema));
 }
 
-function compiledOnce({ ajv, known }: Judges, schema: TSchema): ValidateFunction {
+function compiledOnce(judges: Judges, schema: TSchema): ValidateFunction {
+  const { ajv, known } = judges;
   const text = JSON.stringify(schema);
-  const compiled = known.get(text) ?? ajv.compile(schema);
+  const compiled = known.get(text) ?? ajv.compile(withParts(judges, JSON.parse(text)));
   known.set(text, compiled);
   return compiled;
 }
 
-type Judges = { ajv: Ajv2020; known: Map<string, ValidateFunction> };
+/** `parts`: the ids under which `ajv` knows objects with a name, by their text. */
+type Judges = { ajv: Ajv2020; known: Map<string, ValidateFunction>; parts: Map<string, string> };
 
-const requests: Judges = { ajv: createAjv({ useDefaults: true }), known: new Map() };
-const answers: Judges = { ajv: createAjv({}), known: new Map() };
+const requests: Judges = { ajv: createAjv({ useDefaults: true }), known: new Map(), parts: new Map() };
+const answers: Judges = { ajv: createAjv({}), known: new Map(), parts: new Map() };
+
+/** The same schema, in which objects that have a name are referred to: ajv would compile each of them anew at every place where it stands. */
+function withParts(judges: Judges, schema: object): object {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [keyword, valueKeywords.has(keyword) ? value : reduced(value)]),
+  );
+
+  function reduced(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(reduced);
+    if (typeof value !== "object" || value === null) return value;
+    return isNamedObject(value) ? { $ref: partOf(judges, value) } : withParts(judges, value);
+  }
+}
+
+function compileParts(judges: Judges, schema: TSchema): void {
+  withParts(judges, JSON.parse(JSON.stringify(schema)));
+  for (const id of judges.parts.values()) judges.ajv.getSchema(id);
+}
+
+function partOf(judges: Judges, schema: object): string {
+  const text = JSON.stringify(schema);
+  const known = judges.parts.get(text);
+  if (known !== undefined) return known;
+  const id = `part-${judges.parts.size}`;
+  judges.parts.set(text, id);
+  judges.ajv.addSchema(withParts(judges, schema), id);
+  return id;
+}
+
+const isNamedObject = (value: object): boolean =>
+  "title" in value && typeof value.title === "string" && "type" in value && value.type === "object";
+
+/** What they hold is no schema. */
+const valueKeywords = new Set(["const", "default", "enum", "examples"]);
 
 function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
   const ajv = new Ajv2020({
     ...options,
     strict: true,
     allErrors: false,
+    messages: false,
+    inlineRefs: false,
     verbose: true,
     discriminator: true,
     ownProperties: true,

@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect } from "chai";
+import Type from "typebox";
+import { route } from "#src/http/framework/route.ts";
+import { createTurns } from "#src/http/framework/turns.ts";
+import { authenticate, barrier, postHead, serveRoutes, stubborn } from "./support.ts";
+
+describe("what comes at the same moment", () => {
+  it("is done at once while it is little, else so much a turn, in order", async () => {
+    const inTurn = createTurns(2);
+    const done: number[] = [];
+    for (let n = 0; n < 5; n++) inTurn(() => done.push(n));
+    const seen = [done.length];
+    while (done.length < 5) {
+      await nextTurn();
+      inTurn(() => {});
+      seen.push(done.length);
+    }
+    expect(done).to.deep.equal([0, 1, 2, 3, 4]);
+    expect(seen[0]).to.equal(2);
+    expect(Math.max(...seen.slice(1).map((now, n) => now - seen[n]!))).to.be.within(1, 2);
+    for (let n = 0; n < 4; n++) await nextTurn();
+    inTurn(() => done.push(5));
+    expect(done.at(-1)).to.equal(5);
+  });
+
+  it("are all answered, and all logged where their clients go: as 499, and not as if they had been answered", async () => {
+    const count = 60;
+    const body = Type.Object({ text: Type.String() });
+    const take = route(
+      "POST /v1/take",
+      { scope: "read:threads", limit: "write", summary: "", body, answers: Type.Unknown() },
+      async () => "taken",
+    );
+    const [logged, begun] = [barrier(), barrier()];
+    let authenticated = 0;
+    const service = await serveRoutes([take], {
+      authenticate: async (request) => {
+        authenticated += 1;
+        if (authenticated === 2 * count) begun.open();
+        return authenticate(request);
+      },
+    });
+    const json = { text: "x" };
+    const answers = await Promise.all(Array.from({ length: count }, () => service.ask("POST /v1/take", { json })));
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(count);
+    const statuses = () => service.logs.flatMap(({ res }) => (res as { statusCode: number })?.statusCode ?? []);
+    const looking = setInterval(() => {
+      if (statuses().filter((status) => status === 499).length === count) logged.open();
+    }, 20);
+    const clients = Array.from({ length: count }, () => stubborn(service.port, `${postHead("/v1/take", 100)}{`, ""));
+    await begun.opened;
+    for (const { socket } of clients) socket.destroy();
+    await logged.opened;
+    clearInterval(looking);
+    expect(statuses()).to.have.length(2 * count);
+    await service.close();
+  }).timeout(20_000);
+});
