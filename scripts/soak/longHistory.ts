@@ -87,13 +87,15 @@ export async function write(
   return { rfcMessageId: `<${id}>`, ms: at.getTime() - began };
 }
 
-/** Looks at the log's end alone: it is long. */
-const filedSql = `select filed.recorded_at as at from es.events filed
-  where stream_id = 'filing-' || $2 and type = 'MailFiled' and position > (select max(position) - 1000 from es.events)
-    and (data ->> 'inboxRevision')::int = (
-      select revision from es.events
-      where stream_id = 'inbox-' || $2 and position > (select max(position) - 1000 from es.events)
-        and data -> 'headers' ->> 'messageId' = $1 order by revision desc limit 1)`;
+/** Looks at the log's end alone, whatever PostgreSQL thinks of it: a look through a long inbox would count as the service's time. */
+const filedSql = `with recent as materialized (
+    select stream_id, revision, type, data, recorded_at from es.events where position > (select max(position) - 1000 from es.events)
+  ), received as (
+    select revision from recent where stream_id = 'inbox-' || $2 and data -> 'headers' ->> 'messageId' = $1
+    order by revision desc limit 1
+  )
+  select recorded_at as at from recent
+  where stream_id = 'filing-' || $2 and type = 'MailFiled' and (data ->> 'inboxRevision')::int = (select revision from received)`;
 
 /** Mails one after the other: what the middle one of five takes. */
 export async function timedMails(
