@@ -8,7 +8,7 @@ export const htmlOfWritten = (text: string): string =>
   text
     .replace(/\r\n?/g, "\n")
     .split(/\n[ \t]*\n\s*/)
-    .map((paragraph) => paragraph.replace(/^\n+|\s+$/g, ""))
+    .map((paragraph) => paragraph.replace(/^\n+/, "").trimEnd())
     .filter((paragraph) => paragraph !== "")
     .map((paragraph) => `<p>${linked(paragraph).replaceAll("\n", "<br>")}</p>`)
     .join("");

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { compareReadings } from "#src/html/compare/compareReadings.ts";
+import { htmlOfWritten } from "#src/html/htmlOfWritten.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
 import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
@@ -43,6 +44,8 @@ const bodies: [name: string, html: string][] = [
 ];
 
 const texts: [name: string, text: string][] = [
+  ["blanks", `a${blanks}b`],
+  ["line breaks", `a${filled("\n \t")}b`],
   ["closing brackets", `https://a${filled(")")}`],
   ["brackets", `https://a${filled(")(]")}`],
   ["numbers", filled("1 ")],
@@ -82,6 +85,7 @@ describe("long hostile input takes no time to speak of", () => {
       quick("compare", () => compareReadings("<p>a b a b</p>", text));
       quick("compare with calls", () => compareReadings(calls, text));
       quick("HTML", () => htmlOfText(text));
+      quick("HTML of what a person wrote", () => htmlOfWritten(text));
     });
 
   it("in a picture's data", () => {

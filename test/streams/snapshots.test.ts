@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import fc from "fast-check";
+import { fold } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
 import { streams } from "#streams/index.ts";
 import { type Stored, upcast } from "#streams/upcast.ts";
@@ -44,6 +45,14 @@ describe("a snapshot", () => {
         expect(faultOfSnapshot(decider, events, cut)).to.equal(undefined);
       });
       fc.assert(property, { numRuns: sized(40, 1_000) });
+    });
+
+    it(`of ${noun} has every field that a stream begins with, whatever happened`, () => {
+      const fields = Object.keys(decider.initial as object);
+      const property = fc.property(historiesOf(samplesOf(decider.category)), ([events]) => {
+        expect(fold(decider, events)).to.include.all.keys(fields);
+      });
+      if (fields.length > 0) fc.assert(property, { numRuns: sized(20, 500) });
     });
 
     it(`of ${noun} ${tailOnly ? "would never say anything: no event changes its state" : "says something"}`, () => {

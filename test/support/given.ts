@@ -1,9 +1,17 @@
 import { expect } from "chai";
 import { type Decider, fold, Rejected } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
+import { type AnyDecider, faultOfSnapshot } from "./survivesJson.ts";
 
-/** `given(decider, …events).when(command).then(…events)`, or `.thenRejected(code)`; `.then()` alone: it is already so. */
+/** A longer history is cut once, in its middle. */
+const shortHistory = 8;
+
+/**
+ * `given(decider, …events).when(command).then(…events)`, or `.thenRejected(code)`; `.then()` alone: it is already so.
+ * A snapshot of these events has to be as good as they are.
+ */
 export function given<State, Command, E extends Event>(decider: Decider<State, Command, E>, ...events: E[]) {
+  expectSnapshots(decider as unknown as AnyDecider, events);
   return {
     when: (command: Command) => ({
       // biome-ignore lint/suspicious/noThenProperty: it reads as the sentence it is
@@ -18,4 +26,10 @@ export function given<State, Command, E extends Event>(decider: Decider<State, C
       },
     }),
   };
+}
+
+function expectSnapshots(decider: AnyDecider, events: readonly Event[]): void {
+  const cuts = events.length <= shortHistory ? [...events.keys()] : [Math.floor(events.length / 2)];
+  for (const cut of [...cuts, events.length])
+    if (cut > 0) expect(faultOfSnapshot(decider, events, cut), `a snapshot after ${cut} events`).to.equal(undefined);
 }

@@ -8,7 +8,7 @@ export function endingsOf(filename: string): Endings {
   const name = filename
     .normalize("NFKC")
     .replace(/[\p{Cf}\p{Cc}]/gu, "")
-    .replace(/[.\s]+$/u, "");
+    .replace(/(?<![.\s])[.\s]+$/u, "");
   const [last = "", before = ""] = name
     .split(".")
     .slice(1)

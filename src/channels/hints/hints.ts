@@ -86,7 +86,7 @@ function concealedIn({ hidden, shown }: Page): string | null {
     const words = plain(text);
     return (
       words.length >= fewLetters &&
-      /\p{L}{2,}\s+\p{L}{2,}/u.test(text) &&
+      /\p{L}{2}\s+\p{L}{2}/u.test(text) &&
       !(early && words.length <= previewLength) &&
       !open.includes(words)
     );

@@ -69,7 +69,7 @@ export function chunks(text: string, max: number): string[] {
     const fitting = fits(rest, max);
     const end = fitting === rest.length ? fitting : goodEnd(rest, fitting);
     const part = rest.slice(0, end);
-    if (part.trim() !== "") parts.push(part.replace(/\n+$/, ""));
+    if (part.trim() !== "") parts.push(part.replace(/(?<!\n)\n+$/, ""));
     rest = rest.slice(end).replace(/^\n/, "");
   }
   return parts;

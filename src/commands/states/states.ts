@@ -81,18 +81,22 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     const folded = foldOn(kind.decider, nothing, stretchOf<E>(first.events, nothing.position));
     if (first.atEnd) return keep(stream, folded);
     return room.take(page.bytes, async () => {
-      const begin = (await fromSnapshot<State>(stream)) ?? folded;
+      const begin = (await fromSnapshot(kind, stream)) ?? folded;
       return keep(stream, await toEnd(kind, stream, begin));
     });
   }
 
-  /** Where the log has the very event that the snapshot is of: not in one that was restored from before it, or that went on differently. */
-  async function fromSnapshot<State>(stream: string): Promise<Folded<State> | undefined> {
+  /** Where the log has the very event that the snapshot is of (not in one that was restored from before it, or that went on differently), and it is whole. */
+  async function fromSnapshot<State, E extends Event>(
+    { decider }: Kind<State, E>,
+    stream: string,
+  ): Promise<Folded<State> | undefined> {
     const snapshot = await keeper?.find(stream);
     if (!snapshot) return undefined;
     const { events } = await store.readPage(stream, { from: snapshot.revision, events: 1, bytes: 1 });
     const [event] = events;
-    if (event?.id === snapshot.eventId) return resumed<State>(snapshot, event.position);
+    if (event?.id === snapshot.eventId && isWhole(snapshot.state, decider.initial))
+      return resumed<State>(snapshot, event.position);
     keeper?.drop(stream, snapshot);
     return undefined;
   }
@@ -126,6 +130,12 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     close: async () => keeper?.close(),
   };
 }
+
+/** A state has every field that it began with, whatever happened: one that lacks some was not made by these rules, or was damaged. */
+const isWhole = (state: unknown, initial: unknown): boolean =>
+  typeof state === "object" &&
+  state !== null &&
+  Object.keys(initial as object).every((field) => Object.hasOwn(state, field));
 
 const placeOf = ({ revision, position, eventId }: Folded) => ({ revision, position, eventId });
 

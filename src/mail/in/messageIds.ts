@@ -7,7 +7,6 @@ const maxIds = 50;
 const maxIdBytes = 400;
 
 const bracketed = /<([^<>]+)>/g;
-const bare = /^[^\s<>]+@[^\s<>]+$/;
 const blanks = /[\s\p{Cc}]+/gu;
 
 /** Every `<…>` in a header's value, each once, brackets kept, white space inside removed, case kept. */
@@ -18,7 +17,13 @@ export function messageIdsIn(value: string): string[] {
 
 /** The id a mail carries itself: a `<…>`, or the whole value if a client left the brackets out. */
 export function ownMessageId(value: string): string | undefined {
-  return messageIdsIn(value)[0] ?? (bare.test(value.trim()) ? normalised(value) : undefined);
+  return messageIdsIn(value)[0] ?? (isBare(value.trim()) ? normalised(value) : undefined);
+}
+
+/** One word with an @ inside. Not one pattern for all of it: of 64 KB of @ that would try every pair. */
+function isBare(id: string): boolean {
+  const at = id.indexOf("@", 1);
+  return at > 0 && at < id.length - 1 && !/[\s<>]/.test(id);
 }
 
 /** At most 50: the first and the newest. */

@@ -98,6 +98,19 @@ describe("the states of streams with snapshots", () => {
     await until(() => kept.rows.get(quota)?.eventId !== log.all[699]!.id);
   });
 
+  for (const field of Object.keys(quotas.decider.initial)) {
+    it(`are folded from the start where the snapshot's has lost its field ${field}, and the snapshot goes`, async () => {
+      const made = await withSnapshot();
+      const row = made.kept.rows.get(quota)!;
+      const { [field]: lost, ...others } = row.state as Record<string, unknown>;
+      expect(lost).not.to.equal(undefined);
+      await made.kept.drop(quota);
+      await made.kept.write(quota, row.rules, { ...row, state: others });
+      expect(await loaded(made)).to.include({ used: 700, held: 700, read: 701 });
+      await until(() => Object.hasOwn(made.kept.rows.get(quota)?.state ?? {}, field));
+    });
+  }
+
   it("are folded from the start where their rules have changed", async () => {
     const made = await withSnapshot();
     made.upgrade("quota");

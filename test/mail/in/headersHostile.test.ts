@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { maxEventBytes } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { inFull } from "#test/support/full.ts";
+import { processorMs } from "#test/support/processorTime.ts";
 import { fixture, fixtureNames, mail, seeded } from "./mails.ts";
 
 /** What every reading must be, whatever the bytes: storable as JSON in PostgreSQL, and small enough for an event. */
@@ -72,6 +73,57 @@ describe("reading the headers of hostile bytes", () => {
       expectStorable(raw);
     });
   }
+
+  /** As long as a field may be. A pattern that starts again at each of its characters takes seconds for it, and nothing else runs meanwhile. */
+  const filled = (piece: string): string => `${piece.repeat(Math.floor(65_000 / piece.length))} x`;
+  const pieces = [
+    "@",
+    "a@",
+    "<",
+    "<a",
+    "<a@b>",
+    " \t",
+    "(",
+    '"',
+    "\\",
+    ":",
+    ";",
+    ",",
+    "=",
+    "=?",
+    "=?x?q?",
+    "a=b; ",
+    "1",
+    "1 Jan ",
+  ];
+  const read = [
+    ...["Message-ID", "References", "In-Reply-To", "From", "Reply-To", "Cc", "Subject", "Date"],
+    ...["Auto-Submitted", "Precedence", "List-Id", "Content-Type", "Return-Path"],
+  ];
+  for (const field of read) {
+    it(`takes no time to speak of for a long ${field}, whatever it repeats`, () => {
+      for (const piece of pieces) {
+        const raw = mail([`${field}: ${filled(piece)}`]);
+        expect(
+          processorMs(() => readHeaders(raw)),
+          piece,
+        ).to.be.lessThan(500);
+      }
+    });
+  }
+
+  it("finds an id without brackets where it is one word with an @ inside", () => {
+    const idOf = (value: string) => readHeaders(mail([`Message-ID: ${value}`])).messageId;
+    expect(["a@b", " a@b ", "@a@b", "a@@", "a@b@c"].map(idOf)).to.deep.equal([
+      "<a@b>",
+      "<a@b>",
+      "<@a@b>",
+      "<a@@>",
+      "<a@b@c>",
+    ]);
+    for (const none of ["a", "@", "@a", "a@", "a b@c", "a@b c", "a>@b", "@@"])
+      expect(idOf(none), none).to.match(/@missing\.local>$/);
+  });
 
   it("still counts the senders it has seen, and finds the subject where it is in reach", () => {
     expect(readHeaders(shapes["200,000 headers"]!)).to.deep.include({ fromCount: 1, subject: "late" });

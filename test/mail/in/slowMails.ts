@@ -29,6 +29,7 @@ const headers = (): SlowMail[] => [
     (pattern) => ({ name: `addresses of ${pattern}`, raw: headerMail(pattern) }),
   ),
   { name: "a subject of encoded words", raw: mail([`Subject: ${upTo(250_000, "=?utf-8?b?8J+YgA==?= ")}`]) },
+  { name: "a Message-ID of at signs", raw: mail([`Message-ID: ${upTo(65_000, "@")} x`]) },
   { name: "lines without end", raw: mail([`Subject: x${"\r\n b".repeat(60_000)}`]) },
 ];
 

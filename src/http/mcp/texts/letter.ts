@@ -27,6 +27,6 @@ function sent({ body_text, body_html }: WireMessage, answered: WireMessage | und
 /** A text as it can be shown. Blank lines in a row are one: each line of a result costs its reader some characters. */
 export const shownText = (text: string): string =>
   untrustedText(text)
-    .replace(/[ \t]+\n/g, "\n")
+    .replace(/(?<![ \t])[ \t]+\n/g, "\n")
     .replace(/\n{3,}/g, "\n\n")
     .trim();
