@@ -7,6 +7,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostg
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
 import { childBundle } from "./support/childProcess.ts";
+import { copyCluster, makeCluster } from "./support/cluster.ts";
 import { makeRunDirectory } from "./support/runDirectory.ts";
 import { bundleTests, type TestCode } from "./support/testBundle.ts";
 import { failureReport, type TestFailure } from "./support/testFailure.ts";
@@ -48,6 +49,8 @@ const durations = new Map<string, number>();
 const servers: EmbeddedPostgres[] = [];
 const running: ReturnType<typeof openLane>[] = [];
 let directory: string | undefined;
+/** What the first starts of servers find: those of lanes, and those that tests start. Undefined: each makes its own. */
+let cluster: string | undefined;
 let allRan = false;
 
 await runUntilStopped({
@@ -58,10 +61,7 @@ await runUntilStopped({
     directory = run;
     // If the tests are run as root, PostgreSQL is not.
     await chmod(run, 0o755);
-    const [threads] = await Promise.all([
-      childBundle(),
-      ...Array.from({ length: lanes }, (_, n) => openServer(run, n)),
-    ]);
+    const [threads] = await Promise.all([childBundle(), openServers(run)]);
     const code = await bundleTests(queue, { directory: run, threads });
     const args = argumentsOfRun();
     for (let n = 0; n < lanes; n++)
@@ -99,16 +99,25 @@ function envOf(run: string, lane: number, { threads, code }: { threads: string; 
     ...process.env,
     TEST_RUN_DIRECTORY: run,
     TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL || servers[lane]!.adminUrl,
+    TEST_CLUSTER: cluster,
     CHILD_BUNDLE: threads,
     TEST_CODE: code.folder ?? "",
     ...(values.full && { TEST_FULL: "1" }),
   };
 }
 
+async function openServers(run: string): Promise<void> {
+  const made = join(run, "cluster");
+  cluster = process.env.TEST_CLUSTER || ((await makeCluster(made)) ? made : undefined);
+  if (process.env.TEST_DATABASE_ADMIN_URL) return;
+  await Promise.all(Array.from({ length: lanes }, (_, n) => openServer(run, n)));
+}
+
 /** A server of the lane's own. */
 async function openServer(run: string, lane: number): Promise<void> {
-  if (process.env.TEST_DATABASE_ADMIN_URL) return;
-  const server = await startEmbeddedPostgres({ dataDir: join(run, `lane-${lane}`), logger });
+  const dataDir = join(run, `lane-${lane}`);
+  await copyCluster(dataDir, cluster);
+  const server = await startEmbeddedPostgres({ dataDir, logger });
   servers[lane] = server;
   const admin = new pg.Client({ connectionString: server.adminUrl });
   await admin.connect();

@@ -10,6 +10,7 @@ import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts
 import { preparePlace } from "#src/embeddedPostgres/place.ts";
 import { launch, readPostmaster, stop } from "#src/embeddedPostgres/postmaster.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
+import { knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
@@ -24,7 +25,7 @@ const longestAnswerMs = 15_000;
 /** How long the database answers nothing: longer than that. */
 const hangsMs = 18_000;
 /** How long each caller pauses between two requests. */
-const pauseMs = inFull ? 60 : 400;
+const pauseMs = inFull ? 60 : 700;
 const draftsPressed = inFull ? 3 : 2;
 
 const settings = {
@@ -124,9 +125,12 @@ async function asked(url: string, init: RequestInit = {}): Promise<Answer> {
   };
 }
 
+/** In a process of its own, or in this one: then mocha tells what would have ended the process. */
+type Service = Pick<TestService, "url" | "smtpPort" | "stop"> & Partial<Pick<TestService, "exitCode">>;
+
 /** A service with an approver asked about some drafts, ready for something bad to happen. */
 class World {
-  readonly service: TestService;
+  readonly service: Service;
   readonly apiKey: string;
   readonly client: Client;
   identity!: { id: string; email_address: string };
@@ -192,7 +196,7 @@ class World {
     } finally {
       await callers.stop();
     }
-    expect(this.service.exitCode(), "the process is up").to.equal(null);
+    expect(this.service.exitCode?.() ?? null, "the process is up").to.equal(null);
     expectOnlyPromisedAnswers(callers.seen);
     for (const id of callers.drafts) expect((await this.client.api(`GET /v1/drafts/${id}`)).status).to.equal(200);
     await until("every mail that was told 250", async () => {
@@ -259,21 +263,24 @@ function expectOnlyPromisedAnswers(seen: Seen): void {
 describe("Outages of the embedded PostgreSQL", function () {
   this.timeout(600_000);
   let dataDir: string;
-  let directory: string;
-  let service: TestService;
+  let directory: string | undefined;
+  let service: Service;
+  let apiKey: string;
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "countersign-outages-"));
+    const own = await startService({ database: "embedded", dataDir, env: { ...testSettings, ...settings } });
+    service = own;
+    apiKey = own.apiKey!;
     ({ directory } = await preparePlace(dataDir));
-    service = await startService({ database: "embedded", dataDir, env: { ...testSettings, ...settings } });
   });
   after(async () => {
     await service?.stop();
-    for (const path of [directory, dataDir]) await rm(path, { recursive: true, force: true });
+    for (const path of [directory, dataDir]) if (path) await rm(path, { recursive: true, force: true });
   });
 
   it("killed with kill -9 while everybody works, it is started again", async () => {
-    const world = await new World(service, service.apiKey!).open();
+    const world = await new World(service, apiKey).open();
     await world.survive(async () => {
       const place = await preparePlace(dataDir);
       process.kill((await readPostmaster(place))!.pid, "SIGKILL");
@@ -295,10 +302,13 @@ describe("Outages of the embedded PostgreSQL", function () {
       ({ adminUrl } = urls);
       port = Number(new URL(urls.serviceUrl).port);
       await startServer();
-      const { apiKey } = service;
-      const env = { DATABASE_URL: urls.serviceUrl, DATABASE_OWNER_URL: urls.ownerUrl, ...testSettings, ...settings };
-      service = await startService({ database: "embedded", dataDir, env });
-      world = await new World(service, apiKey!).open();
+      service = await startBeside(urls, {
+        ...settings,
+        ...(await knownAddress()),
+        DATA_DIR: dataDir,
+        LOG_LEVEL: "silent",
+      });
+      world = await new World(service, apiKey).open();
     });
     after(async () => {
       await service.stop();

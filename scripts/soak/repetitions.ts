@@ -117,8 +117,8 @@ async function basesOf(client: Client): Promise<Record<string, string>[]> {
 /** Between two rounds of a lane, and before a caller asks again. */
 type Pauses = { roundMs: number; againMs: number };
 const hurried: Pauses = { roundMs: 0, againMs: 100 };
-/** A sample's one kill is at a request, however few there are. */
-const unhurried: Pauses = { roundMs: 500, againMs: 300 };
+/** A sample's one kill is at a request, however few there are; until what it had begun is free, all callers ask. */
+const unhurried: Pauses = { roundMs: 500, againMs: 1_000 };
 
 type Asking = Pauses & { load: Load; clients: () => Client[] };
 

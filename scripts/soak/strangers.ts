@@ -5,14 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { composeBeside } from "#test/support/besideService.ts";
 import { cpuSecondsOf } from "../support/cpuSeconds.ts";
-import type { Instance } from "../support/instance.ts";
 import { residentMegabytes } from "../support/memory.ts";
 import { filed, type Identity, mailOf } from "./conversation.ts";
 import { allOf, inParallel, type Proof, percentile, type Report } from "./proof.ts";
 import { openSender } from "./sender.ts";
 import { type Hostile, hostileMail } from "./strangerMail.ts";
 import { openTenant } from "./tenant.ts";
-import { openWorld, type World } from "./world.ts";
+import { openWorld, type Reached, type World } from "./world.ts";
 
 /** Strangers write from here; relays of ours would be exempt from what is meant for them. */
 const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
@@ -21,7 +20,7 @@ const settings = { SMTP_IN_RELAYS: "192.0.2.0/24", LOG_LEVEL: "info" };
 const most = { healthP99: 100, filed: 2_000, heldMs: 100 };
 /** Its service says how long its event loop is held. */
 const watchedLoop = { NODE_OPTIONS: `--import=${new URL("./loopWatch.mjs", import.meta.url).href}` };
-/** At full size, where the times count; a sample only asks whether there is an answer. */
+/** How often somebody looks: at full size, where the times count, more often than in a sample, which only asks whether there is an answer. */
 const lookEveryMs = (size: number): number => (size < strangers.full ? 100 : 20);
 
 /**
@@ -37,13 +36,13 @@ export const strangers: Proof = {
   checked: 26,
   sample: 4,
   async run(size, report) {
-    const world = await openWorld(settings);
+    const world = await openWorld(settings, { here: size <= strangers.sample });
     const beside = composeBeside({
       ownerUrl: world.env.DATABASE_OWNER_URL as string,
       serviceUrl: world.env.DATABASE_URL as string,
     });
     try {
-      const instance = await world.start(watchedLoop);
+      const instance = await world.reach(watchedLoop);
       const attacked = await world.client(instance).identity({ approval_channel: undefined });
       const { identity } = await openTenant(beside, instance, { name: "Customer's" });
       const innocent: Innocent = { world, instance, identity };
@@ -57,6 +56,7 @@ export const strangers: Proof = {
       const count = Math.max(2, Math.round(size / 10));
       await watched("large JSON", () => postLarge(world, instance, { bodies, count, report }));
       await watched("idle and trickling connections", () => holdConnections(world, instance, { size, report }));
+      if (!instance.child) return;
       judgeLoop(instance.log.slice(begun), { report, size });
       report.figure("CPU seconds of the service", cpuSecondsOf(instance.child.pid!).toFixed(1));
     } finally {
@@ -66,7 +66,7 @@ export const strangers: Proof = {
   },
 };
 
-type Innocent = { world: World; instance: Instance; identity: Identity };
+type Innocent = { world: World; instance: Reached; identity: Identity };
 
 /** What others feel while `attack` lasts. */
 async function watch(
@@ -92,7 +92,8 @@ async function watch(
     `another's mail filed during ${what}, ms`,
     `p50 ${Math.round(percentile(took, 50))}, most ${Math.round(Math.max(...took))} of ${took.length}`,
   );
-  report.figure(`resident memory until the end of ${what}, MB`, memoryOf(innocent.instance));
+  const { child } = innocent.instance;
+  if (child) report.figure(`resident memory until the end of ${what}, MB`, memoryOf(child.pid!));
   if (answers.bad > 0) report.violation(`/healthz failed ${answers.bad} times during ${what}`);
   if (size < strangers.full) return;
   if (p99 > most.healthP99) report.violation(`/healthz p99 was ${p99} ms during ${what}`);
@@ -109,10 +110,10 @@ function judgeLoop(log: readonly string[], { report, size }: { report: Report; s
 }
 
 /** At most, since it began. */
-const memoryOf = ({ child }: Instance): number => Math.round(residentMegabytes(child.pid!)?.most ?? 0);
+const memoryOf = (pid: number): number => Math.round(residentMegabytes(pid)?.most ?? 0);
 
 async function watchHealth(
-  { url }: Instance,
+  { url }: Reached,
   { everyMs, signal }: { everyMs: number; signal: AbortSignal },
 ): Promise<{ ms: number[]; bad: number }> {
   const watcher = new Worker(new URL("./healthWatcherThread.mjs", import.meta.url), {
@@ -143,7 +144,7 @@ async function watchMail({ world, instance, identity }: Innocent, signal: AbortS
 
 /** Every mail gets an answer, and what was answered 250 is filed. */
 async function sendHostile(
-  instance: Instance,
+  instance: Reached,
   { email_address }: Identity,
   { mails, report }: { mails: readonly Hostile[]; report: Report },
 ) {
@@ -173,7 +174,7 @@ const largeBodies = (megabytes: number): Buffer<ArrayBuffer>[] => [
 /** Refused with an answer, before anything of it is read whole. */
 async function postLarge(
   world: World,
-  instance: Instance,
+  instance: Reached,
   { bodies, count, report }: { bodies: readonly Buffer<ArrayBuffer>[]; count: number; report: Report },
 ): Promise<void> {
   const { apiKey } = world.client(instance);
@@ -195,7 +196,7 @@ async function postLarge(
 /** From many addresses, to the receiver and to HTTP: some say nothing, some a byte now and then. */
 async function holdConnections(
   world: World,
-  instance: Instance,
+  instance: Reached,
   { size, report }: { size: number; report: Report },
 ): Promise<void> {
   const each = size < strangers.full ? 20 : 200;
@@ -237,7 +238,7 @@ function openingsOf(apiKey: string): string[] {
 
 /** Small writes of the very key whose bodies trickle are answered. */
 async function patchMeanwhile(
-  { url }: Instance,
+  { url }: Reached,
   apiKey: string,
   { signal, report }: { signal: AbortSignal; report: Report },
 ): Promise<void> {

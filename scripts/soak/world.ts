@@ -8,10 +8,11 @@ import { type Beside, knownAddress, startBeside } from "#test/support/besideInPr
 import { createTestDatabase } from "#test/support/postgres.ts";
 import type { SmtpRelay } from "#test/support/smtpRelay.ts";
 import { type Client, createClient } from "../support/client.ts";
+import { copyCluster } from "../support/cluster.ts";
 import { type Instance, startInstance } from "../support/instance.ts";
 
-/** Where an instance is. */
-export type Reached = Pick<Instance, "url" | "smtpPort">;
+/** Where an instance is, and its log. `child`: where it is a process of its own. */
+export type Reached = Pick<Instance, "url" | "smtpPort" | "log"> & Partial<Pick<Instance, "child">>;
 
 /** A database, the service on it as often as wanted, and a look at the log past the service, with the owner's eyes. */
 export type World = {
@@ -20,8 +21,8 @@ export type World = {
   relay: SmtpRelay | undefined;
   /** Starts one more instance with these settings on top. */
   start(settings?: Record<string, string>): Promise<Instance>;
-  /** One that is asked and no more: in this process where `here` says so. */
-  reach(): Promise<Reached>;
+  /** One that is asked and no more: in this process where `here` says so. Settings come on top in a process of its own alone. */
+  reach(settings?: Record<string, string>): Promise<Reached>;
   client(instance: Reached): Client;
   /** What GET answers, byte for byte. */
   bytes(instance: Reached, path: string): Promise<{ status: number; bytes: Buffer }>;
@@ -55,6 +56,7 @@ export async function openWorld(
   { embedded = false, here = false, relay }: { embedded?: boolean; here?: boolean; relay?: SmtpRelay } = {},
 ): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-soak-"));
+  if (embedded) await copyCluster(dataDir);
   const database = embedded ? undefined : await createTestDatabase({ readModels: true });
   const env = {
     ...shortBounds,
@@ -90,12 +92,14 @@ export async function openWorld(
     env,
     relay,
     start,
-    async reach() {
-      if (!here || !database) return start();
-      const beside = await startBeside(database, { ...env, ...(await knownAddress()), LOG_LEVEL: "silent" });
+    async reach(more) {
+      if (!here || !database) return start(more);
+      const log: string[] = [];
+      const settingsHere = { ...env, ...(await knownAddress()), LOG_LEVEL: "error" };
+      const beside = await startBeside(database, settingsHere, (line) => log.push(line));
       inProcess.push(beside);
       apiKey ??= beside.apiKey;
-      return beside;
+      return { ...beside, log };
     },
     client: (instance) => createClient({ ...instance, apiKey: apiKey as string }),
     async bytes({ url }, path) {

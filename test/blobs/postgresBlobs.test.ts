@@ -10,6 +10,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
 import type { Event } from "#streams/event.ts";
 import { append } from "#test/support/events.ts";
+import { sized } from "#test/support/full.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
@@ -67,7 +68,7 @@ describe("blobs in PostgreSQL", function () {
       Buffer.alloc(0),
       Buffer.from([0, 255, 92, 0]),
       randomBytes(300_000),
-      Buffer.alloc(30 * 1024 * 1024, "x"),
+      Buffer.alloc(sized(8, 30) * 1024 * 1024, "x"),
     ]) {
       const hash = await blobs.put(bytes);
       expect(hash).to.equal(sha256(bytes));

@@ -19,13 +19,13 @@ import { testSettings } from "#test/support/settings.ts";
 
 const cap = 50;
 /** Used up before: what is left shows the same as all of it. */
-const usedBefore = inFull ? 0 : 42;
+const usedBefore = inFull ? 0 : 44;
 const left = cap - usedBefore;
 const drafts = left + 6;
 const mails = left + 10;
 /** Sends that are answered before one instance is killed. */
 const answeredBefore = inFull ? 12 : 4;
-const betweenLooksMs = 200;
+const betweenLooksMs = 500;
 /** Drafts that one instance works on at the same moment. */
 const mostAtOnce = 32;
 

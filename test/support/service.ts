@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
+import { copyCluster } from "../../scripts/support/cluster.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 
@@ -46,6 +47,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const ownDatabase = options.database ? undefined : await createTestDatabase({ readModels: true });
   const database = options.database === "embedded" ? undefined : (options.database ?? ownDatabase);
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "countersign-service-")));
+  if (options.database === "embedded") await copyCluster(dataDir);
   const child = spawn(process.execPath, await nodeArguments("src/main.ts"), {
     // Elsewhere, so that nobody's `.env` is read.
     cwd: tmpdir(),

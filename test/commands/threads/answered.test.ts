@@ -71,7 +71,7 @@ describe("a mail that is answered", function () {
         expect(rows).to.have.length(coming.length);
         for (const { id: messageId } of rows) await isAsShown({ workspaceId: world.id, messageId });
       }),
-      { numRuns: sized(5, 40), examples: [[each]] },
+      { numRuns: sized(3, 40), examples: [[each]] },
     );
     for (const [what, times] of Object.entries(seen)) expect(times, what).to.be.above(0);
   });

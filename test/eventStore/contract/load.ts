@@ -16,7 +16,7 @@ import {
 } from "./support.ts";
 
 const writers = 32;
-const appendsEach = inFull ? 40 : 8;
+const appendsEach = inFull ? 40 : 5;
 
 export function loadContract(log: () => LogUnderTest): void {
   describe("32 writers", () => {
@@ -46,7 +46,7 @@ export function loadContract(log: () => LogUnderTest): void {
       const category = newCategory();
       const after = await store.head();
       const reading = consume(store, { after, categories: [category], batchSize: 100 }, count(writers * appendsEach));
-      const cuts = { at: inFull ? [100, 400, 700, 1000] : [50, 150], interrupt };
+      const cuts = { at: inFull ? [100, 400, 700, 1000] : [40, 100], interrupt };
       const acknowledged = await writeAll([store], category, cuts);
       expectEverything((await reading).events, acknowledged);
     });

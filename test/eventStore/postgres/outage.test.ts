@@ -13,6 +13,7 @@ import { migrate } from "#src/postgres/migrate.ts";
 import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { nodeArguments } from "../../../scripts/support/childProcess.ts";
+import { copyCluster } from "../../../scripts/support/cluster.ts";
 import {
   appendForSure,
   consume,
@@ -134,7 +135,9 @@ describe("The event log in PostgreSQL, when things die", function () {
 
     before(async () => {
       directory = await mkdtemp(join(tmpdir(), "countersign-log-"));
-      server = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger: pino({ level: "silent" }) });
+      const dataDir = join(directory, "data");
+      await copyCluster(dataDir);
+      server = await startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }) });
       await migrate(server.ownerUrl, "countersign_service");
     });
     after(async () => {
