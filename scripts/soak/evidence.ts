@@ -4,26 +4,41 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { verify } from "#src/subscriptions/verify.ts";
+import type { SmtpRelay } from "#test/support/smtpRelay.ts";
 import { approver } from "./conversation.ts";
 import type { Report } from "./proof.ts";
 import type { World } from "./world.ts";
 
 type Logged = { position: number; stream: string; type: string; data: Record<string, any> };
 
-/** What left, by draft: the attempts under which the outbox caught a mail for the customer, one entry each. */
+/** What left, by draft: the attempts under which the outbox caught, or the relay took, a mail for the customer, one entry each. */
 export async function handedOver(world: World): Promise<Map<string, string[]>> {
   const started = await events(world, "DeliveryStarted");
   const draftOf = new Map(started.map(({ stream, data }) => [idOf(stream), data.draftId as string]));
-  const caught = await world.rows<{ attempt_id: string; envelope: { to: string[] } }>(
-    "select attempt_id, envelope from work.outbox order by id",
-  );
   const byDraft = new Map<string, string[]>();
-  for (const { attempt_id, envelope } of caught) {
-    if (envelope.to.includes(approver)) continue;
-    const draft = draftOf.get(attempt_id) ?? `no draft's (attempt ${attempt_id})`;
-    byDraft.set(draft, [...(byDraft.get(draft) ?? []), attempt_id]);
+  for (const attempt of world.relay ? takenBy(world.relay, started) : await caught(world)) {
+    const draft = draftOf.get(attempt) ?? `no draft's (attempt ${attempt})`;
+    byDraft.set(draft, [...(byDraft.get(draft) ?? []), attempt]);
   }
   return byDraft;
+}
+
+async function caught(world: World): Promise<string[]> {
+  const mails = await world.rows<{ attempt_id: string; envelope: { to: string[] } }>(
+    "select attempt_id, envelope from work.outbox order by id",
+  );
+  return mails.filter(({ envelope }) => !envelope.to.includes(approver)).map(({ attempt_id }) => attempt_id);
+}
+
+/** An attempt is known by the Message-ID that it was started with. */
+function takenBy({ mails }: SmtpRelay, started: readonly Logged[]): string[] {
+  const attemptOf = new Map(started.map(({ stream, data }) => [data.rfcMessageId as string, idOf(stream)]));
+  return mails
+    .filter(({ to }) => !to.includes(approver))
+    .map(({ content }) => {
+      const id = /^message-id:\s*(<[^>]*>)/im.exec(content.toString("latin1"))?.[1] ?? "without Message-ID";
+      return attemptOf.get(id) ?? id;
+    });
 }
 
 /**
@@ -122,6 +137,30 @@ export async function judgeInbound(world: World, acknowledged: readonly string[]
   );
   for (const { id } of twice) report.violation(`message ${id} was put on a thread twice`);
   return whole;
+}
+
+/** Every mail that a rule is for was walked once, and what that decided is done; and no submission under one Idempotency-Key made two drafts. */
+export async function judgeOnce(world: World, report: Report): Promise<number> {
+  const walked = await world.rows<{ message: string; runs: string; taken: string }>(
+    `select walked.data -> 'subject' ->> 'messageId' as message, count(distinct walked.stream_id) as runs,
+       count(distinct taken.data ->> 'ruleId') filter (where taken.data ->> 'outcome' = 'done') as taken
+     from es.events walked left join es.events taken on taken.stream_id = walked.stream_id and taken.type = 'RuleActionTaken'
+     where walked.type = 'RulesEvaluated' and walked.data ->> 'triggerEvent' = 'email.received' group by 1`,
+  );
+  const byMessage = new Map(walked.map((row) => [row.message, row]));
+  const messages = await world.rows<{ id: string }>(
+    "select data ->> 'messageId' as id from es.events where type = 'MessageReceived' and data ->> 'classification' = 'person'",
+  );
+  for (const { id } of messages) {
+    const found = byMessage.get(id);
+    if (Number(found?.runs ?? 0) !== 1) report.violation(`rules walked message ${id} ${found?.runs ?? 0} times`);
+    else if (Number(found?.taken) === 0) report.violation(`what a rule decided about message ${id} was not done`);
+  }
+  const twice = await world.rows<{ rationale: string }>(
+    "select rationale from read.drafts where rationale is not null group by 1 having count(*) > 1",
+  );
+  for (const { rationale } of twice) report.violation(`one submission made two drafts: ${rationale}`);
+  return messages.length;
 }
 
 /** Compares every row of every read model with a replay. Answers how many rows were compared. */

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CrashPoint, crashPoints } from "#src/crashPoints.ts";
+import { startSmtpRelay } from "#test/support/smtpRelay.ts";
 import { until } from "../support/client.ts";
 import { EndedEarly, type Instance } from "../support/instance.ts";
+import { customer } from "./conversation.ts";
 import { startLoad } from "./load.ts";
 import { type Proof, percentile } from "./proof.ts";
 import { settle } from "./settled.ts";
@@ -24,12 +26,19 @@ export const kills: Proof = {
   checked: 3,
   sample: 1,
   async run(size, report) {
-    const world = await openWorld({}, { embedded: true });
+    // Every third reply is to be tried again, so that there are later tries to be killed in.
+    const relay = await startSmtpRelay([{ at: "RCPT", how: "451 4.3.0 later", recipient: customer, every: 3 }]);
+    const world = await openWorld({}, { embedded: true, relay });
     try {
       const sample = size < 3;
       // A sample's one point is armed from the start.
       let instance: Instance = await world.start(sample ? { CRASH_AT: `${sampledPoints[0]}:1` } : {});
       const identity = await world.client(instance).identity();
+      await world.client(instance).ask("POST /v1/rules", {
+        name: "Every mail",
+        trigger_event: "email.received",
+        actions: [{ type: "set_priority", priority: "high" }],
+      });
       const load = startLoad(world, identity, { instance, unhurried: sample });
       const readyAfter: Record<string, number[]> = { service: [], postgresql: [], both: [] };
 
@@ -71,6 +80,7 @@ export const kills: Proof = {
       report.figure("killed at", [...passed].map(([point, n]) => `${point} ×${n}`).join(", "));
       const never = points.filter((point) => !passed.has(point));
       if (never.length > 0) report.figure("points this load did not pass", never.join(", "));
+      if (size >= this.full && never.length > 0) report.violation(`never killed at ${never.join(", ")}`);
       if (passed.size === 0) report.violation("nothing was killed at a point: none was passed");
       if (sampledPostmaster) process.kill(sampledPostmaster, "SIGKILL");
       if (instance.child.exitCode === null && instance.child.signalCode === null) await instance.kill("SIGKILL");
@@ -102,9 +112,10 @@ export const kills: Proof = {
       }
       await sleep(1000);
       await load.stop();
-      await settle(world, { client: world.client(instance), load }, report);
+      await settle(world, { client: world.client(instance), load, ruled: true }, report);
     } finally {
       await world.close();
+      await relay.close();
     }
   },
 };

@@ -1,16 +1,21 @@
 import { type Client, until } from "../support/client.ts";
-import { judgeInbound, judgeReadModels, judgeSends } from "./evidence.ts";
+import { judgeInbound, judgeOnce, judgeReadModels, judgeSends } from "./evidence.ts";
 import type { Load } from "./load.ts";
 import { allOf, inParallel, type Report } from "./proof.ts";
 import type { World } from "./world.ts";
 
+type Settling = { client: Client; load: Pick<Load, "acknowledged" | "drafts">; ruled?: boolean };
+
 /** Longer than all short bounds together: recovery of claims, cut-off, confirmation and two retries. */
 const settlesWithinMs = 60_000;
 
-/** What was interrupted comes to its end: every mail filed, nothing held by a draft that is over, no draft between two states. */
+/**
+ * What was interrupted comes to its end: every mail filed, nothing held by a draft that is over, no draft between two states. `ruled`: a rule is there
+ * for every mail.
+ */
 export async function settle(
   world: World,
-  { client, load: { acknowledged, drafts } }: { client: Client; load: Pick<Load, "acknowledged" | "drafts"> },
+  { client, load: { acknowledged, drafts }, ruled = false }: Settling,
   report: Report,
 ): Promise<void> {
   const isFiled = async () => {
@@ -52,6 +57,7 @@ export async function settle(
   report.figure("replies that left, each once", left);
   if (acknowledgedBeforeClaim > 0)
     report.violation(`${acknowledgedBeforeClaim} left although a reply was acknowledged before their claim`);
+  if (ruled) report.figure("mails that rules walked, once each", await judgeOnce(world, report));
   report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
 }
 

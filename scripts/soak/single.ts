@@ -97,5 +97,5 @@ async function soon<T>(what: string, look: () => T | undefined): Promise<T> {
 }
 
 /** The text of a mail as it is on the wire, of one in quoted-printable too. */
-const textOf = ({ content }: TakenMail): string =>
+export const textOf = ({ content }: TakenMail): string =>
   content.toString("latin1").replaceAll("=\r\n", "").replaceAll("=3D", "=");

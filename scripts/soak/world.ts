@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { type Beside, knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
+import type { SmtpRelay } from "#test/support/smtpRelay.ts";
 import { type Client, createClient } from "../support/client.ts";
 import { copyCluster } from "../support/cluster.ts";
 import { type Instance, startInstance } from "../support/instance.ts";
@@ -16,6 +17,8 @@ export type Reached = Pick<Instance, "url" | "smtpPort" | "log"> & Partial<Pick<
 /** A database, the service on it as often as wanted, and a look at the log past the service, with the owner's eyes. */
 export type World = {
   env: Readonly<Record<string, string>>;
+  /** Where mail leaves to; without one it is caught in the outbox. */
+  relay: SmtpRelay | undefined;
   /** Starts one more instance with these settings on top. */
   start(settings?: Record<string, string>): Promise<Instance>;
   /** One that is asked and no more: in this process where `here` says so. Settings come on top in a process of its own alone. */
@@ -44,10 +47,13 @@ const shortBounds = {
 /** For instances of one world of which one may live in this process. */
 export const sameSecrets = { SECRETS_KEYS: `soak:${Buffer.alloc(32, 5).toString("base64")}` };
 
-/** `here`: the service runs in this process, which costs a tenth of one of its own to start. For samples that neither kill it nor measure it. */
+/**
+ * `here`: the service runs in this process, which costs a tenth of one of its own to start. For samples that neither kill it nor measure it.
+ * `relay`: mail leaves by it. It is the caller's to close.
+ */
 export async function openWorld(
   settings: Record<string, string> = {},
-  { embedded = false, here = false }: { embedded?: boolean; here?: boolean } = {},
+  { embedded = false, here = false, relay }: { embedded?: boolean; here?: boolean; relay?: SmtpRelay } = {},
 ): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-soak-"));
   if (embedded) await copyCluster(dataDir);
@@ -57,6 +63,7 @@ export async function openWorld(
     DATA_DIR: dataDir,
     // Ends with this process, whatever becomes of it.
     npm_lifecycle_event: "soak",
+    ...(relay && { MAIL_PROVIDER: "smtp", SMTP_URL: relay.url }),
     ...(database && { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl }),
     ...settings,
   };
@@ -83,6 +90,7 @@ export async function openWorld(
 
   return {
     env,
+    relay,
     start,
     async reach(more) {
       if (!here || !database) return start(more);

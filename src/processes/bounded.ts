@@ -1,5 +1,5 @@
 /** What `work` comes to; undefined if it takes longer than so many milliseconds. */
-export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfLate<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), milliseconds);

@@ -10,7 +10,7 @@ import { CredentialsRefused, NoRoom, type ReadyConnection } from "#src/mail/mail
 import { Rejected } from "#streams/decider.ts";
 import type { Delivery, NoConnection } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import { unlessAborted, within } from "./bounded.ts";
+import { undefinedIfLate, unlessAborted } from "./bounded.ts";
 import { neverBegun, type OutcomeEvent, outcomeEvent, recordOutcome, unknown } from "./deliveryOutcomes.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import { type FrozenMail, freezeMail } from "./freezeMail.ts";
@@ -74,7 +74,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const hindrance = hindranceOf(await unlessAborted(signal, sendingStanding(look, draft)));
     if (hindrance) return hindrance;
     // Looked at again below: what cannot be judged yet takes no connection from others meanwhile.
-    await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs, end: inboxEnd });
+    await unlessAborted(signal, waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs, end: inboxEnd }));
     const connection = await connectUnlessAborted(signal);
     if (!("handOver" in connection)) {
       // Why there is none says nothing about the provider then.
@@ -135,7 +135,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
       const look = await unlessAborted(signal, lookAnew(deps, { ...sending, besides }, cause));
       if (look.is === "stale") return { staleBy: look.newMessageId };
       if (look.is === "not claimed") {
-        if (await isOver(sending)) return "went on";
+        if (await unlessAborted(signal, isOver(sending))) return "went on";
         throw new Error(`the claim of attempt ${draft.attemptId} is gone`);
       }
       const { because, standing } = look;
@@ -190,7 +190,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const permission = writePermission(deps, { sending, lookedAt }, cause);
     const { envelope, mime, messageId, letter } = mail;
     const handing = connection.handOver({ attemptId, envelope, messageId, mime, letter }, permission.mayWrite);
-    const outcome = await within(handOverSeconds * 1000, handing);
+    const outcome = await undefinedIfLate(handOverSeconds * 1000, handing);
     if (outcome) {
       crashPoint("deliver:handed-over");
       const ended = await record(attemptId, outcomeEvent(outcome, permission.isWithheld()), cause);

@@ -3,7 +3,7 @@ import type { Database } from "#src/postgres/database.ts";
 import { type Beside, followBeside } from "./besideFront.ts";
 import { CheckpointMoved, loadCheckpoints, type Place, ProjectorFailed, writeBatch } from "./checkpoints.ts";
 import { createLateIndexes, liveSchema } from "./projectionTables.ts";
-import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
+import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "./retrying.ts";
 
 /**
  * `preparing` its tables, by a rebuild where they are of another version; `standingBy` while another instance writes; `catchingUp`
@@ -22,6 +22,7 @@ export type Reading = {
   database: Database;
   log: Log;
   batchSize: number;
+  backoff: Backoff;
   signal: AbortSignal;
   /** Told after every commit, and when positions turn out to be others than believed. */
   onMoved: () => void;
@@ -53,7 +54,7 @@ export type ProjectionReaders = {
  * the front as soon as it is not behind any more.
  */
 export function createProjectionReaders(reading: Reading): ProjectionReaders {
-  const { store, log, batchSize, signal } = reading;
+  const { store, log, batchSize, backoff, signal } = reading;
   const running = new Map<Reader, Promise<void>>();
   const finished = new Set<string>();
   let front: Reader | undefined;
@@ -87,7 +88,8 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
         await pause(1, signal);
       } catch (error) {
         if (signal.aborted) break;
-        failures += 1;
+        // Where another has written, nothing failed: it is waited for a moment.
+        if (!(error instanceof CheckpointMoved)) failures += 1;
         await recover(reader, error, failures);
       }
     }
@@ -181,7 +183,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       if (!isPassing(error)) member.state = "failing";
     }
     if (culprit && reader.members.size > 1 && concerned.some(failsAgain)) return putOut(reader, concerned);
-    await pause(backoffMs(failures), signal);
+    await pause(pauseAfter(error, failures, backoff), signal);
   }
 
   /** True once it has failed often enough at the same position. */

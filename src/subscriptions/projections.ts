@@ -9,7 +9,7 @@ import { expireLease } from "./leases.ts";
 import { createProjectionReaders, type Member, type ProjectionReaders, type State } from "./projectionReaders.ts";
 import { ensureTables, type Found, serviceRoleOf, soundAmong, type TablesSql, tablesFile } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
-import { asError, backoffMs, type Log, pause } from "./retrying.ts";
+import { asError, type Backoff, backoffMs, type Log, pause, pauseAfter } from "./retrying.ts";
 
 export type ProjectionRunnerOptions = {
   store: EventStore;
@@ -21,6 +21,7 @@ export type ProjectionRunnerOptions = {
   clock?: Clock;
   /** Events a batch (default 1,000). */
   batchSize?: number;
+  backoff?: Backoff;
   tablesSql?: TablesSql;
   /** Told how far each read model is that this instance writes, by its name, after each commit of it; and none once it writes no more. */
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
@@ -47,6 +48,7 @@ export type ProjectionRunner = {
 /** Writes the read models: one instance at a time does, any number stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
+  const { backoff = backoffMs } = options;
   const tablesSql = options.tablesSql ?? tablesFile;
   const members: Member[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
   const stopping = new AbortController();
@@ -96,7 +98,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       const failed: Member[] = [];
       for (const member of left) if (!(await attempt(member, () => rebuildOther(member)))) failed.push(member);
       left = stopping.signal.aborted ? [] : failed;
-      if (left.length > 0) await pause(backoffMs(rounds), stopping.signal);
+      if (left.length > 0) await pause(backoff(rounds), stopping.signal);
     }
   }
 
@@ -125,7 +127,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   async function insist(member: Member, work: () => Promise<void>): Promise<void> {
     for (let failures = 1; !stopping.signal.aborted; failures++) {
       if (await attempt(member, work)) return;
-      await pause(backoffMs(failures), stopping.signal);
+      await pause(pauseAfter(member.error, failures, backoff), stopping.signal);
     }
   }
 
@@ -151,7 +153,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
         break;
       } catch (error) {
         log.warn({ err: error }, "cannot read checkpoints, retrying");
-        await pause(backoffMs(failures), signal);
+        await pause(pauseAfter(error, failures, backoff), signal);
       }
     }
     await aborted(signal);
@@ -169,7 +171,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     );
     const ready = members.filter((member) => member.state !== "preparing");
     for (const member of ready) member.position = stored.get(member.projection.name)?.position ?? 0;
-    readers = createProjectionReaders({ store, database, log, batchSize, signal, onMoved });
+    readers = createProjectionReaders({ store, database, log, batchSize, backoff, signal, onMoved });
     readers.begin(ready, head);
     onMoved();
   }

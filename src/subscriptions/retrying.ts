@@ -20,6 +20,13 @@ export type Backoff = (failures: number) => number;
 /** 0.1 s after the first failure, then 0.4, 1.6, 6.4 s, and 10 s from then on. */
 export const backoffMs: Backoff = (failures) => Math.min(100 * 4 ** (failures - 1), 10_000);
 
+/** Of what passes by itself, failures that lengthen the pause: up to 1.6 s. A database that is back is noticed soon, however long it was away. */
+const longestPassing = 3;
+
+/** How long to wait, in milliseconds, after so many failures in a row of which this was the last. */
+export const pauseAfter = (error: unknown, failures: number, backoff: Backoff): number =>
+  backoff(isPassing(error) ? Math.min(failures, longestPassing) : failures);
+
 export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /** SQLSTATEs of statements that were right, at the wrong moment: serialization failure, deadlock, lock timeout. */

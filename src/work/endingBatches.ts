@@ -1,7 +1,7 @@
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { Database } from "#src/postgres/database.ts";
-import { asError, type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { asError, type Backoff, type Log, pause, pauseAfter } from "#src/subscriptions/retrying.ts";
 import { type Ending, recordEndings } from "./endings.ts";
 import type { Taken } from "./lanes.ts";
 import { createPace } from "./pace.ts";
@@ -81,7 +81,7 @@ export function createEndings({
           for (const { done } of waiting.splice(0)) done(false);
           return;
         }
-        await pause(backoff(++failures), closing.signal);
+        await pause(pauseAfter(error, ++failures, backoff), closing.signal);
       }
     }
   }

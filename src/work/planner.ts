@@ -5,7 +5,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
-import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "#src/subscriptions/retrying.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 import { mayConcern, unanswered } from "./concerns.ts";
 import { keyFor } from "./keys.ts";
@@ -44,14 +44,16 @@ export async function plan(options: PlannerOptions, held: Held): Promise<void> {
     const signal = AbortSignal.any([held.signal, round.signal]);
     // Each process that was left behind reads by itself, and listens to it.
     setMaxListeners(0, signal);
+    let failure: unknown;
     try {
       await planFromStored({ ...options, onProgress: () => (failures = 0) }, held, signal);
     } catch (error) {
+      failure = error;
       if (!held.signal.aborted) tellOf(error, log);
     }
     // What still reads, beside the one that failed, ends.
     round.abort();
-    await pause(backoff(++failures), held.signal);
+    await pause(pauseAfter(failure, ++failures, backoff), held.signal);
   }
 }
 
@@ -154,7 +156,7 @@ async function patiently(
     } catch (error) {
       if (!isPassing(error)) throw error;
       tellOf(error, log);
-      await pause(backoff(failures), signal);
+      await pause(pauseAfter(error, failures, backoff), signal);
     }
   }
   return false;

@@ -459,6 +459,14 @@ describe("what a hand-over waits for that does not come", () => {
   }
 
   const missing = {
+    "the word that what came in is filed": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
+      world.sendThrough({ name: "outbox", connect, close: async () => {} });
+      const { filings } = world.node;
+      const load = filings.load.bind(filings);
+      const away = stayingAway(async () => {});
+      Object.assign(filings, { kept: () => undefined, load: (id: string) => away.ask().then(() => load(id)) });
+      return away;
+    },
     "a connection": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
       const away = stayingAway(connect);
       world.sendThrough({ name: "outbox", connect: away.ask, close: async () => {} });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Answer, ApprovalRequest, Channels } from "#src/channels/channel.ts";
+import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { escalateUnreached } from "#src/processes/escalateUnreached.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Process, Timer } from "#src/processes/process.ts";
@@ -8,7 +9,7 @@ import type { LinkClosure } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 import { mailHeaders } from "#test/support/examples/index.ts";
 import { fire, tell } from "#test/support/processContext.ts";
-import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
 const first = "first@approvers.example";
@@ -242,7 +243,7 @@ describe("an approval mail that came back", () => {
   });
 
   it("changes nothing where its question was asked once more and got through, was decided, or is nobody's", async () => {
-    const { submitted, asked, bounce, to, approve, node, tellNew, count } = await world();
+    const { submitted, asked, bounce, to, approve, advance, state, node, tellNew, count } = await world();
     const draftId = await submitted();
     await node.drafts.handle(draftId, { type: "RequestNotify", at: "2026-01-01T00:00:00Z", throttleSeconds: 0 }, cause);
     await tellNew();
@@ -253,7 +254,30 @@ describe("an approval mail that came back", () => {
     await bounce("<made-up@elsewhere.example>");
     await approve(draftId);
     await bounce(asked[1]!.messageId);
-    expect([count("NotificationFailed"), count("DraftEscalated")]).to.deep.equal([1, 0]);
+    expect(count("DraftEscalated")).to.equal(0);
+    await advance(60_000);
+    expect((await state.draft(draftId)).status).to.equal("sent");
+    const failed = count("NotificationFailed");
+    await bounce(asked[1]!.messageId);
+    expect([to(), count("NotificationFailed"), count("DraftEscalated")]).to.deep.equal([
+      ["first v1", "first v1"],
+      failed,
+      0,
+    ]);
+  });
+
+  it("while its draft was approved, is asked again once the approval is taken back, and then escalates", async () => {
+    const { submitted, asked, bounce, to, node, tellNew, count } = await world();
+    const draftId = await submitted();
+    const ann = { ...cause, actor: { kind: "session" as const, id: "ann", name: "Ann", email: "ann@people.example" } };
+    await approveByPerson(node, { workspaceId, draftId, ifVersion: 1 }, ann);
+    await bounce(asked[0]!.messageId);
+    expect([to(), count("DraftEscalated")]).to.deep.equal([["first v1"], 0]);
+    await undoApproval(node, { workspaceId, draftId }, ann);
+    await tellNew();
+    expect(to()).to.deep.equal(["first v1", "first v1"]);
+    await bounce(asked[1]!.messageId);
+    expect(to()).to.deep.equal(["first v1", "first v1", "second v1"]);
   });
 });
 

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
+import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { TimerChange } from "#src/work/timerChanges.ts";
@@ -138,6 +139,38 @@ describe("notifying approvers", () => {
       });
     }
   }
+
+  for (const channel of [email("named@approvers.example"), chat]) {
+    it(`asks a channel (${channel.type}) once that is named before the draft is tried again, where that is heard of after it`, async () => {
+      const { submit, tellAll, asked, name, timers, fire } = await world(1);
+      await submit();
+      await tellAll();
+      const [again] = timers.splice(0);
+      const { hear } = await name({ approvalChannel: channel });
+      await fire(again!);
+      await hear();
+      expect([asked, timers]).to.deep.equal([[`${whoIs(channel)} v1`], []]);
+    });
+  }
+
+  it("asks nobody through a channel that is replaced in that moment: all of it is looked at again", async () => {
+    const { submit, tellAll, asked, changeIdentity, node, timers } = await world();
+    await submit();
+    const { load } = node.identities;
+    let looks = 0;
+    Object.assign(node.identities, {
+      async load(id: string) {
+        const loaded = await load(id);
+        // The last look before the question is recorded.
+        if (++looks === 2) await changeIdentity({ approvalChannel: chat });
+        return loaded;
+      },
+    });
+    expect(await tellAll().catch((error) => error)).to.be.instanceOf(StreamMoved);
+    expect([asked, timers]).to.deep.equal([[], []]);
+    await tellAll();
+    expect(asked).to.deep.equal(["7 v1"]);
+  });
 
   it("asks a chat again that is named once more after it was asked: its buttons may not have worked", async () => {
     const { submit, tellAll, asked, name } = await world();

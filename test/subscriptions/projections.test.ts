@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Projection } from "#projections/projection.ts";
-import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { CheckpointMoved, ProjectorFailed, writeBatch } from "#src/subscriptions/checkpoints.ts";
@@ -19,6 +19,7 @@ import {
   counts,
   cutConnections,
   eventually,
+  growingTooLong,
   newEvent,
   quietLog,
   toyTables,
@@ -167,6 +168,28 @@ describe("the projection runner", () => {
     await eventually(() => runner.trouble() === undefined);
     await runner.caughtUp();
     await expectExact(counts);
+  });
+
+  it("asks a database that is away again soon, however long it has been away", async () => {
+    let [away, failed] = [false, 0];
+    const database_: Database = {
+      ...database,
+      transaction: (work, ...rest) => {
+        if (!away) return database.transaction(work, ...rest);
+        failed += 1;
+        return Promise.reject(new Unavailable("PostgreSQL is away"));
+      },
+    };
+    const runner = await run([accounts], { database: database_, backoff: growingTooLong });
+    await runner.caughtUp();
+    for (let outage = 0; outage < 2; outage++) {
+      [away, failed] = [true, 0];
+      await addMany(store, 10);
+      await eventually(() => failed > 6);
+      away = false;
+      await runner.caughtUp();
+    }
+    await expectExact(accounts);
   });
 
   it("leaves the others after three failures on the same events, and says so once", async () => {

@@ -99,6 +99,9 @@ export async function eventually(isSo: () => boolean | Promise<boolean>): Promis
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
+/** Pauses of which those after the third failure in a row are longer than any test. */
+export const growingTooLong = (failures: number): number => (failures <= 3 ? 1 : 3_600_000);
+
 /** Cuts every connection of the service role but the one it asks on, which the cut before may reach only now. */
 export async function cutConnections(database: Database): Promise<void> {
   const cut = (): Promise<unknown> =>

@@ -5,13 +5,14 @@ export type Stage = "connect" | "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" |
 
 /**
  * drop: closes the connection · reset: by RST · stall: says nothing more · garbage: says what is no reply · any other string: that reply, CRLF
- * added. `taken`: the mail is taken all the same (at `dot`: the gap of RFC 1047).
+ * added. `taken`: the mail is taken all the same (at `dot`: the gap of RFC 1047). `every`: each so-many-th time alone; not at `dot`.
  */
 export type Fault = {
   at: Stage;
   how: "drop" | "reset" | "stall" | "garbage" | (string & {});
   taken?: boolean;
   times?: number;
+  every?: number;
   recipient?: string;
 };
 
@@ -63,14 +64,15 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
   const open = new Set<Socket>();
   let refusedConnections = 0;
   let connections = 0;
-  let armed = faults.map((fault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
+  let armed = faults.map(asArmed);
 
   /** The fault of this stage, if one is left. */
   function fault(at: Stage, line = "") {
     const found = armed.find(
       (each) => each.at === at && each.left > 0 && (!each.recipient || line.includes(`<${each.recipient}>`)),
     );
-    if (found) found.left -= 1;
+    if (!found || ++found.met % (found.every ?? 1) !== 0) return undefined;
+    found.left -= 1;
     return found;
   }
 
@@ -233,7 +235,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
     },
     idle: () => new Promise((resolve) => (sockets.size === 0 ? resolve() : waiting.push(resolve))),
     setFaults(...next) {
-      armed = next.map((each) => ({ ...each, left: each.times ?? Number.POSITIVE_INFINITY }));
+      armed = next.map(asArmed);
     },
     close: () =>
       new Promise((resolve) => {
@@ -242,5 +244,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
       }),
   };
 }
+
+const asArmed = (fault: Fault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY, met: 0 });
 
 const inBrackets = (line: string): string => /<([^>]*)>/.exec(line)?.[1] ?? "";

@@ -9,7 +9,7 @@ import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/work/parked.ts";
 import { trySetAside } from "#src/work/setAside.ts";
 import { inFull } from "#test/support/full.ts";
-import { append, eventually, newEvent, quietLog, type Said } from "../subscriptions/support.ts";
+import { append, eventually, growingTooLong, newEvent, quietLog, type Said } from "../subscriptions/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -111,6 +111,35 @@ describe("the work table when something is broken", () => {
     end();
     await eventually(async () => (await rows("select 1 from work.lanes")).length === 0);
     expect([seen.length, aborted]).to.deep.equal([3, []]);
+  });
+
+  it("plans and records again soon after PostgreSQL was away, however long", async () => {
+    const seen: unknown[] = [];
+    const faulty = faultyDatabase(work.database);
+    const away = async (meanwhile: () => Promise<unknown>, complaint: string): Promise<void> => {
+      await faulty.goAway();
+      await meanwhile();
+      await eventually(() => work.said.filter(({ message }) => message === complaint).length > 6);
+      faulty.comeBack();
+    };
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const on: Process["on"] = {
+      Happened: async ({ data }) => {
+        seen.push(data.number);
+        if (data.number === 1) await ended;
+      },
+    };
+    run([rule({ on })], { database: faulty.database, backoff: growingTooLong });
+    await happen("toy-a", 1);
+    await eventually(() => seen.length === 1);
+    // What has come in is to be planned, and that the handler has ended is to be recorded.
+    await away(() => happen("toy-b", 2), "cannot plan the event log, retrying");
+    await eventually(() => seen.length === 2);
+    await away(async () => end(), "cannot record progress, retrying");
+    await eventually(async () => (await rows("select 1 from work.lanes")).length === 0);
   });
 
   it("a handler that never ends is told to, ten times, then its item is parked and its lane goes on", async () => {

@@ -2,7 +2,7 @@ import type { Answer, Channels } from "#src/channels/channel.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Asked, Decision } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";
-import type { ApprovalChannel } from "#streams/identity/events.ts";
+import { type ApprovalChannel, identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { isHostedHere, openedChannel } from "./approvalChannels.ts";
@@ -36,16 +36,18 @@ export const linksEnd = ({ clock, settings }: Pick<Dependencies, "clock" | "sett
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
  * before anything leaves; a second try uses tokens of its own. `late`: it is too late to show it as news, so nothing leaves, and that they were
  * not reached is on record. What waits in our own measure of mail is not reached for good where the secondary channel can be asked instead. `alone`: it does
- * not wait for a mail with others.
+ * not wait for a mail with others. Throws StreamMoved if the identity changes before anything is recorded: it is to be asked again then.
  */
 export async function askApprovers(
   deps: Dependencies,
   { channels, draftId, draft, slot, lastTry, late = false, alone = false }: Question,
   cause: Cause,
 ): Promise<Asking> {
-  const { state: identity } = await deps.identities.load(draft.identityId);
+  const { state: identity, revision } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return finished;
+  // What stands behind a naming of the channel in the log was asked through that (isAsked).
+  const unlessMoved = [{ stream: identityStream(draft.identityId), revision }];
   const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
   const notificationId = deps.ids.uuid();
   const bundled =
@@ -66,7 +68,7 @@ export async function askApprovers(
     ...(code !== null && { confirmCode: confirmCodeMac(deps, notificationId, code) }),
     ...(bundled && { bundled }),
   };
-  const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
+  const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, { ...cause, unlessMoved });
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
   if (!recorded.changed || bundled) return finished;

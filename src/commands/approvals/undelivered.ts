@@ -1,6 +1,7 @@
 import { listedBy } from "#projections/drafts/queries.ts";
 import { type MailOrigin, noThread } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import type { Asked } from "#streams/draft/events.ts";
 import { entriesOf } from "#streams/idMap.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -11,7 +12,8 @@ type Undelivered = { origin: MailOrigin; evidence: string };
 
 /**
  * Records that an approval mail of ours came back: its question reached nobody. Known by the origin of its Message-ID, and looked for among
- * the thread's open drafts, since only a pending one still needs an answer. `evidence`: who says so, in words.
+ * the thread's open drafts, since only one that waits for an answer, or may come to wait for one again, still needs it. `evidence`: who says so, in
+ * words.
  */
 export async function recordUndelivered(
   deps: Dependencies,
@@ -23,8 +25,7 @@ export async function recordUndelivered(
   const { state: thread } = await loadThread(deps, threadId);
   for (const [draftId] of entriesOf(thread.drafts)) {
     const { state: draft } = await deps.drafts.load(draftId);
-    const asked = draft.notified.open[notificationId];
-    if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) continue;
+    if (!mayNeedAnswer(draft, draft.notified.open[notificationId])) continue;
     await recordOne(deps, { draftId, draft, notificationId, evidence }, cause);
   }
 }
@@ -40,10 +41,14 @@ async function recordListUndelivered(
   for (const { draft_id: draftId, list_sha256 } of listed) {
     const { state: draft } = await deps.drafts.load(draftId);
     const asked = listedIn(draft, list_sha256);
-    if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) continue;
+    if (!asked || !mayNeedAnswer(draft, asked)) continue;
     await recordOne(deps, { draftId, draft, notificationId: asked.notificationId, evidence }, cause);
   }
 }
+
+/** An approval can be taken back: then nobody may be thought to have a question that came back meanwhile. */
+const mayNeedAnswer = ({ status, version }: Draft, asked: Asked | undefined): boolean =>
+  (status === "pending" || status === "approved") && asked?.version === version;
 
 type Unreached = { draftId: string; draft: Draft; notificationId: string; evidence: string };
 

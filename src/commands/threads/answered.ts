@@ -1,6 +1,7 @@
 import { readEvents, type Stretch } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Recorded } from "#streams/event.ts";
+import { entriesOf } from "#streams/idMap.ts";
 import { awaitsAuthentication } from "#streams/thread/authentication.ts";
 import {
   type InboundMessage,
@@ -39,7 +40,7 @@ export async function mailAt(
  * for a person to decide.
  */
 export async function answeredBy(
-  deps: Pick<Dependencies, "store">,
+  deps: Pick<Dependencies, "store" | "threads">,
   draft: Pick<Draft, "workspaceId" | "threadId" | "basedOnMessageId" | "answers">,
 ): Promise<Answered | null> {
   const { workspaceId, threadId, basedOnMessageId: messageId } = draft;
@@ -58,8 +59,23 @@ export class MailNotFound extends Error {
 
 const page: Omit<Stretch, "from"> = { events: 500, bytes: 2_000_000 };
 
-/** For events recorded before places were kept: the thread is read from its start. What was merged into it is not looked through. */
+/** For events recorded before places were kept: the thread, then all that were merged into it, are read from their start. */
 export async function placeOnThread(
+  deps: Pick<Dependencies, "store" | "threads">,
+  threadId: string,
+  messageId: string,
+): Promise<MessagePlace | undefined> {
+  const seen = new Set([threadId]);
+  for (const id of seen) {
+    const place = await placeOnItself(deps, id, messageId);
+    if (place) return place;
+    const { state } = await deps.threads.load(id);
+    for (const [absorbed] of entriesOf(state.absorbed)) seen.add(absorbed);
+  }
+  return undefined;
+}
+
+async function placeOnItself(
   { store }: Pick<Dependencies, "store">,
   threadId: string,
   messageId: string,

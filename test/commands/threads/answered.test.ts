@@ -97,7 +97,10 @@ describe("a mail that is answered", function () {
     const body = { text: row.body_text, html: null, extracted: "" };
     expect(await textOf(deps, found)).to.equal(await textOf(deps, { body, bodyBlob: row.body_blob }));
     // Older drafts name no place.
-    expect(await placeOnThread(deps, place.threadId, messageId)).to.deep.equal(place);
+    for (const threadId of [place.threadId, row.thread_id])
+      expect(await placeOnThread(deps, threadId, messageId)).to.deep.equal(place);
+    const draft = { workspaceId, threadId: row.thread_id, basedOnMessageId: messageId, answers: null };
+    expect(await answeredBy(deps, draft)).to.deep.equal(found);
     if (row.authentication?.aligned) seen.proven += 1;
     if (row.thread_id !== place.threadId) seen.merged += 1;
     if (row.classification === "list") seen.lists += 1;
