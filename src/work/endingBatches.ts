@@ -4,7 +4,7 @@ import type { Database } from "#src/postgres/database.ts";
 import { asError, type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { type Ending, recordEndings } from "./endings.ts";
 import type { Taken } from "./lanes.ts";
-import { createPace } from "./pace.ts";
+import { createPace } from "#src/subscriptions/pace.ts";
 import { mostTimersAtOnce } from "./timerChanges.ts";
 
 export type Endings = {

@@ -11,7 +11,7 @@ import type { Item } from "./items.ts";
 import { createLaneRun, type LaneRun } from "./laneRun.ts";
 import { type Claimed, claimLanes, claimMs, extendClaims, extendEveryMs, giveBackLanes, type LaneId } from "./lanes.ts";
 import { createLookout, repeat } from "./lookout.ts";
-import { createPace } from "./pace.ts";
+import { createPace } from "#src/subscriptions/pace.ts";
 import type { Written } from "./plan.ts";
 import { fits, isCrowded, type Placed, type Room, roomWith } from "./room.ts";
 import { createTakeovers } from "./takeovers.ts";
