@@ -5,11 +5,11 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
+import { createPace } from "#src/subscriptions/pace.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import { askingOf, holdAsks, unansweredName, unansweredReader } from "./heldAsks.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
-import { createPace } from "#src/subscriptions/pace.ts";
 import { lanesOf, PlanMoved, type Planned, writePlan } from "./plan.ts";
 import { planned, putInStep, storedPlanned } from "./processRows.ts";
 import type { Worker } from "./worker.ts";
@@ -30,8 +30,9 @@ export type PlannerOptions = {
 /** How often the stored plan is looked at. */
 const lookEveryMs = 1_000;
 
-/** How often it is looked whether what was asked has waited long enough, in milliseconds. */
+/** How often it is looked whether what was asked has waited long enough, and how often its reader moves on where nothing has, in milliseconds. */
 const askedEveryMs = 250;
+const moveReaderEveryMs = 1_000;
 
 /**
  * Reads the log once for all processes and writes what each has to do into its lanes. One instance at a time does this, under a lease. It
@@ -151,7 +152,14 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       for await (const batch of store.subscribe({ after, categories, signal, keepsUnreadable: true })) asks.take(batch);
     }
     async function letGo(): Promise<void> {
-      for (; !signal.aborted; await pause(askedEveryMs, signal)) await write([reader], asks.due());
+      let movedAt = Number.NEGATIVE_INFINITY;
+      for (; !signal.aborted; await pause(askedEveryMs, signal)) {
+        const { work, position } = asks.due();
+        const now = clock.monotonic();
+        if (work.length === 0 && now - movedAt < moveReaderEveryMs) continue;
+        movedAt = now;
+        await write([reader], { work, position });
+      }
     }
     await Promise.all([follow(), letGo()]);
   }
