@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { askDescribed } from "#src/postgres/described.ts";
 import { type Appended, StreamMoved } from "../eventStore.ts";
 import type { Request } from "./batch.ts";
 import type { Written, WrittenEvent } from "./ownCommits.ts";
@@ -17,7 +16,7 @@ const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 
 /** Commits a batch in one round trip: an outcome per request, in order. Durable when it resolves. */
 export async function commit(client: pg.Client, batch: readonly Request[]): Promise<Committed> {
-  const { rows } = await askDescribed<pg.QueryArrayResult<Answer>>(client, {
+  const { rows } = await client.query<Answer>({
     name: "append",
     text: append,
     values: parameters(batch),
