@@ -12,6 +12,7 @@ import { allProcesses, formerProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { oldestReady } from "#src/subscriptions/depths.ts";
+import { unansweredName } from "#src/work/heldAsks.ts";
 import { formerReaders, listenersReader } from "#src/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/work/parked.ts";
 import { plannerLease } from "#src/work/plannerLease.ts";
@@ -51,8 +52,8 @@ const status: Run = async ({ database, store }) => {
        (select count(*) from work.parked where parked.process = name) as parked,
        (select min(due_at) from work.items where items.process = name and timer is not null) as next_timer
      from work.planned left join work.lanes lane on lane.process = name where name <> all($1)
-     group by name, planned order by name = $2, name`,
-    [[...formerProcesses, ...formerReaders], listenersReader.name],
+     group by name, planned order by name = any($2), name`,
+    [[...formerProcesses, ...formerReaders], [...plannersOwn.keys()]],
   );
   console.table(rows.map((row) => shownRow(row, head)));
   const { rows: aside } = await database.query(
@@ -62,10 +63,20 @@ const status: Run = async ({ database, store }) => {
   if (aside.length > 0) console.table(aside);
 };
 
-/** The planner itself reads like a process. If nobody knows yet who listens, everything is planned. */
+/** What the planner itself reads like a process, and what for. If nobody knows yet who listens, everything is planned. */
+const plannersOwn: ReadonlyMap<unknown, string> = new Map([
+  [listenersReader.name, "(planner: who listens)"],
+  [unansweredName, "(planner: what is unanswered)"],
+]);
+
 function shownRow({ process, planned, ...counts }: Record<string, unknown>, head: number): object {
-  const name = process === listenersReader.name ? "(planner: who listens)" : process;
-  return { process: name, ...counts, planned, head, lag: Math.max(0, head - Number(planned)) };
+  return {
+    process: plannersOwn.get(process) ?? process,
+    ...counts,
+    planned,
+    head,
+    lag: Math.max(0, head - Number(planned)),
+  };
 }
 
 const showParked =

@@ -93,7 +93,7 @@ const rules: Rule[] = [
       streamContracts,
       ports,
       database,
-      /^src\/subscriptions\/(leases|leaseKeeper|retrying|standstill)\.ts$/,
+      /^src\/subscriptions\/(leases|leaseKeeper|pace|retrying|standstill)\.ts$/,
       within("src/work"),
     ],
     packages: /^node:(events|timers\/promises)$/,

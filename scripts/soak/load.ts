@@ -30,7 +30,7 @@ type Submission = { key: string; body: object };
 /** How long one that is being worked on is refused at most, and some more. */
 const repeatedForMs = 90_000;
 const repeatEveryMs = 200;
-/** Whoever waits for one may wait for an instance that was just killed. */
+/** The one that is waited for may be on an instance that was just killed. */
 const approvalMailMs = 3_000;
 
 /**

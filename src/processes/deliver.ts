@@ -22,8 +22,11 @@ import type { Sending } from "./writePermission.ts";
 /** What the handler of that type is given. */
 type Claimed = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
 
-/** Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. */
-const claimAloneMs = 6_000;
+/**
+ * Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. A claim that is not queued at once is
+ * planned a second late.
+ */
+const claimAloneMs = 5_000;
 
 /** The processes that it was made of. */
 export const deliverWas: readonly string[] = ["deliverDraft", "finishSends", "concludeSettled", "recoverClaims"];
@@ -202,7 +205,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
     concerns: ({ type, data }) => type !== "DraftSent" || data.tellsThread !== true,
-    // A claim with its queueing needs no look after it; the queueing is planned itself.
+    // A claim that is queued needs no look after it; the queueing is planned itself.
     answered: {
       asks: ({ type, data }) => (type === "SendClaimed" ? data.attemptId : null),
       answers: ({ type, data }) => (type === "DraftQueued" || type === "DraftRequeued" ? data.attemptId : null),

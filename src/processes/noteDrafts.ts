@@ -23,7 +23,8 @@ export function noteDrafts(deps: Dependencies): Process {
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
     answered: {
-      asks: ({ stream, revision }) => noteOf(idOf(stream), revision),
+      // What a failure means is noted here alone.
+      asks: ({ stream, revision, type }) => (type === "DraftFailed" ? null : noteOf(idOf(stream), revision)),
       answers: ({ type, data }) => (type === "DraftNoted" ? noteOf(data.draftId, data.revision) : null),
     },
     on: {

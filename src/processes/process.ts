@@ -77,7 +77,7 @@ export type Process = {
   concerns?(event: Recorded<any>, listeners: Listeners): boolean;
   /**
    * Where the log itself tells that what an event asks is done: what it asks, by a name of the process's own, and what an event answers; null for
-   * nothing of the kind. An event that is planned together with a later one that answers it is done with, and no handler is woken.
+   * nothing of the kind. What asks is planned a moment later than the rest, and not at all if it is answered by then.
    */
   answered?: { asks(event: Recorded<any>): string | null; answers(event: Recorded<any>): string | null };
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */

@@ -1,16 +1,20 @@
 import type { Batch } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { concernedBy, type Place, writeBatch } from "./checkpoints.ts";
+import type { Interval, Pace } from "./pace.ts";
 
 /** Milliseconds for which a checkpoint that has only to be moved waits for the front's next batch to move it along. */
 const aloneAfterMs = 50;
+
+/** How often it is written while there is much to write: only who asks it waits for it, and one more event in a batch costs little. */
+export const besideFrontEvery: Interval = { timesTaken: 0, leastMs: 100, mostMs: 100 };
 
 /** Events that may wait for a read model that is written beside the others; one that falls further behind reads by itself. */
 const mostWaiting = 2_000;
 
 /**
- * A read model that follows the front and is written in transactions of its own, so that nobody waits for it. What comes while one is under way
- * goes into the next together.
+ * A read model that follows the front and is written in transactions of its own, so that nobody waits for it. What comes while one is under way,
+ * or before the next may go out, goes into that together.
  */
 export type Beside = {
   /** Neither what waits for it nor a batch has anything for it: its checkpoint may move with the front's, which the caller does at once. */
@@ -24,6 +28,8 @@ export type Beside = {
 type Options = {
   database: Database;
   place: Place;
+  /** When its next batch may go out. */
+  pace: Pick<Pace, "next">;
   /** Told after each commit. */
   onMoved: () => void;
   /** Told once, when it cannot follow any more: it failed, or is too far behind. */
@@ -31,7 +37,7 @@ type Options = {
 };
 
 /** Lets a read model follow the front. Its place is not behind the front's. */
-export function followBeside({ database, place, onMoved, onLost }: Options): Beside {
+export function followBeside({ database, place, pace, onMoved, onLost }: Options): Beside {
   let state: "following" | "lost" | "left" = "following";
   /** What the front has written and this one has not, with its own events alone. */
   let waiting: Batch[] = [];
@@ -42,6 +48,8 @@ export function followBeside({ database, place, onMoved, onLost }: Options): Bes
 
   async function write(): Promise<void> {
     do {
+      await pace.next();
+      if (state !== "following") break;
       const batch = joined(waiting);
       waiting = [];
       events = 0;

@@ -1,7 +1,8 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import { type Beside, followBeside } from "./besideFront.ts";
+import { type Beside, besideFrontEvery, followBeside } from "./besideFront.ts";
 import { CheckpointMoved, loadCheckpoints, type Place, ProjectorFailed, writeBatch } from "./checkpoints.ts";
+import { createPace } from "./pace.ts";
 import { createLateIndexes, liveSchema } from "./projectionTables.ts";
 import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "./retrying.ts";
 
@@ -112,7 +113,8 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       if (reader.beside.delete(member) && !signal.aborted) open([member]);
     };
     const { database, onMoved } = reading;
-    reader.beside.set(member, followBeside({ database, place: member, onMoved, onLost }));
+    const pace = createPace({ monotonic: () => performance.now() }, besideFrontEvery);
+    reader.beside.set(member, followBeside({ database, place: member, pace, onMoved, onLost }));
   }
 
   /** Until it fails, or nobody is left who reads here. */

@@ -38,7 +38,7 @@ export function unanswered(
 }
 
 /** If the process cannot tell, nothing is asked and nothing is answered. */
-function nameBy(nameOf: (event: Recorded) => string | null, event: Recorded): string | null {
+export function nameBy(nameOf: (event: Recorded) => string | null, event: Recorded): string | null {
   if (isUnreadable(event)) return null;
   try {
     return nameOf(event);

@@ -1,10 +1,10 @@
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { Database } from "#src/postgres/database.ts";
+import { createPace } from "#src/subscriptions/pace.ts";
 import { asError, type Backoff, type Log, pause, pauseAfter } from "#src/subscriptions/retrying.ts";
 import { type Ending, recordEndings } from "./endings.ts";
 import type { Taken } from "./lanes.ts";
-import { createPace } from "./pace.ts";
 import { mostTimersAtOnce } from "./timerChanges.ts";
 
 export type Endings = {

@@ -11,6 +11,15 @@ export function keyFor(process: Process, event: Recorded): string {
   return key;
 }
 
+/** The same for the planner: an event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */
+export function keyOf(process: Process, event: Recorded): string {
+  try {
+    return keyFor(process, event);
+  } catch {
+    return event.stream;
+  }
+}
+
 /** Whose event it is, "" if it has no workspace: also if its metadata are not ours. */
 export function workspaceOf({ metadata }: Recorded): string {
   const id: unknown = metadata?.workspaceId;

@@ -3,17 +3,17 @@ import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Listeners, Process } from "#src/processes/process.ts";
+import type { Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
+import { createPace } from "#src/subscriptions/pace.ts";
 import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "#src/subscriptions/retrying.ts";
-import { categoryOf, type Recorded } from "#streams/event.ts";
-import { mayConcern, unanswered } from "./concerns.ts";
-import { keyFor } from "./keys.ts";
-import { anyListeners, type KnownListeners, listenersReader, loadListeners } from "./listeners.ts";
-import { createPace } from "./pace.ts";
+import type { Recorded } from "#streams/event.ts";
+import { askingOf, holdAsks, unansweredName, unansweredReader } from "./heldAsks.ts";
+import { listenersReader, loadListeners } from "./listeners.ts";
 import { lanesOf, PlanMoved, type Planned, writePlan } from "./plan.ts";
 import { planned, putInStep, storedPlanned } from "./processRows.ts";
 import type { Worker } from "./worker.ts";
+import { movedStreams, obstacleCategories, workOf } from "./workOf.ts";
 
 export type PlannerOptions = {
   store: EventStore;
@@ -27,11 +27,12 @@ export type PlannerOptions = {
   worker: Pick<Worker, "takeWith">;
 };
 
-/** Streams of these categories are what a lane can be set aside under. */
-export const obstacleCategories = ["installation", "workspace", "identity", "domain"];
-
 /** How often the stored plan is looked at. */
 const lookEveryMs = 1_000;
+
+/** How often it is looked whether what was asked has waited long enough, and how often its reader moves on where nothing has, in milliseconds. */
+const askedEveryMs = 250;
+const moveReaderEveryMs = 1_000;
 
 /**
  * Reads the log once for all processes and writes what each has to do into its lanes. One instance at a time does this, under a lease. It
@@ -63,12 +64,16 @@ function tellOf(error: unknown, log: Log): void {
   else log.error({ err: error }, "the event log cannot be planned, retrying");
 }
 
+/** A stretch of the log up to a position: its events, or what there is to do about them. */
+type Stretch = { events?: readonly Recorded[]; position: number; work?: readonly Planned[] };
+
 type Planning = PlannerOptions & { onProgress: () => void };
 
 async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
   const { database, store, clock, log, backoff, holder, worker, onProgress } = options;
   const processes = [...options.processes, listenersReader];
-  const stood = await planned(database, processes, await store.head());
+  const unansweredOnes = unansweredReader(options.processes);
+  const stood = await planned(database, [...processes, ...unansweredOnes], await store.head());
   let front = await putInStep(database, processes);
   const listeners = await loadListeners(database);
   const pace = createPace(clock);
@@ -81,15 +86,14 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   let reached = front;
 
   /** One plan at a time, for those that have not got so far yet. The front moves with those that are together. */
-  function write(group: Iterable<Process>, batch: { events: readonly Recorded[]; position: number }): Promise<void> {
+  function write(group: Iterable<Process>, { events = [], position, work: known }: Stretch): Promise<void> {
     const done = writing.then(async () => {
       if (signal.aborted) return;
-      const those = [...group].filter(({ name }) => stood.get(name)! < batch.position);
+      const those = [...group].filter(({ name }) => stood.get(name)! < position);
       if (those.length === 0) return;
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
-      const work = workOf(batch.events, from, { processes: those, listeners });
-      const moved = movedStreams(batch.events);
-      const { position } = batch;
+      const work = known ?? workOf(events, from, { processes: those, listeners, asked: stood.get(unansweredName) });
+      const moved = movedStreams(events);
       const plan = {
         ...{ planned: work, position, moved, listeners: listeners.changes(), now: clock.now() },
         from: new Map([...from].filter(([name]) => !inStep.has(name))),
@@ -141,7 +145,34 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
     }
   }
 
-  await Promise.all([planTogether(), ...behind.map(catchUp), watch({ database, processes, stood, signal, log })]);
+  /** What the log has not answered in time. Those that ask are read for, and moved on, together. */
+  async function planUnanswered(reader: Process): Promise<void> {
+    const after = stood.get(reader.name)!;
+    const asks = holdAsks(askingOf(options.processes), { after, clock });
+    async function follow(): Promise<void> {
+      const { categories } = reader;
+      for await (const batch of store.subscribe({ after, categories, signal, keepsUnreadable: true })) asks.take(batch);
+    }
+    async function letGo(): Promise<void> {
+      let movedAt = Number.NEGATIVE_INFINITY;
+      for (; !signal.aborted; await pause(askedEveryMs, signal)) {
+        const { work, position } = asks.due();
+        const now = clock.monotonic();
+        if (work.length === 0 && now - movedAt < moveReaderEveryMs) continue;
+        movedAt = now;
+        await write([reader], { work, position });
+      }
+    }
+    await Promise.all([follow(), letGo()]);
+  }
+
+  const watched = [...processes, ...unansweredOnes];
+  await Promise.all([
+    planTogether(),
+    ...behind.map(catchUp),
+    ...unansweredOnes.map(planUnanswered),
+    watch({ database, processes: watched, stood, signal, log }),
+  ]);
 }
 
 /** Tries again what passes by itself: the reading goes on where it is. False if the signal came first. */
@@ -188,60 +219,4 @@ async function watch({
     }
     await pause(lookEveryMs, signal);
   }
-}
-
-/**
- * What these processes have to do about events: each about those that it has not got yet (`from`), that may concern it and that nothing later
- * among them answers. The listeners' reader does nothing but read on.
- */
-export function workOf(
-  events: readonly Recorded[],
-  from: ReadonlyMap<string, number>,
-  { processes, listeners }: { processes: readonly Process[]; listeners: KnownListeners },
-): Planned[] {
-  const heard = heardBy(listeners, events, from.get(listenersReader.name));
-  const working = processes.filter((process) => process !== listenersReader);
-  return working.flatMap((process) => {
-    const asking = events
-      .filter(({ position }) => position > from.get(process.name)!)
-      .filter((event) => mayConcern(process, event, heard(event)));
-    return unanswered(process, asking, events).map((event) => ({
-      ...{ process: process.name, key: keyOf(process, event), event },
-    }));
-  });
-}
-
-/**
- * Who listens to each of these events, if that is known: it is of those that come after what the listeners' reader has read (`after`), which
- * goes on with them.
- */
-function heardBy(
-  listeners: KnownListeners,
-  events: readonly Recorded[],
-  after = Number.POSITIVE_INFINITY,
-): (event: Recorded) => Listeners {
-  const heard = new Map<Recorded, Listeners>();
-  for (const event of events.filter(({ position }) => position > after)) {
-    listeners.follow(event);
-    heard.set(event, listeners.to(event));
-  }
-  return (event) => heard.get(event) ?? anyListeners;
-}
-
-/** An event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */
-function keyOf(process: Process, event: Recorded): string {
-  try {
-    return keyFor(process, event);
-  } catch {
-    return event.stream;
-  }
-}
-
-/** Streams among these that a lane may be set aside under, with their newest revisions. */
-export function movedStreams(events: readonly Recorded[]): Map<string, number> {
-  return new Map(
-    events
-      .filter(({ stream }) => obstacleCategories.includes(categoryOf(stream)))
-      .map(({ stream, revision }) => [stream, revision]),
-  );
 }

@@ -4,11 +4,12 @@ import type { Database, Sql } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { type Lease, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "#src/subscriptions/leases.ts";
+import { unansweredName, unansweredReader } from "./heldAsks.ts";
 import { formerReaders, listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
-import { movedStreams, obstacleCategories, workOf } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
 import { planned, putAlone } from "./processRows.ts";
+import { movedStreams, obstacleCategories, unansweredOf, workOf } from "./workOf.ts";
 
 export type RewindOptions = {
   store: EventStore;
@@ -42,7 +43,7 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
   if (!lease) throw new StartError("An instance plans: stop every instance that has the role `processes` first.");
   try {
     const head = await store.head();
-    const readers = [...processes, listenersReader];
+    const readers = readersOf(processes);
     await putAlone(database);
     const before = await planned(database, readers, head);
     if (head === 0) throw new StartError("The event log is empty: is this the right one?");
@@ -79,11 +80,18 @@ async function goBack(database: Database, head: number): Promise<void> {
   });
 }
 
+/** Beside the processes, what the planner reads for itself. */
+const readersOf = (processes: readonly Process[]): Process[] => [
+  ...processes,
+  listenersReader,
+  ...unansweredReader(processes),
+];
+
 type Way = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };
 
 async function goThrough(options: RewindOptions, { act, head, stood, lease }: Way): Promise<Between[]> {
   const { store, database, clock, processes, holder, skips } = options;
-  const readers = [...processes, listenersReader];
+  const readers = readersOf(processes);
   const skipped = new Set(processes.filter(skips).map(({ name }) => name));
   const between = new Map<string, Between>(
     processes.map(({ name }) => [
@@ -101,7 +109,12 @@ async function goThrough(options: RewindOptions, { act, head, stood, lease }: Wa
   for await (const { events, position } of store.subscribe(unread)) {
     const behind = readers.filter(({ name }) => stood.get(name)! < position);
     const from = new Map(behind.map(({ name }) => [name, stood.get(name)!]));
-    const work = workOf(events, from, { processes: behind, listeners });
+    const asked = stood.get(unansweredName);
+    const working = behind.filter(({ name }) => name !== unansweredName);
+    const work = [
+      ...workOf(events, from, { processes: working, listeners, asked }),
+      ...(asked === undefined ? [] : unansweredOf(events, asked, processes)),
+    ];
     for (const { process } of work) between.get(process)!.events += 1;
     if (clock.monotonic() - renewedAt > renewEveryMs) {
       renewedAt = clock.monotonic();

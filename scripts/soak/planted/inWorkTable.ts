@@ -13,6 +13,13 @@ const schedules = { file: "test/work/schedules.test.ts", titles: "forgets no lan
 /** Of the work table: nothing is woken for nothing or forgotten, nobody works alone, and nobody waits for anybody. */
 export const bugsInWorkTable: readonly PlantedBug[] = [
   {
+    breaks: "what an event asks is passed over only once it is answered or planned",
+    file: "src/work/heldAsks.ts",
+    text: "position: asks[0]?.before ?? read",
+    becomes: "position: read",
+    foundBy: { file: "test/work/heldAsks.test.ts", titles: "is not lost if its planner ends" },
+  },
+  {
     breaks: "an event raises the generation of its lane",
     file: "src/work/plan.ts",
     text: "on conflict (process, key) do update set generation = lane.generation + 1,",

@@ -46,7 +46,7 @@ export async function askApprovers(
   const { state: identity, revision } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return finished;
-  // What stands behind a naming of the channel in the log was asked through that (isAsked).
+  // What comes after a naming of the channel in the log was asked through that (isAsked).
   const unlessMoved = [{ stream: identityStream(draft.identityId), revision }];
   const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
   const notificationId = deps.ids.uuid();

@@ -55,7 +55,7 @@ type Judges = { ajv: Ajv2020; known: Map<string, ValidateFunction>; parts: Map<s
 const requests: Judges = { ajv: createAjv({ useDefaults: true }), known: new Map(), parts: new Map() };
 const answers: Judges = { ajv: createAjv({}), known: new Map(), parts: new Map() };
 
-/** The same schema, in which objects that have a name are referred to: ajv would compile each of them anew at every place where it stands. */
+/** The same schema, in which objects that have a name are referred to: ajv would otherwise compile each of them at every place where it is used. */
 function withParts(judges: Judges, schema: object): object {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [keyword, valueKeywords.has(keyword) ? value : reduced(value)]),

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
-import { createPace } from "#src/work/pace.ts";
+import { createPace } from "#src/subscriptions/pace.ts";
 
-describe("the pace of statements on the work table", () => {
+describe("the pace of statements", () => {
   /** Whether it goes on without waiting for a timer. */
   async function goesOn(going: Promise<void>): Promise<boolean> {
     let went = false;
