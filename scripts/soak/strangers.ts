@@ -17,7 +17,7 @@ import { openWorld, type Reached, type World } from "./world.ts";
 const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
 const settings = { SMTP_IN_RELAYS: "192.0.2.0/24", LOG_LEVEL: "info" };
 /** What everybody else may feel of it, at full size: in milliseconds. */
-const most = { healthP99: 100, filed: 2_000, heldMs: 100 };
+const most = { healthP99: 100, filed: 2_000, heldMs: 75 };
 /** Its service says how long its event loop is held. */
 const watchedLoop = { NODE_OPTIONS: `--import=${new URL("./loopWatch.mjs", import.meta.url).href}` };
 /** How often somebody looks: at full size, where the times count, more often than in a sample, which only asks whether there is an answer. */

@@ -1,5 +1,5 @@
 /** Of what comes at the same moment, how much is done in one turn of the event loop. */
-const usually = 16;
+const usually = 6;
 
 /**
  * Does work at once while little of it comes. What comes beyond `atOnce` in one turn of the event loop is done in the next ones, in order: a thousand
