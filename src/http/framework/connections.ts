@@ -33,13 +33,17 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
   const busy = new Map<Socket, number>();
   let closing = false;
 
-  function done(socket: Socket, { complete }: IncomingMessage): void {
+  function done(socket: Socket, request: IncomingMessage): void {
     busy.set(socket, busy.get(socket)! - 1);
     if (busy.get(socket) === 0) busy.delete(socket);
-    if (busy.has(socket)) return;
-    if (closing) endSoon(socket);
-    // Until its next request, which ends what Node has begun here. What never came of this one is not waited for as long.
-    else if (complete && !socket.destroyed) socket.setTimeout(idleMsOf(socket));
+    if (closing && !busy.has(socket)) endSoon(socket);
+    // Node lets a connection wait for ever whose body ends after its answer.
+    if (request.complete) waitForNext(socket);
+    else request.once("end", () => waitForNext(socket));
+  }
+
+  function waitForNext(socket: Socket): void {
+    if (!busy.has(socket) && !socket.destroyed) socket.setTimeout(idleMsOf(socket));
   }
 
   const idleMsOf = (socket: Socket): number => (exempt.has(socket) ? idleMs.ofProxies : idleMs.usual);
@@ -70,8 +74,11 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
       });
     },
     serve(socket: Socket, response: ServerResponse): void {
+      // It waits no longer.
+      socket.setTimeout(0);
       if (closing) response.setHeader("Connection", "close");
-      else response.setHeader("Keep-Alive", `timeout=${(idleMsOf(socket) - announcedLessMs) / 1000}`);
+      else if (response.shouldKeepAlive)
+        response.setHeader("Keep-Alive", `timeout=${(idleMsOf(socket) - announcedLessMs) / 1000}`);
       busy.set(socket, (busy.get(socket) ?? 0) + 1);
       response.once("close", () => done(socket, response.req));
     },

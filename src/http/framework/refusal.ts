@@ -17,11 +17,34 @@ const lastWordMs = 1_000;
 const ended = new WeakSet<Duplex>();
 const unanswered = new WeakMap<Duplex, Set<ServerResponse>>();
 
-/** Remembers the answers that a connection still owes. */
-export function owes(socket: Duplex, response: ServerResponse): void {
-  const owed = unanswered.get(socket) ?? new Set();
-  unanswered.set(socket, owed.add(response));
+/** Answers that a connection may owe. Hardly anybody sends a second request before the first is answered; whoever goes on costs memory for each. */
+const mostOwed = 100;
+
+/** Remembers the answers that a connection still owes. One that comes to owe too many is closed: then this is false, and the request has no effect. */
+export function owes(socket: Duplex, response: ServerResponse): boolean {
+  const owed = unanswered.get(socket) ?? owedFrom(socket);
+  if (owed.size === mostOwed) {
+    socket.destroy();
+    return false;
+  }
+  owed.add(response);
   response.once("close", () => owed.delete(response));
+  return true;
+}
+
+function owedFrom(socket: Duplex): Set<ServerResponse> {
+  const owed = new Set<ServerResponse>();
+  unanswered.set(socket, owed);
+  socket.once("close", () => {
+    // Node tells only the answer whose turn it is. What goes on until its client has left would never end behind it.
+    for (const response of owed) if (response.socket === null) endUnsent(response);
+  });
+  return owed;
+}
+
+function endUnsent(response: ServerResponse): void {
+  response.destroy();
+  response.emit("close");
 }
 
 /** Says this as the last thing, and closes the connection a second later: a client that keeps its own half open would hold it for ever. */

@@ -9,8 +9,12 @@ import type { Reply } from "./reply.ts";
  */
 export async function send(response: ServerResponse, reply: Reply, signal?: AbortSignal): Promise<void> {
   const { req: request } = response;
-  // Nobody is there to read it.
-  if (response.destroyed) return;
+  const { content } = reply;
+  if (response.destroyed) {
+    // Nobody is there to read it.
+    if ("stream" in content) content.stream.destroy();
+    return;
+  }
   // Nothing is awaited for the answer to a live key.
   const isLast = (!isKnown(response) || signal?.aborted === true) && (await isStillComing(request));
   response.statusCode = reply.status ?? 200;
@@ -18,7 +22,6 @@ export async function send(response: ServerResponse, reply: Reply, signal?: Abor
   for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value);
   // A client that took the connection for one that goes on would send its next request into the end of it.
   if (isLast) response.setHeader("Connection", "close").removeHeader("Keep-Alive");
-  const { content } = reply;
   if ("stream" in content) {
     // HEAD wants the headers alone: a stream without end would never let it go.
     if (request.method === "HEAD") {

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { StartError } from "#src/startError.ts";
 import { type ConnectionLimits, createConnections, idleMs } from "./connections.ts";
 import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
@@ -48,16 +48,17 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs, requestTimeoutMs),
     },
     (request, response) => {
-      // Its client was told that nothing more is read.
-      if (isEnded(request.socket)) return;
-      owes(request.socket, response);
+      // Its client was told that nothing more is read, or asked for too much.
+      if (isOver(request.socket) || !owes(request.socket, response)) return;
       connections.serve(request.socket, response);
       inTurn(() => {
         // Its client may have gone, or been refused, since.
-        if (!request.socket.destroyed && !isEnded(request.socket)) handler(request, response);
+        if (!isOver(request.socket)) handler(request, response);
       });
     },
   );
+  // When it closes, Node would also cut off answers that are on their way to a slow client.
+  server.closeIdleConnections = () => {};
   if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;
   server.on("drop", (dropped) => limits.onRefused?.("connections", dropped?.remoteAddress ?? ""));
   server.on("connection", connections.add);
@@ -76,6 +77,8 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
   };
 }
+
+const isOver = (socket: Socket): boolean => socket.destroyed || isEnded(socket);
 
 async function bound(server: Server, { host, port }: ListenOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
