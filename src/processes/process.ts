@@ -77,7 +77,8 @@ export type Process = {
   concerns?(event: Recorded<any>, listeners: Listeners): boolean;
   /**
    * Where the log itself tells that what an event asks is done: what it asks, by a name of the process's own, and what an event answers; null for
-   * nothing of the kind. What asks is planned a moment later than the rest, and not at all if it is answered by then.
+   * nothing of the kind. What asks is planned a moment later than the rest, also than later events of its key, and not at all if it is answered by
+   * then. What asks must go on asking in later versions: those would pass over what was held at the upgrade.
    */
   answered?: { asks(event: Recorded<any>): string | null; answers(event: Recorded<any>): string | null };
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */

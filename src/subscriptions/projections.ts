@@ -98,7 +98,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       const failed: Member[] = [];
       for (const member of left) if (!(await attempt(member, () => rebuildOther(member)))) failed.push(member);
       left = stopping.signal.aborted ? [] : failed;
-      if (left.length > 0) await pause(backoff(rounds), stopping.signal);
+      if (left.length > 0) await pause(pauseAfter(left.at(-1)!.error, rounds, backoff), stopping.signal);
     }
   }
 

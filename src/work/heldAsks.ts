@@ -60,20 +60,22 @@ export function holdAsks(
     }
   }
 
-  function ask(event: Recorded): void {
+  function ask(event: Recorded, since: number): void {
     for (const process of asking) {
       const name = askBy(process, event);
       if (name === null || !mayConcern(process, event, anyListeners)) continue;
       const id = idOf(process, name);
-      if (!asks.has(id)) asks.set(id, { process, event, before: read, since: clock.monotonic() });
+      if (!asks.has(id)) asks.set(id, { process, event, before: read, since });
     }
   }
 
   return {
     take({ events, position }) {
+      // What one event asks of several is let go together: the position moves on once.
+      const since = clock.monotonic();
       for (const event of events) {
         answer(event);
-        ask(event);
+        ask(event, since);
         read = event.position;
       }
       read = position;

@@ -18,6 +18,7 @@ import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
 import { concerns, unanswered } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
+import { askBy } from "#src/work/heldAsks.ts";
 import { Rejected } from "#streams/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -121,6 +122,8 @@ export function openSendWorld(
   let asked: { name: string; run: Work; atMs: number }[] = [];
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = beginning?.position ?? 0;
+  /** Events that ask what the log may answer. */
+  const held: Recorded[] = [];
 
   let through: MailProvider | undefined;
 
@@ -262,23 +265,29 @@ export function openSendWorld(
     for (const { name, run } of woken) await work(name, run);
   }
 
-  /** Hands every event that is new to every process, `deliveries` times, but for what the log has answered by then. */
+  /**
+   * Hands every event that is new to every process, `deliveries` times. What the log may answer comes last, as it does where it is planned, and only if
+   * it has no answer by then.
+   */
   async function drain(): Promise<void> {
-    while (position < log.all.length) {
-      const together = log.all.slice(position) as Recorded[];
-      for (const each of together) {
-        const event = copyOf(each);
-        const asked = node.processes.filter(
-          (process) => concerns(process, event) && unanswered(process, [each], together).length > 0,
-        );
-        for (const { name } of asked) {
-          for (let n = 0; n < deliveries; n++)
-            await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
-        }
-        await wakeAside(event);
-        // Only now: where a handler was cut off, the event comes again.
-        position += 1;
+    let at = position;
+    while (at < log.all.length || held.length > 0) {
+      const isLate = at >= log.all.length;
+      const each = isLate ? held.shift()! : (log.all[at] as Recorded);
+      const event = copyOf(each);
+      for (const process of node.processes.filter((process) => concerns(process, event))) {
+        const asks = askBy(process, event) !== null;
+        if (asks !== isLate || unanswered(process, [each], log.all as Recorded[]).length === 0) continue;
+        const { name } = process;
+        for (let n = 0; n < deliveries; n++)
+          await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
       }
+      if (isLate) continue;
+      if (node.processes.some((process) => askBy(process, event) !== null)) held.push(each);
+      await wakeAside(event);
+      // Only now: where a handler was cut off, the event comes again.
+      at += 1;
+      position = Math.max(position, at);
     }
   }
 

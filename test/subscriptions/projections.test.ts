@@ -192,6 +192,27 @@ describe("the projection runner", () => {
     await expectExact(accounts);
   });
 
+  it("rebuilds soon after a database was away, however long", async () => {
+    await (await run([accounts])).stop();
+    let failed = 0;
+    const logger = quietLog();
+    const isRebuilding = () => logger.said.some(({ message }) => message.includes("rebuilding it beside"));
+    const away: Database = {
+      ...database,
+      owner: {
+        ...database.owner,
+        transaction: (work) => {
+          if (!isRebuilding() || failed === 6) return database.owner.transaction(work);
+          failed += 1;
+          return Promise.reject(new Unavailable("PostgreSQL is away"));
+        },
+      },
+    };
+    await run([{ ...accounts, version: 2 }], { database: away, logger, backoff: growingTooLong });
+    await eventually(async () => (await rows("select 1 from work.checkpoints where version = 2")).length === 1);
+    expect(failed).to.equal(6);
+  });
+
   it("leaves the others after three failures on the same events, and says so once", async () => {
     const poisoned: Projection = {
       ...counts,

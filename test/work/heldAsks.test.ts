@@ -5,6 +5,7 @@ import { type HeldAsks, holdAsks, unansweredName } from "#src/work/heldAsks.ts";
 import { rewind } from "#src/work/rewind.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually, newEvent } from "../subscriptions/support.ts";
+import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
 
 /** An even number asks; the next one answers it. */
@@ -66,6 +67,18 @@ describe("what events ask", () => {
     now = 5_000;
     expect(due()).to.deep.equal({ position: 18, asked: [] });
   });
+
+  it("is let go together for all of whom one event asks, so that none is passed over", () => {
+    const ticking = { monotonic: () => now++ };
+    asks = holdAsks([asking().process, asking("otherRule").process], { after: position, clock: ticking });
+    happen(2);
+    for (let looks = 0; looks < 1_100; looks++) {
+      const { work, position: reached } = asks.due();
+      if (reached === 10) expect(work).to.deep.equal([]);
+      else return expect(work.map(({ process }) => process)).to.deep.equal(["toyRule", "otherRule"]);
+    }
+    expect.fail("it was never let go");
+  });
 });
 
 describe("what events ask of processes", () => {
@@ -98,6 +111,19 @@ describe("what events ask of processes", () => {
     expect([seen, (await stoodOf(unansweredName)) < asked]).to.deep.equal([[], true]);
     await work.run([process]).idle();
     expect(seen).to.deep.equal([2]);
+  });
+
+  it("is planned again where its plan could not be written, after it was let go", async () => {
+    const { seen, process } = asking();
+    const faulty = faultyDatabase(work.database);
+    const runner = work.run([process], { database: faulty.database });
+    await runner.idle();
+    // No item but this one's is written.
+    faulty.failAt("insert into work.items", "XX000");
+    await work.happen("toy-1", 2);
+    await runner.idle();
+    expect(seen).to.deep.equal([2]);
+    expect(work.said.map(({ message }) => message)).to.include("the event log cannot be planned, retrying");
   });
 
   it("is planned for one that comes later, too, and for one from before this was read apart", async () => {
