@@ -51,8 +51,9 @@ function describeError(error: unknown): unknown {
 const isReadyLine = (line: string): boolean => /"msg":"ready"\}\s*$/.test(line);
 
 const secrets: readonly [pattern: RegExp, shown: string][] = [
-  // Passwords in URLs (bounded: a line may repeat what a stranger sent), the token of an approval page, the secret of a hook's path.
-  [/(\b[a-z+]{1,40}:\/\/[^\s:/@"]{0,500}:)[^\s@"]{1,1000}@/g, "$1[removed]@"],
+  // Passwords in URLs, however long: each stretch up to an @ is looked through once, as a line may repeat what a stranger sent.
+  [/(?<![^\s@"])(?=[^\s@"]+@)([^\s@"]*?(?<![a-z+])[a-z+]+:\/\/[^\s:/@"]*:)[^\s@"]+@/g, "$1[removed]@"],
+  // The token of an approval page, the secret of a hook's path.
   [/(\/a\/)[A-Za-z0-9_-]{16,}/g, "$1[removed]"],
   [/(\/hooks\/sendgrid\/inbound\/)[^\s/?"]+/g, "$1[removed]"],
   [/(hooks\.slack\.com\/services\/)[^\s"]+/g, "$1[removed]"],

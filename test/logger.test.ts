@@ -15,6 +15,8 @@ describe("the logger", () => {
   }
   const apiKey = `svc_live_${"aB3".repeat(10)}xy`;
   const token = "q".repeat(43);
+  /** As a cloud's database takes it in the place of a password. */
+  const accessToken = "eyJ0".repeat(600);
 
   const secrets: Record<string, string> = {
     "an API key": apiKey,
@@ -22,6 +24,9 @@ describe("the logger", () => {
     "the token of an approval page": token,
     "a Telegram bot token": "123456789:AAExampleExampleExampleExampleExample",
     "a password in a URL": "hunter2",
+    "a long password in a URL": accessToken.slice(-40),
+    "the password of a URL behind another": "hunter3",
+    "the password of a user with a long name": "hunter4",
     "a SendGrid key": "SG.abcdefghijk.lmnopqrstuvw",
   };
   const sentence = [
@@ -30,6 +35,9 @@ describe("the logger", () => {
     `http://localhost:8080/a/${token}?x=1`,
     "https://api.telegram.org/bot123456789:AAExampleExampleExampleExampleExample/sendMessage",
     "postgres://user:hunter2@db.example/d",
+    `postgres://user:${accessToken}@db.example/d`,
+    "see=http://a.example/b,smtp+tls://user:hunter3@mail.example",
+    `amqp://${"u".repeat(600)}:hunter4@db.example/d`,
     "SG.abcdefghijk.lmnopqrstuvw",
   ].join(" and ");
 

@@ -81,24 +81,32 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId: idOf(event.stream), happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "primary", unlessAsked: "before" }, context);
   };
+  const onSecond = async (event: Recorded, unlessAsked: UnlessAsked | undefined, context: ProcessContext) => {
+    const draftId = idOf(event.stream);
+    const { state: draft } = await deps.drafts.load(draftId);
+    const asking = { ...first, draftId, escalated: draft.version, happenedAt: event.metadata.at };
+    return ask({ ...asking, slot: "secondary", ...(unlessAsked && { unlessAsked }) }, context);
+  };
   /** If several have to approve, both channels hear it: the time for the second one passed with the first question. */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const waiting = await onDraft(event, context);
     if (waiting) return waiting;
-    const draftId = idOf(event.stream);
-    const { state: draft } = await deps.drafts.load(draftId);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
-    if (identity.approvalsRequired === 1 || draft.escalatedVersion !== draft.version) return undefined;
-    const asking = { ...first, draftId, escalated: draft.version, happenedAt: event.metadata.at };
-    return ask({ ...asking, slot: "secondary" }, context);
+    return identity.approvalsRequired === 1 ? undefined : onSecond(event, undefined, context);
   }
-  /** What a person took back leaves the question as it is, with those who have it. */
+  /**
+   * What a person took back leaves the question as it is, with those who have it. If it had gone to the secondary channel, that may have come to be
+   * asked, or tried again, while the draft was approved, which asks nobody: it is asked now.
+   */
   async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
-    if (event.data.withdrawn === undefined) return onAskedAgain(event, context);
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
     const isWith = (slot: ChannelSlot) => standing(deps, { draft, identity, slot }).length > 0;
-    return isWith("primary") || isWith("secondary") ? undefined : onAskedAgain(event, context);
+    const stays = event.data.withdrawn !== undefined && (isWith("primary") || isWith("secondary"));
+    if (!stays && identity.approvalsRequired > 1) return onAskedAgain(event, context);
+    const waiting = stays ? undefined : await onDraft(event, context);
+    return waiting ?? onSecond(event, "before", context);
   }
 
   /** Who edited it and has approved that, where others have to as well, is not asked for it. */

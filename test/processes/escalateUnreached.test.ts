@@ -281,6 +281,37 @@ describe("an approval mail that came back", () => {
   });
 });
 
+describe("a draft that escalated, and was approved when its second approver was to be asked", () => {
+  const ann = { ...cause, actor: { kind: "session" as const, id: "ann", name: "Ann", email: "ann@people.example" } };
+
+  async function takenBack(answers: Record<string, Answer>) {
+    const made = await world(answers);
+    const { node, submitted, tellNew } = made;
+    const draftId = await submitted();
+    await node.drafts.handle(draftId, { type: "EscalateDraft", version: 1, channelType: "email" }, cause);
+    await approveByPerson(node, { workspaceId, draftId, ifVersion: 1 }, ann);
+    await tellNew();
+    const before = made.to();
+    await undoApproval(node, { workspaceId, draftId }, ann);
+    await tellNew();
+    return { ...made, before };
+  }
+
+  it("has that one asked once the approval is taken back, and the first one not again", async () => {
+    const { before, to, bounce, asked, needsReview } = await takenBack({});
+    expect([before, to()]).to.deep.equal([["first v1"], ["first v1", "second v1"]]);
+    await bounce(asked[0]!.messageId);
+    expect([to(), await needsReview()]).to.deep.equal([["first v1", "second v1"], false]);
+  });
+
+  it("has its thread ask for a person where that one cannot be reached either", async () => {
+    const { before, to, bounce, asked, needsReview } = await takenBack({ [second]: gone });
+    expect([before, to()]).to.deep.equal([["first v1"], ["first v1"]]);
+    await bounce(asked[0]!.messageId);
+    expect(await needsReview()).to.equal(true);
+  });
+});
+
 describe("a link that was closed", () => {
   for (const because of ["link_leaked", "wrong_codes"] as const) {
     it(`because of ${because}: its channel is asked anew once, then the other one, and the thread asks for a person`, async () => {
