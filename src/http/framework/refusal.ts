@@ -17,7 +17,7 @@ const lastWordMs = 1_000;
 const ended = new WeakSet<Duplex>();
 const unanswered = new WeakMap<Duplex, Set<ServerResponse>>();
 
-/** Answers that a connection may owe. Hardly anybody sends a second request before the first is answered; whoever goes on costs memory for each. */
+/** Answers that a connection may owe. Hardly anybody sends a second request before the first is answered, and each that waits costs memory. */
 const mostOwed = 100;
 
 /** Remembers the answers that a connection still owes. One that comes to owe too many is closed: then this is false, and the request has no effect. */
