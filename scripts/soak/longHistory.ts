@@ -21,10 +21,15 @@ export type Took = { ms: number; cpuMs: number; postgresMs: number; grownMegabyt
 const longestMs = 3_600_000;
 const warmingMails = 60;
 
-/** A thread with one mail, and so many copies of a second one behind it. `first`: what the first ones took that were held. */
+type Lengthened = { name: string; mails: number; text?: string; disabled?: boolean; ownThreads?: boolean };
+
+/**
+ * A thread with one mail, and so many copies of a second one behind it, or each on a thread of its own. `first`: what the first ones took that were
+ * held.
+ */
 export async function lengthened(
   proving: Proving,
-  { name, mails, text, disabled }: { name: string; mails: number; text?: string; disabled?: boolean },
+  { name, mails, text, disabled, ownThreads = false }: Lengthened,
 ): Promise<{ question: Conversation; identity: Identity; mails: number; first: Took | undefined }> {
   const { world } = proving;
   const instance = await world.start();
@@ -34,15 +39,15 @@ export async function lengthened(
   if (disabled) await client.ask(`PATCH /v1/identities/${identity.id}`, { status: "disabled" });
   const first = disabled && (await timedMails(proving, `${name}: the first ones are held`, { instance, question }));
   // The newest of all: the copies go on from its number.
-  const second = await write({ world, instance }, question, { text });
+  const second = await write({ world, instance }, question, { text, ...(ownThreads && { inReplyTo: [] }) });
   await quiet(world);
   await instance.stop();
-  const [received] = await world.rows<{ id: string; delivery: string }>(
-    `select data ->> 'messageId' as id, data ->> 'deliveryId' as delivery from es.events
+  const [received] = await world.rows<{ id: string; delivery: string; thread: string }>(
+    `select data ->> 'messageId' as id, data ->> 'deliveryId' as delivery, data ->> 'threadId' as thread from es.events
      where type = 'FilingDecided' and data ->> 'rfcMessageId' = $1`,
     [second.rfcMessageId],
   );
-  const renewed = [second.rfcMessageId, received!.id, received!.delivery];
+  const renewed = [second.rfcMessageId, received!.id, received!.delivery, ...(ownThreads ? [received!.thread] : [])];
   const times = Math.max(1, mails - 2);
   const began = performance.now();
   const events = await multiply(world, {

@@ -6,6 +6,7 @@ import { setPlan } from "#src/commands/workspaces.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Authentication } from "#streams/thread/events.ts";
 import { operator } from "#test/support/cause.ts";
+import { until } from "#test/support/inProcess.ts";
 import { ann, claim, proof, trusted, useRules, when } from "./rulesWorld.ts";
 
 describe("rules at work", function () {
@@ -224,7 +225,7 @@ describe("rules at work", function () {
       ).to.not.include.members(["DraftQueued"]);
       const returned = data.find((event: any) => event.type === "DraftReturnedToPending");
       expect(returned.actor).to.deep.include({ kind: "rule", id: manual.id, name: "Careful" });
-      expect((await get(`/v1/threads/${submitted.thread_id}`)).status).to.equal("draft_pending");
+      await until(async () => (await get(`/v1/threads/${submitted.thread_id}`)).status === "draft_pending");
     }
   });
 

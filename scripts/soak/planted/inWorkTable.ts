@@ -15,8 +15,8 @@ export const bugsInWorkTable: readonly PlantedBug[] = [
   {
     breaks: "what an event asks is passed over only once it is answered or planned",
     file: "src/work/heldAsks.ts",
-    text: "position: asks[0]?.before ?? read",
-    becomes: "position: read",
+    text: "return { work, position: before }",
+    becomes: "return { work, position: read }",
     foundBy: { file: "test/work/heldAsks.test.ts", titles: "is not lost if its planner ends" },
   },
   {

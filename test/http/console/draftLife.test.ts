@@ -39,7 +39,14 @@ describe("console: a draft's life", function () {
     return { draft: json, identity, answered: id };
   }
   const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
-  const ends = (id: string, status: string) => until(async () => (await draftOf(id)).status === status);
+  /** One that is sent has all its words once the outbox has said that it was delivered, too. */
+  const ends = (id: string, status: string) =>
+    until(async () => {
+      const draft = await draftOf(id);
+      if (draft.status !== status || status !== "sent") return draft.status === status;
+      const { json: messages } = await workspace.ask(`GET /v1/threads/${draft.thread_id}/messages`);
+      return messages.data.some((message: any) => message.delivery_status === "delivered");
+    });
   const edit = (id: string, json: object) => workspace.ask(`PATCH /v1/drafts/${id}`, { json });
 
   /** The token of the approval mail about a draft's version. */
