@@ -23,7 +23,8 @@ export function noteDrafts(deps: Dependencies): Process {
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
     answered: {
-      asks: ({ stream, revision, type }) => (notedHereAlone.includes(type) ? null : noteOf(idOf(stream), revision)),
+      // What a failure means is noted here alone.
+      asks: ({ stream, revision, type }) => (type === "DraftFailed" ? null : noteOf(idOf(stream), revision)),
       answers: ({ type, data }) => (type === "DraftNoted" ? noteOf(data.draftId, data.revision) : null),
     },
     on: {
@@ -38,8 +39,5 @@ export function noteDrafts(deps: Dependencies): Process {
     },
   };
 }
-
-/** No command notes these: to wait for that would only have the thread show them late. */
-const notedHereAlone: readonly string[] = ["DraftEdited", "DraftFailed", "DraftReturnedToPending"];
 
 const noteOf = (draftId: string, draftRevision: number): string => `${draftId} ${draftRevision}`;

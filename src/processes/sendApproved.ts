@@ -1,5 +1,6 @@
 import { heldDraftIds } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { changeDraft } from "#src/commands/drafts/changeDraft.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
@@ -79,7 +80,7 @@ export function sendApproved(deps: Dependencies): Process {
 
   /** Approved by nobody, and since then the identity wants a person's word: its approvers are asked as for any pending draft. */
   async function askPerson(draftId: string, because: string, cause: Cause): Promise<undefined> {
-    await deps.drafts.handle(draftId, { type: "ReturnToPending", because }, cause);
+    await changeDraft(deps, { draftId, command: { type: "ReturnToPending", because } }, cause);
   }
 
   async function again(

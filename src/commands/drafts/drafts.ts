@@ -48,7 +48,8 @@ export type DraftEdit = {
 export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
   const draft = await loadDraft(deps, edit.workspaceId, edit.draftId);
   const isPersons = cause.actor.kind === "session";
-  return deps.drafts.handle(edit.draftId, await editOf(deps, { draft, edit, isPersons }), cause);
+  const command = await editOf(deps, { draft, edit, isPersons });
+  return changeDraft(deps, { draftId: edit.draftId, command }, cause);
 }
 
 /** `isPersons`: a person wrote it, who is shown one of the two bodies at a time: what they leave alone is made again from the other. */

@@ -7,6 +7,7 @@ import { workspaceStream } from "#streams/workspace/events.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { ownDomainOf } from "../domains/domains.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { identityWorks } from "../identities/identities.ts";
 import { installationNow } from "../installation.ts";
@@ -160,7 +161,7 @@ export async function requirePersonsWord(
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     const back = { type: "ReturnToPending", because: error.message } as const;
-    await deps.drafts.handle(draftId, back, cause);
+    await changeDraft(deps, { draftId, command: back }, cause);
     throw error;
   }
 }
