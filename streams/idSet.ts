@@ -1,8 +1,8 @@
 import { hashOf } from "./idMap.ts";
 
 /**
- * A set of ids that takes little more room than their text: 37 bytes for a UUID. It only grows, and an addition makes a new set that shares
- * nearly all of the old one. It is plain JSON: ids between spaces; many are divided by their hash over an array of such sets.
+ * A set of ids that takes little room: 23 bytes for a UUID. It only grows, and an addition makes a new set that shares nearly all of the old
+ * one. It is plain JSON: ids between spaces, UUIDs in a shorter form; many are divided by their hash over an array of such sets.
  */
 export type IdSet = string | readonly IdSet[];
 
@@ -16,13 +16,23 @@ const deepest = 32 / bitsPerLevel;
 export const noIds: IdSet = "";
 
 export function includesId(set: IdSet, id: string): boolean {
+  const short = shortened(id);
   let part = set;
-  for (let hash = hashOf(id); typeof part !== "string"; hash >>>= bitsPerLevel) part = part[hash % width] as IdSet;
-  return part.includes(` ${id} `);
+  for (let hash = hashOf(short); typeof part !== "string"; hash >>>= bitsPerLevel) part = part[hash % width] as IdSet;
+  return part.includes(` ${short} `);
 }
 
 /** With this id, which was not in it. */
-export const withId = (set: IdSet, id: string): IdSet => put(set, { id, hash: hashOf(id) }, 0);
+export function withId(set: IdSet, id: string): IdSet {
+  const short = shortened(id);
+  return put(set, { id: short, hash: hashOf(short) }, 0);
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** No two ids have one short form: what is no UUID begins with what base64url has not. */
+const shortened = (id: string): string =>
+  uuid.test(id) ? Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url") : `=${id}`;
 
 function put(set: IdSet, { id, hash }: { id: string; hash: number }, depth: number): IdSet {
   if (typeof set !== "string") {

@@ -58,15 +58,22 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: A
   }
   for (const [id, threadId] of index.threadOf) lead(chains, id, threadId);
   for (const [threadId, number] of index.openedNumber) chains.openedNumber.set(threadId, number);
-  for (const known of await messagesWithIds(deps.reads, identityId, mails)) remember(chains, known);
+  const unseen = filingEvents(deps, identityId, chains.learnedUpTo + 1);
+  // What the index says from here on is no older than `index`; what it had not seen by then is in the stream.
+  const [messages, survivors, first] = await Promise.all([
+    messagesWithIds(deps.reads, identityId, mails),
+    survivorsOf(deps.reads, own),
+    unseen.next(),
+  ]);
+  for (const known of messages) remember(chains, known);
   // Our own Message-IDs name a thread without a look-up; whether it still stands on its own has to be looked up.
-  for (const { threadId, survivorId, openedNumber } of await survivorsOf(deps.reads, own)) {
+  for (const { threadId, survivorId, openedNumber } of survivors) {
     // An index that lags behind says 0 of a thread that it has not seen yet.
     if (!chains.openedNumber.has(survivorId)) chains.openedNumber.set(survivorId, openedNumber);
     if (survivorId !== threadId) chains.mergedInto.set(threadId, survivorId);
   }
-  for await (const events of filingEvents(deps, identityId, chains.learnedUpTo + 1)) {
-    for (const event of events) {
+  for (let page = first; !page.done; page = await unseen.next()) {
+    for (const event of page.value) {
       if (event.type === "FilingDecided") learn(chains, event.data);
       chains.learnedUpTo = event.revision;
     }

@@ -1,13 +1,14 @@
 import { crashPoint } from "#src/crashPoints.ts";
-import { isHeld, type PendingFiling } from "#streams/filing/decider.ts";
+import { type Filing, isHeld, type PendingFiling } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { oneLook } from "../states/oneLook.ts";
 import { asRead } from "./asRead.ts";
 import { type Chains, createChains } from "./chains.ts";
 import { decideFilings } from "./filingDecisions.ts";
 import { carryOut } from "./filingOut.ts";
-import { holdWhereNeeded } from "./heldMail.ts";
+import { askWhetherHeld, holdWhereNeeded } from "./heldMail.ts";
 import { noContent, smallestDecision } from "./quarantined.ts";
 import {
   type ReadMail,
@@ -32,38 +33,55 @@ const pageSize = 50;
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   let chains = createChains();
-  let received: Received[] = [];
+  let { filing, received } = await firstLook(deps, identityId);
+  let isRest = received.length < pageSize;
   for (;;) {
-    const { state: filing } = await deps.filings.load(identityId);
     if (filing.pending.length > 0) {
       const { pending } = filing;
       const left = await Promise.all(pending.map((each) => receivedAt(deps, identityId, each.inboxRevision)));
       await withRoom(left, () => finishFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause));
-      continue;
+    } else {
+      const from = filing.decidedUpTo + 1;
+      received = received.filter(({ revision }) => revision >= from);
+      if (received.length === 0) {
+        received = await receivedFrom(deps, identityId, { from, count: pageSize });
+        isRest = received.length < pageSize;
+      }
+      if (received.length === 0) return;
+      const page = readTogether(received);
+      const { lastNumber } = filing;
+      const filed = await filePage(deps, { identityId, lastNumber, page, chains }, cause);
+      // Whatever came since is told of by itself.
+      if (isRest && filed === received.length) return;
+      // What was decided but not recorded is not so.
+      if (filed === 0) chains = createChains();
     }
-    const from = filing.decidedUpTo + 1;
-    received = received.filter(({ revision }) => revision >= from);
-    if (received.length === 0) received = await receivedFrom(deps, identityId, { from, count: pageSize });
-    if (received.length === 0) return;
-    const page = readTogether(received);
-    const { lastNumber } = filing;
-    const isFiled = await filePage(deps, { identityId, lastNumber, page, chains }, cause);
-    // What was decided but not recorded is not so.
-    if (!isFiled) chains = createChains();
+    filing = (await deps.filings.load(identityId)).state;
   }
+}
+
+/** How far filing is, and in one turn with it what has come since it was last known here. */
+async function firstLook(deps: Dependencies, identityId: string): Promise<{ filing: Filing; received: Received[] }> {
+  const kept = deps.filings.kept(identityId);
+  const range = kept && { from: kept.state.decidedUpTo + 1, count: pageSize };
+  const [{ state: filing }, received] = await Promise.all([
+    deps.filings.load(identityId),
+    range ? receivedFrom(deps, identityId, range) : [],
+  ]);
+  return { filing, received };
 }
 
 type Page = { identityId: string; lastNumber: number; page: readonly Received[]; chains: Chains };
 
 /**
- * Decides by the headers first: what came before already, and what is held, is not read. False if another filer was faster: its decisions
- * count, and the next turn carries them out.
+ * Decides by the headers first: what came before already, and what is held, is not read. Answers how many were filed, from the first; none if another
+ * filer was faster: its decisions count, and the next turn carries them out.
  */
 async function filePage(
   deps: Dependencies,
   { identityId, lastNumber, page, chains }: Page,
   cause: Cause,
-): Promise<boolean> {
+): Promise<number> {
   const unfiled = page.map((event) => ({
     deliveryId: event.data.deliveryId,
     inboxRevision: event.revision,
@@ -71,8 +89,10 @@ async function filePage(
     headers: event.data.headers,
   }));
   const { workspaceId } = (page[0] as Received).data;
+  const look = oneLook(deps);
+  askWhetherHeld(look, { workspaceId, identityId });
   const byHeaders = await decideFilings(deps, { identityId, lastNumber, page: unfiled }, chains);
-  const decided = await holdWhereNeeded(deps, { workspaceId, identityId, decisions: byHeaders }, cause);
+  const decided = await holdWhereNeeded(look, { workspaceId, identityId, decisions: byHeaders }, cause);
   const shown = new Set(decided.filter(isShown).map(({ inboxRevision }) => inboxRevision));
   const toRead = page.filter(({ revision }) => shown.has(revision));
   return withRoom(toRead, async () => {
@@ -83,11 +103,11 @@ async function filePage(
       return mail ? asRead(decision, mail) : decision;
     });
     const recorded = await recordDecisions(deps, { identityId, decisions }, cause);
-    if (!recorded) return false;
+    if (!recorded) return 0;
     tellOfLost(deps, read);
     crashPoint("filing:decided");
     await finishFilings(deps, { identityId, decisions: recorded, mails }, cause);
-    return true;
+    return decided.length;
   });
 }
 

@@ -3,8 +3,11 @@ import { type Folded, sizeOf } from "./folded.ts";
 /** What an entry takes beside its state. */
 const perEntry = 512;
 
-/** A state that takes more than one in so many parts of the cache is not kept: it would cost many others their place. */
-const largestShare = 4;
+/**
+ * A state that takes more than one in so many parts of the cache is not kept: it would cost all others their place. One that is not kept is made
+ * anew for every command, from a snapshot as large.
+ */
+const largestShare = 2;
 
 export type StateCache = {
   get(stream: string): Folded | undefined;

@@ -62,11 +62,14 @@ const smallBytes = 4_096;
 /** About how much memory the state takes; never much less than it does. */
 export const sizeOf = ({ measured, grown }: Folded): number => measured + grown;
 
+/** A state is taken for one part in so many larger than it is at most. */
+const precision = 4;
+
 /**
- * Measured again where more was folded into it than it had: most events leave little behind. So measuring costs no more than folding did,
- * however long the stream, and a state is taken for twice as large as it is at most.
+ * Measured again where a part of what it had was folded into it: most events leave little behind. A look at a state costs a small part of what
+ * folding as many bytes does, so measuring costs no more than that, however long the stream.
  */
 export const measure = <State>(folded: Folded<State>): Folded<State> =>
-  folded.grown <= Math.max(folded.measured, smallBytes)
+  folded.grown <= Math.max(folded.measured / precision, smallBytes)
     ? folded
     : { ...folded, measured: bytesOf(folded.state), grown: 0 };

@@ -1,10 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { bytesOf } from "#src/commands/states/bytes.ts";
+import { createStateCache } from "#src/commands/states/cache.ts";
+import { foldOn, measure, nothingYet, resumed, sizeOf } from "#src/commands/states/folded.ts";
+import { defaultBytes } from "#src/commands/states/states.ts";
 import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { streams } from "#streams/index.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 import { append, cause, quota, reserveMany, world } from "./support.ts";
 
-const { inboxes, threads } = streams;
+const { inboxes, quotas, threads } = streams;
 
 describe("the states of streams", () => {
   describe("kept in memory", () => {
@@ -47,6 +52,29 @@ describe("the states of streams", () => {
       expect(state.subject).to.have.length(60_000);
       expect([states.peek("thread-small"), states.peek("thread-large")].map(Boolean)).to.deep.equal([true, false]);
     });
+  });
+
+  it("of 450,000 mails that were counted are kept: otherwise each mail of the workspace would take them from their snapshot", () => {
+    // A hundredth of them, in a hundredth of the memory.
+    const mails = 4_500;
+    let { initial: state } = quotas.decider;
+    for (let n = 0; n < mails; n++)
+      state = quotas.decider.evolve(state, { type: "QuotaReserved", data: { reservationId: randomUUID() } });
+    const cache = createStateCache(defaultBytes / 100);
+    cache.put(quota, resumed({ state, revision: mails - 1, eventId: "" }, mails));
+    expect(cache.get(quota)?.state).to.equal(state);
+  });
+
+  it("are taken for a quarter larger than they are at most, whatever went through them", () => {
+    const event = () => ({
+      ...{ type: "QuotaReserved" as const, data: { reservationId: randomUUID() }, id: randomUUID() },
+      metadata: { ...cause, at: "2026-01-01T00:00:00.000Z" },
+    });
+    let folded = nothingYet(quotas.decider);
+    for (let n = 0; n < 3_000; n++) {
+      folded = measure(foldOn(quotas.decider, folded, { events: [event()], position: n }));
+      if (n % 50 === 0) expect(sizeOf(folded)).to.be.at.most(bytesOf(folded.state) * 1.25 + 4_096);
+    }
   });
 
   describe("loaded by many at once", () => {
