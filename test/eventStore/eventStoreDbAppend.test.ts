@@ -97,14 +97,16 @@ describe("EventStoreDB adapter: appends and reads in trouble", function () {
   });
 
   it("waits for a server that comes back in time", async () => {
+    const patient = createEventStoreDbStore({ connectionString: server.url, timeoutMs: 60_000 });
     const stream = newStream();
     server.stop();
     const [appended] = await Promise.all([
-      store.append(stream, noStream, newEvents(1)),
+      patient.append(stream, noStream, newEvents(1)),
       new Promise((resolve) => setTimeout(resolve, 300)).then(() => server.start()),
     ]);
     expect(appended.revision).to.equal(0);
-    expect(await store.read(stream)).to.have.length(1);
+    expect(await patient.read(stream)).to.have.length(1);
+    await patient.close();
   });
 
   it("keeps calls apart: one that hangs holds up no other, and ends when the store is closed", async () => {

@@ -388,7 +388,7 @@ describe("a hand-over that was begun", () => {
   });
 
   it("is unknown when its time is over, and a later answer settles it", async () => {
-    const { world, draftId } = await queued({ handOverSeconds: 0.02 });
+    const { world, draftId } = await queued({ handOverSeconds: 0.2 });
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;

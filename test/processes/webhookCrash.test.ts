@@ -75,7 +75,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     if (!inFull) await endLeasesOfDead(sql);
     await sql.end();
     living = await startHere();
-    const [delivery] = await settled(ask, id, { count: 1, timeoutMs: 60_000 });
+    const [delivery] = await settled(ask, id, { count: 1 });
     expect(receiver.requests.map((each) => each.id)).to.deep.equal([delivery.event_id, delivery.event_id]);
     expect(receiver.requests[1]!.text).to.equal(receiver.requests[0]!.text);
     expect(delivery).to.include({ status: "delivered", attempts: 2 });
@@ -126,7 +126,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await until(async () => receiver.requests.length > 15);
     await first.kill("SIGKILL");
     await writing;
-    const all = await settled(ask, id, { count: drafts * versions, timeoutMs: 90_000 });
+    const all = await settled(ask, id, { count: drafts * versions });
     expect(all.filter(({ status }) => status === "delivered")).to.have.length(drafts * versions);
     const shown = bySubject(receiver.requests);
     expect(shown.size).to.equal(drafts);

@@ -32,8 +32,11 @@ describe("revocation of keys", () => {
     await created.drop();
   });
 
-  /** An instance of the service with a clock of its own, a route that waits for `gate`, and the DELETE. */
-  async function startInstance() {
+  /**
+   * An instance of the service with a clock of its own, a route that waits for `gate`, and the DELETE, which waits for what is under way as long
+   * as a busy machine may take to end it.
+   */
+  async function startInstance({ drainMs = 60_000 } = {}) {
     let suspendedMs = 0;
     const clock = { ...systemClock, monotonic: () => performance.now() + suspendedMs };
     const inFlight = createInFlight();
@@ -60,7 +63,7 @@ describe("revocation of keys", () => {
       }),
       route("GET /v1/quick", { ...common, scope: "read:threads" }, async () => "quick"),
       route("DELETE /v1/keys/:id", { ...common, scope: "write:keys" }, async ({ params, callId }) => {
-        if (await revocation.drain(params.id, { exclude: callId, timeoutMs: 4_000 })) return "revoked";
+        if (await revocation.drain(params.id, { exclude: callId, timeoutMs: drainMs })) return "revoked";
         throw new Rejected("unavailable", "requests of this key are still ending", { recorded: true, id: params.id });
       }),
     ];
@@ -114,7 +117,7 @@ describe("revocation of keys", () => {
   });
 
   it("answers 503 while something of the key does not end, and tells its caller 401 meanwhile", async () => {
-    const instance = await startInstance();
+    const instance = await startInstance({ drainMs: 500 });
     const stubborn = instance.ask("GET /v1/stubborn");
     await instance.entered;
     const deleting = instance.ask(`DELETE /v1/keys/${keyId}`);

@@ -389,7 +389,8 @@ describe("http server", () => {
     expect(slowHeaders).to.match(/^HTTP\/1.1 408 [\s\S]*"error":"invalid_request"/);
     const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
     expect(await rawExchange(service.port, head)).to.match(/^HTTP\/1.1 408 /);
-    expect((await service.ask("GET /v1/parked")).status).to.equal(200);
+    // On a busy machine its own headers may be slow too.
+    await asked(async () => (await service.ask("GET /v1/parked")).status, 200);
     await service.close();
   }).timeout(10_000);
 

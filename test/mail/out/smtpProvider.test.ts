@@ -13,8 +13,16 @@ import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvide
 import { emptyLetter } from "#test/support/letter.ts";
 import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-const short: SmtpTimeouts = { readyMs: 300, envelopeMs: 300, contentMs: 300, answerMs: 300 };
-const patient: SmtpTimeouts = { readyMs: 10_000, envelopeMs: 10_000, contentMs: 10_000, answerMs: 10_000 };
+const patient: SmtpTimeouts = { readyMs: 60_000, envelopeMs: 60_000, contentMs: 60_000, answerMs: 60_000 };
+
+/** For a relay that hangs there: hardly any time for that alone, so that what comes before is not given up on a busy machine. */
+function hurriedAt(stage: Stage): SmtpTimeouts {
+  const answerMs = 150;
+  if (stage === "dot") return { ...patient, answerMs };
+  // A kernel may have taken all of it.
+  if (stage === "content") return { ...patient, contentMs: 150, answerMs };
+  return { ...patient, [stage === "MAIL" || stage === "RCPT" || stage === "DATA" ? "envelopeMs" : "readyMs"]: 150 };
+}
 
 const envelope: Envelope = { from: "agent@ours.example", to: ["ann@theirs.example", "bob@theirs.example"] };
 const smallMime = Buffer.from("Subject: hello\r\n\r\n.a line that begins with a dot\r\n..two\r\nend\r\n");
@@ -72,7 +80,7 @@ describe("the SMTP provider", () => {
       for (const at of ["MAIL", "RCPT", "DATA"] as const) {
         for (const failure of ["drop", "reset", "stall", "garbage"] as const) {
           it(`${failure} at ${at}: not handed over, no byte of content written`, async () => {
-            const timeouts = failure === "stall" ? short : patient;
+            const timeouts = failure === "stall" ? hurriedAt(at) : patient;
             expect(await handOver([{ at, how: failure }], { extensions, timeouts })).to.include({
               kind: "not_handed_over",
             });
@@ -106,14 +114,14 @@ describe("the SMTP provider", () => {
 
       for (const failure of ["drop", "reset", "stall", "garbage"] as const) {
         it(`${failure} in the middle of the content: unknown`, async () => {
-          const timeouts = failure === "stall" ? short : patient;
+          const timeouts = failure === "stall" ? hurriedAt("content") : patient;
           expect(
             await handOver([{ at: "content", how: failure }], { extensions, timeouts, mime: largeMime }),
           ).to.include({ kind: "unknown" });
         });
         for (const taken of [true, false]) {
           it(`${failure} after the final dot, mail ${taken ? "taken" : "lost"}: unknown`, async () => {
-            const timeouts = failure === "stall" ? short : patient;
+            const timeouts = failure === "stall" ? hurriedAt("dot") : patient;
             expect(await handOver([{ at: "dot", how: failure, taken }], { extensions, timeouts })).to.include({
               kind: "unknown",
             });
@@ -275,7 +283,7 @@ describe("the SMTP provider", () => {
     for (const how of failures) {
       it(`${how} at ${at}: unavailable before any mail is offered`, async () => {
         relay = await startSmtpRelay([{ at: at as Stage, how }]);
-        const error = await createSmtpProvider(relay.url, how === "stall" ? short : patient)
+        const error = await createSmtpProvider(relay.url, how === "stall" ? hurriedAt(at as Stage) : patient)
           .connect({ comesBack: true })
           .catch((reason) => reason);
         expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(CredentialsRefused);
@@ -317,7 +325,8 @@ describe("the SMTP provider", () => {
     });
     it("lets a single connection find out whether a relay is back that greets nobody, and then all go on", async () => {
       relay = await startSmtpRelay([{ at: "greeting", how: "stall" }]);
-      const provider = createSmtpProvider(relay.url, { ...short, room: { connections: 3, slowAfterMs: 30 } });
+      const room = { connections: 3, slowAfterMs: 30 };
+      const provider = createSmtpProvider(relay.url, { ...patient, readyMs: 1_000, room });
       const connect = () => provider.connect({ comesBack: true }).catch((reason) => reason);
       const failed = await Promise.all([connect(), connect(), connect()]);
       for (const error of failed) expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(NoRoom);

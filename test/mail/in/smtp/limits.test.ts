@@ -122,11 +122,12 @@ describe("limits of one address, at the mail receiver", function () {
   }
 
   it("shows out who begins fast and then trickles; not who keeps up the pace, nor a relay", async () => {
-    await start({ limits: { windowMs: 300, leastBytesPerSecond: 1_000 } });
+    await start({ limits: { windowMs: 600, leastBytesPerSecond: 1_000 } });
     const [slow, steady, ours] = await Promise.all([ann, bob, relay].map((each) => connect(each)));
     for (const sender of [slow!, steady!, ours!]) expect(await offer(sender)).to.equal("354");
     await slow!.write("x".repeat(5_000));
-    const stop = [trickle(slow!, 1), trickle(steady!, 200), trickle(ours!, 1)];
+    // What comes at one tick is enough for a whole window: a busy machine may have no more of them.
+    const stop = [trickle(slow!, 1), trickle(steady!, 5_000), trickle(ours!, 1)];
     expect(await slow!.reply()).to.match(/^421 .*Too slow/);
     await slow!.closed;
     for (const each of stop) each();
@@ -154,9 +155,10 @@ describe("limits of one address, at the mail receiver", function () {
 
   it("ends a session after its time, a mail under way first, and no relay's", async () => {
     await start({ limits: { sessionMs: 500 } });
-    const busy = await connect(ann);
     const ours = await connect(relay);
-    expect(await offer(busy)).to.equal("354");
+    // A busy machine may need more than its time for all that comes before the content: then it begins again.
+    let busy = await connect(ann);
+    while ((await offer(busy).catch(() => "")) !== "354") busy = await connect(ann);
     const idle = await connect(bob);
     expect(await idle.reply()).to.match(/^421 .*lasted too long/);
     expect(await busy.say("x\r\n.")).to.match(/^250/);

@@ -124,7 +124,7 @@ describe("STARTTLS at the mail receiver", function () {
 
   describe("leaves limits as they are", () => {
     it("of connections, held by one that never goes on with the handshake too, until its time is over", async () => {
-      await start({ limits: { connections: 1, sessionMs: 300 } });
+      await start({ limits: { connections: 1, sessionMs: 1_500 } });
       const sender = await connect();
       expect(await sender.say("STARTTLS")).to.match(/^220/);
       expect((await connect()).greeting).to.match(/^421/);
@@ -133,12 +133,14 @@ describe("STARTTLS at the mail receiver", function () {
     });
 
     it("of a session's time and of recipients that there are not", async () => {
-      await start({ limits: { sessionMs: 500 } });
+      await start();
       const guessing = await secured(bob);
       await guessing.say("EHLO a");
       await guessing.say("MAIL FROM:<>");
       for (let n = 0; n < 10; n++) expect(await guessing.say(`RCPT TO:<no${n}@agents.example>`)).to.match(/^550/);
       expect(await guessing.reply()).to.match(/^421 .*unknown recipients/);
+      await receiver.close();
+      await start({ limits: { sessionMs: 1_000 } });
       expect(await (await secured()).reply()).to.match(/^421 .*lasted too long/);
     });
 
