@@ -9,7 +9,7 @@ import { cutOff, takesAPart } from "./cutOff.ts";
 import { inParallel, type Proof, percentile, type Report } from "./proof.ts";
 import { openSender } from "./sender.ts";
 import { startSlowRelay } from "./slowRelay.ts";
-import { openWorld, type World } from "./world.ts";
+import { openWorld, type Reached, sameSecrets, type World } from "./world.ts";
 
 const perThread = 20;
 /** Of every hundred deliveries one round, in which an instance is killed or stopped while so many more are under way. */
@@ -17,6 +17,7 @@ const perRound = 100;
 const underWay = 40;
 const replyMs = 50;
 const waitMs = 120_000;
+const takesWithinMs = 10_000;
 
 /** The clocks of the two machines are five minutes apart. */
 const fiveMinutesAhead = `--import=data:text/javascript;base64,${Buffer.from(
@@ -26,7 +27,7 @@ const fiveMinutesAhead = `--import=data:text/javascript;base64,${Buffer.from(
      static now() { return Own.now() + 300_000; }
    };`,
 ).toString("base64")}`;
-const machines: readonly Record<string, string>[] = [{}, { NODE_OPTIONS: fiveMinutesAhead }];
+const machines: readonly Record<string, string>[] = [{ NODE_OPTIONS: fiveMinutesAhead }, {}];
 
 /** Two instances share the deliveries; one that is killed or stopped is missed by nobody for long, and nothing is sent twice. */
 export const instances: Proof = {
@@ -39,17 +40,16 @@ export const instances: Proof = {
   sample: 20,
   async run(size, report) {
     const relay = await startSlowRelay(replyMs);
-    const world = await openWorld({
-      MAIL_PROVIDER: "smtp",
-      SMTP_URL: relay.url,
-      SECRETS_KEYS: `soak:${Buffer.alloc(32, 5).toString("base64")}`,
-    });
+    const isSample = size <= this.sample;
+    const settings = { ...sameSecrets, MAIL_PROVIDER: "smtp", SMTP_URL: relay.url };
+    const world = await openWorld(settings, { here: isSample });
     const beside = composeBeside({
       ownerUrl: world.env.DATABASE_OWNER_URL as string,
       serviceUrl: world.env.DATABASE_URL as string,
     });
     try {
-      const running = [await world.start(machines[0]), await world.start(machines[1])];
+      // In a sample the first is killed once, and the other is in this process.
+      const running: Reached[] = [await world.start(machines[0]), await world.reach(machines[1])];
       const agent = await openAgent({ world, beside, report }, running[0]!);
       await share({ world, report, agent }, { size, client: world.client(running[0]!) });
 
@@ -58,13 +58,15 @@ export const instances: Proof = {
       for (let round = 0; round < rounds; round++) {
         const [victim, how] = [round % 2, round % 4 < 2 ? "SIGKILL" : "SIGSTOP"] as const;
         const survivor = world.client(running[1 - victim]!);
-        const batch = await agent.backlog(survivor, underWay);
+        const machine = running[victim] as Instance;
+        const batch = await agent.backlog(survivor, Math.min(underWay, size));
         await agent.letGo(survivor);
-        await until("work in its hands", () => takesAPart(world, running[victim]!), 10_000);
-        const measured = await cutOff({ world, report }, { victim: running[victim]!, how, happen: agent.happen });
+        await until("work in its hands", () => takesAPart(world, machine), takesWithinMs);
+        const { happen } = agent;
+        const measured = await cutOff({ world, report }, { victim: machine, how, happen, timed: !isSample });
         took.work.push(measured.workMs);
         took.plan.push(measured.planMs);
-        if (how === "SIGSTOP") await running[victim]!.kill("SIGCONT");
+        if (how === "SIGSTOP") await machine.kill("SIGCONT");
         else if (round + 1 < rounds) running[victim] = await world.start(machines[victim]);
         await agent.ended(batch);
         report.progress(round + 1, rounds, "kills and stops");
@@ -90,7 +92,7 @@ type Agent = Awaited<ReturnType<typeof openAgent>>;
 /** Somebody who has drafts approved while the workspace is paused, and lets them go together. Each mail's text is a token of its own. */
 async function openAgent(
   { world, beside, report }: Proving & { beside: ReturnType<typeof composeBeside> },
-  instance: Instance,
+  instance: Reached,
 ) {
   const client = world.client(instance);
   const { id: workspaceId } = await client.ask("GET /v1/workspaces/me");

@@ -11,6 +11,8 @@ import type { Reached, World } from "./world.ts";
 export type Load = {
   /** Message-IDs that were answered 250. */
   readonly acknowledged: readonly string[];
+  /** Answers to mails that were answered otherwise. */
+  readonly refused: readonly string[];
   /** Drafts whose submission was answered. */
   readonly drafts: readonly string[];
   /** Points them to another instance; `resting`, they ask it for little. */
@@ -45,6 +47,7 @@ export function startLoad(
   const usual = unhurried ? slow : hurried;
   let pauses = usual;
   const acknowledged: string[] = [];
+  const refused: string[] = [];
   const drafts: string[] = [];
   const unanswered: Submission[] = [];
   let instance = first;
@@ -63,8 +66,12 @@ export function startLoad(
           inReplyTo: namedBy(acknowledged),
         });
         const told = await sender.send(raw, identity.email_address);
-        if (told.startsWith("250")) {
-          acknowledged.push(`<${id}>`);
+        if (told.startsWith("250")) acknowledged.push(`<${id}>`);
+        else {
+          refused.push(told);
+          // What was begun with it is over, as for a server that comes again.
+          sender.close();
+          sender = undefined;
         }
       } catch {
         sender?.close();
@@ -98,6 +105,7 @@ export function startLoad(
   const running = Promise.all([customer(), agent(), repeater()]);
   return {
     acknowledged,
+    refused,
     drafts,
     at(next, { resting = false } = {}) {
       pauses = resting ? slowest : usual;

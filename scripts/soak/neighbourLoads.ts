@@ -8,17 +8,16 @@ import type { composeBeside } from "#test/support/besideService.ts";
 import { operator } from "#test/support/cause.ts";
 import { until } from "../support/client.ts";
 import { freePort } from "../support/freePort.ts";
-import type { Instance } from "../support/instance.ts";
 import { ask, mailOf, submit } from "./conversation.ts";
 import { inParallel, type Report } from "./proof.ts";
 import { openSender } from "./sender.ts";
 import type { Tenant } from "./tenant.ts";
-import type { World } from "./world.ts";
+import type { Reached, World } from "./world.ts";
 
 export type Neighbourhood = {
   world: World;
   beside: ReturnType<typeof composeBeside>;
-  instance: Instance;
+  instance: Reached;
   report: Report;
 };
 

@@ -33,21 +33,20 @@ export const neighbours: Proof = {
   async run(size, report) {
     const relay = await startSmtpRelay();
     const host = await startDeadHost();
-    const world = await openWorld({
-      MAIL_PROVIDER: "smtp",
-      SMTP_URL: relay.url,
+    const settings = {
       HAND_OVER_SECONDS: "60",
       WEBHOOK_ALLOWED_HOSTS: "127.0.0.1",
       // What could not be delivered is due again and again.
       WEBHOOK_RETRY_SECONDS: Array.from({ length: 50 }, () => "60").join(","),
-    });
+    };
+    const world = await openWorld(settings, { relay, here: size <= this.sample });
     const beside = composeBeside({
       ownerUrl: world.env.DATABASE_OWNER_URL as string,
       serviceUrl: world.env.DATABASE_URL as string,
     });
     let single: Single | undefined;
     try {
-      const instance = await world.start();
+      const instance = await world.reach();
       const near: Neighbourhood = { world, beside, instance, report };
       const tenant = (name: string, settings = {}) => openTenant(beside, instance, { name, ...settings });
       const approval_channel = { type: "email", config: { to: approver } };
@@ -101,7 +100,7 @@ async function measured(
   work: () => Promise<Times>,
 ): Promise<Times> {
   const used = async () => ({
-    service: cpuSecondsOf(instance.child.pid!),
+    service: cpuSecondsOf(instance.child?.pid ?? process.pid),
     server: await cpuSecondsOfServer((sql) => world.rows<{ pid: number }>(sql)),
     at: performance.now() / 1000,
   });

@@ -7,6 +7,7 @@ import { histories } from "./histories.ts";
 import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
 import { neighbours } from "./neighbours.ts";
+import { outage } from "./outage.ts";
 import { planted } from "./planted.ts";
 import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
@@ -26,6 +27,7 @@ export const proofs: readonly Proof[] = [
   stale,
   races,
   kills,
+  outage,
   relay,
   scanner,
   suspended,

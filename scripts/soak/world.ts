@@ -4,6 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { type Beside, knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import type { SmtpRelay } from "#test/support/smtpRelay.ts";
@@ -12,7 +13,7 @@ import { copyCluster } from "../support/cluster.ts";
 import { type Instance, startInstance } from "../support/instance.ts";
 
 /** Where an instance is, and its log. `child`: where it is a process of its own. */
-export type Reached = Pick<Instance, "url" | "smtpPort" | "log"> & Partial<Pick<Instance, "child">>;
+export type Reached = Pick<Instance, "url" | "smtpPort" | "log" | "stop"> & Partial<Pick<Instance, "child">>;
 
 /** A database, the service on it as often as wanted, and a look at the log past the service, with the owner's eyes. */
 export type World = {
@@ -35,6 +36,8 @@ export type World = {
   close(): Promise<void>;
 };
 
+type Surroundings = { embedded?: boolean; here?: boolean; relay?: SmtpRelay; on?: DatabaseUrls };
+
 /** Short bounds, so that what an interrupted hand-over waits for comes within seconds. */
 const shortBounds = {
   LOG_LEVEL: "info",
@@ -49,15 +52,16 @@ export const sameSecrets = { SECRETS_KEYS: `soak:${Buffer.alloc(32, 5).toString(
 
 /**
  * `here`: the service runs in this process, which costs a tenth of one of its own to start. For samples that neither kill it nor measure it.
- * `relay`: mail leaves by it. It is the caller's to close.
+ * `relay`: mail leaves by it. `on`: an empty database, instead of one on the server of all. Both are the caller's to close.
  */
 export async function openWorld(
   settings: Record<string, string> = {},
-  { embedded = false, here = false, relay }: { embedded?: boolean; here?: boolean; relay?: SmtpRelay } = {},
+  { embedded = false, here = false, relay, on }: Surroundings = {},
 ): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-soak-"));
   if (embedded) await copyCluster(dataDir);
-  const database = embedded ? undefined : await createTestDatabase({ readModels: true });
+  const made = embedded || on ? undefined : await createTestDatabase({ readModels: true });
+  const database = made ?? on;
   const env = {
     ...shortBounds,
     DATA_DIR: dataDir,
@@ -122,7 +126,7 @@ export async function openWorld(
       for (const { child } of instances) child.kill("SIGCONT");
       await Promise.all(inProcess.map((beside) => beside.stop()));
       await Promise.all(instances.filter(({ child }) => isAlive(child)).map((instance) => instance.stop()));
-      await database?.drop();
+      await made?.drop();
       for (const path of [dataDir, directory]) if (path) await rm(path, { recursive: true, force: true });
     },
   };

@@ -130,7 +130,7 @@ export const measures = {
   processLag: {
     name: "countersign_process_lag",
     kind: "gauge",
-    help: "Lag of a process behind the log, in positions.",
+    help: "Lag of a process behind the log, in positions. That of `unanswered` is what came in the last 1 to 2 s.",
     labels: ["process"],
   },
   timersDue: {

@@ -31,6 +31,9 @@ const claimAloneMs = 5_000;
 /** The processes that it was made of. */
 export const deliverWas: readonly string[] = ["deliverDraft", "finishSends", "concludeSettled", "recoverClaims"];
 
+/** After which a claim needs no look. */
+const endsClaiming = ["DraftQueued", "DraftRequeued", "SendClaimReleased"];
+
 /** What a step comes to: the next one follows at once, the draft waits for something, or nothing is left to do but to be woken. */
 type Step = "again" | SetAside | undefined;
 
@@ -205,10 +208,10 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
     concerns: ({ type, data }) => type !== "DraftSent" || data.tellsThread !== true,
-    // A claim that is queued needs no look after it; the queueing is planned itself.
+    // A claim that is queued, or given back, needs no look after it: the queueing is planned itself, and the claim is what is given back last.
     answered: {
       asks: ({ type, data }) => (type === "SendClaimed" ? data.attemptId : null),
-      answers: ({ type, data }) => (type === "DraftQueued" || type === "DraftRequeued" ? data.attemptId : null),
+      answers: ({ type, data }) => (endsClaiming.includes(type) ? data.attemptId : null),
     },
     on: {
       SendClaimed: onClaimed,

@@ -13,7 +13,15 @@ export function createTurns(atOnce = usually): (work: () => void) => void {
     const works = waiting.splice(0, atOnce);
     done = works.length;
     if (done > 0) setImmediate(next);
-    for (const work of works) work();
+    for (const [n, work] of works.entries()) {
+      try {
+        work();
+      } catch (error) {
+        // Those behind it come in the next turn.
+        waiting.unshift(...works.slice(n + 1));
+        throw error;
+      }
+    }
   }
 
   return (work) => {

@@ -24,6 +24,28 @@ describe("what comes at the same moment", () => {
     expect(done.at(-1)).to.equal(5);
   });
 
+  it("is done however one of it ends: what throws loses nothing of what is behind it", async () => {
+    const works: string[] = [];
+    const thrown: unknown[] = [];
+    const others = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    process.on("uncaughtException", (error) => thrown.push(error));
+    try {
+      const inTurn = createTurns(2);
+      for (const name of ["one", "two"]) inTurn(() => works.push(name));
+      inTurn(() => {
+        throw new Error("three");
+      });
+      for (const name of ["four", "five", "six"]) inTurn(() => works.push(name));
+      for (let n = 0; n < 6; n++) await nextTurn();
+      expect(works).to.deep.equal(["one", "two", "four", "five", "six"]);
+      expect(thrown.map(String)).to.deep.equal(["Error: three"]);
+    } finally {
+      process.removeAllListeners("uncaughtException");
+      for (const other of others) process.on("uncaughtException", other);
+    }
+  });
+
   it("are all answered, and all logged where their clients go: as 499, and not as if they had been answered", async () => {
     const count = 60;
     const body = Type.Object({ text: Type.String() });
