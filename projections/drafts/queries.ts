@@ -99,17 +99,6 @@ export async function draftIdsOfIdentity(
   return rows.map((row) => row.id);
 }
 
-/** The ids of a workspace's approved drafts that could not be sent, with this code. */
-export async function heldDraftIds(reads: Reads, workspaceId: string, code: string): Promise<string[]> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<{ id: string }>(
-      "select id from drafts where workspace_id = $1 and status = 'approved' and held_code = $2 order by created_at, id",
-      [workspaceId, code],
-    );
-  return rows.map((row) => row.id);
-}
-
 export type VersionRow = {
   id: string;
   draft_id: string;

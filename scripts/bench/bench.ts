@@ -8,6 +8,8 @@ export type BenchRun = {
   threads: number | undefined;
   mails: number | undefined;
   replies: number | undefined;
+  /** How many agents and approvers work side by side. */
+  agents: number | undefined;
   only: "mails" | "replies" | undefined;
 };
 

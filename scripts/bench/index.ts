@@ -31,6 +31,7 @@ const { values, positionals } = parseArgs({
     threads: { type: "string" },
     mails: { type: "string" },
     replies: { type: "string" },
+    agents: { type: "string" },
     only: { type: "string" },
     "event-store": { type: "string" },
     profile: { type: "string" },
@@ -40,7 +41,8 @@ const { values, positionals } = parseArgs({
 const eventStore = values["event-store"];
 const names = positionals.length > 0 ? positionals : eventStore ? onAnyLog : Object.keys(benches);
 const unknown = names.filter((name) => !(name in benches));
-const numbers = [values.repetitions, values.seconds, values.threads, values.mails, values.replies].every(
+const { repetitions, seconds, threads, mails, replies, agents } = values;
+const numbers = [repetitions, seconds, threads, mails, replies, agents].every(
   (value) => value === undefined || Number(value) > 0,
 );
 const misplaced = eventStore ? names.filter((name) => !onAnyLog.includes(name)) : [];
@@ -48,7 +50,7 @@ const only = parts.find((part) => part === values.only);
 const isPart = only === values.only;
 if (unknown.length > 0 || misplaced.length > 0 || !numbers || !isPart) {
   const options =
-    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--replies N] [--only mails|replies] [--event-store stand-in|URL] [--profile FOLDER] [--statements]";
+    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--replies N] [--agents N] [--only mails|replies] [--event-store stand-in|URL] [--profile FOLDER] [--statements]";
   console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] ${options}`);
   console.error(`--event-store goes with ${onAnyLog.join(", ")}`);
   process.exit(2);
@@ -89,12 +91,15 @@ async function runAll(on: BenchServer): Promise<void> {
   for (const name of names) {
     const { bench } = await benches[name]!();
     console.log(`\n${bench.title}`);
-    const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
-    const threads = values.threads === undefined ? undefined : Number(values.threads);
-    const mails = values.mails === undefined ? undefined : Math.round(Number(values.mails));
-    const replies = values.replies === undefined ? undefined : Math.round(Number(values.replies));
-    const repetitions = Math.round(Number(values.repetitions ?? bench.repetitions));
-    const summary = await bench.run({ server: on, repetitions, seconds, threads, mails, replies, only });
-    console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions, ...summary }));
+    const rounds = whole(repetitions) ?? bench.repetitions;
+    const summary = await bench.run({
+      ...{ server: on, repetitions: rounds, seconds: seconds === undefined ? undefined : Number(seconds), only },
+      ...{ threads: whole(threads), mails: whole(mails), replies: whole(replies), agents: whole(agents) },
+    });
+    console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions: rounds, ...summary }));
   }
+}
+
+function whole(given: string | undefined): number | undefined {
+  return given === undefined ? undefined : Math.max(1, Math.round(Number(given)));
 }

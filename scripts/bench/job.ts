@@ -2,10 +2,16 @@ import { until } from "../support/client.ts";
 import type { BenchInstance } from "./instance.ts";
 import { sideBySide } from "./measure.ts";
 
-const agents = 8;
+const usualAgents = 8;
 
-/** Answers so many threads as agents and approvers do: draft, approve, send; resolves when the mails have left, with how many there were. */
-export async function answerThreads(instance: BenchInstance, identityId: string, most: number): Promise<number> {
+/** How many threads of an identity are answered at most, and by how many agents side by side. */
+export type Answering = { identityId: string; most: number; agents?: number | undefined };
+
+/** Answers threads as agents and approvers do: draft, approve, send; resolves when the mails have left, with how many there were. */
+export async function answerThreads(
+  instance: BenchInstance,
+  { identityId, most, agents = usualAgents }: Answering,
+): Promise<number> {
   const threads = await listThreads(instance, identityId, most);
   const before = await sentSoFar(instance);
   await sideBySide(agents, async () => {

@@ -23,7 +23,7 @@ export async function makeMailLog(server: BenchServer, events: number) {
   const identity = await instance.client.identity();
   await sendAll(instance.smtpPort, corpus.mails, [identity.email_address]);
   await untilFiled(instance, mailCount);
-  await answerThreads(instance, identity.id, replyCount);
+  await answerThreads(instance, { identityId: identity.id, most: replyCount });
   await instance.stop();
   await multiply(instance.urls.ownerUrl, events);
   return { urls: instance.urls, source: corpus.source };

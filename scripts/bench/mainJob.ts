@@ -13,7 +13,7 @@ const usualReplies = 150;
 export const bench: Bench = {
   title: "main-job: mail in, draft, approval, reply out, by one service process",
   repetitions: 3,
-  async run({ server, repetitions, mails: mailCount = usualMails, replies = usualReplies, only }) {
+  async run({ server, repetitions, mails: mailCount = usualMails, replies = usualReplies, agents, only }) {
     const corpus = await mails(mailCount);
     const instance = await startBenchInstance(server);
     const filedBefore = await filed(instance);
@@ -38,7 +38,7 @@ export const bench: Bench = {
         else mailsIn.push(await timed(instance, () => withStatements(server, takeIn)));
         if (only === "mails") continue;
         progress(`round ${repetition} of ${repetitions}: replies`);
-        const answer = () => answerThreads(instance, identity.id, replies);
+        const answer = () => answerThreads(instance, { identityId: identity.id, most: replies, agents });
         repliesOut.push(await timed(instance, () => withStatements(server, answer)));
       }
       progressDone();

@@ -7,6 +7,7 @@ import { StartError } from "#src/startError.ts";
 import { adminRole, createRoles, type Guard, ownerRole, serviceRole, takeGuard, urlOf } from "./guard.ts";
 import { type Place, preparePlace } from "./place.ts";
 import { initialise, launch, type Postmaster, readPostmaster, removeStaleSockets, stop } from "./postmaster.ts";
+import { scheduleInBatches } from "./scheduling.ts";
 
 /** A PostgreSQL server of the service's own. Its URLs stay as they are when it has to be started again. */
 export type EmbeddedPostgres = {
@@ -122,7 +123,10 @@ async function hold(place: Place, dataDir: string, port?: number): Promise<Held>
     if (typeof server === "string" || !server.ready) continue;
     const guard = await takeGuard(place, server);
     if (guard === "away") continue;
-    if (!("heldBy" in guard)) return { ...server, guard };
+    if (!("heldBy" in guard)) {
+      await scheduleInBatches(server.pid);
+      return { ...server, guard };
+    }
     if (Date.now() - since > handOverMs)
       throw new StartError(
         `Another service (${guard.heldBy}) is using DATA_DIR ${dataDir}: stop it, or set a different DATA_DIR for this one. To run several instances, share one server with DATABASE_URL.`,

@@ -1,4 +1,3 @@
-import { heldDraftIds } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { changeDraft } from "#src/commands/drafts/changeDraft.ts";
 import type { Cause } from "#src/commands/handle.ts";
@@ -8,7 +7,7 @@ import { Rejected } from "#streams/decider.ts";
 import { isByPersonOrKey } from "#streams/draft/draft.ts";
 import { undoableUntil } from "#streams/draft/undo.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { Acting, Process, ProcessContext, SetAside, WaitFor } from "./process.ts";
+import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
 
 type Kind = "approval" | "auto";
 type Meant = { draftId: string; kind: Kind };
@@ -68,8 +67,8 @@ export function sendApproved(deps: Dependencies): Process {
     const isPaused = state === "sending_paused" || state === "installation_paused";
     const reason = isPaused ? "sending_paused" : "identity_not_active";
     if (state === "allowed" || reason !== error.code) return "again";
-    // One that is held for its identity is brought back by onMaySendAgain.
-    return isPaused ? { setAside: obstacles } : undefined;
+    // Nothing ends a deletion.
+    return obstacles.length > 0 ? { setAside: obstacles } : undefined;
   }
 
   /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */
@@ -95,7 +94,7 @@ export function sendApproved(deps: Dependencies): Process {
   async function onAbandoned(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
     const draftId = idOf(event.stream);
     const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status !== "approved" || draft.held !== null) return undefined;
+    if (draft.status !== "approved") return undefined;
     return send({ draftId, kind: isByPersonOrKey(draft.approval) ? "approval" : "auto" }, context);
   }
 
@@ -117,22 +116,6 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.drafts.handle(draftId, command, cause);
   }
 
-  /**
-   * What nobody approved is asked about again when its identity may send again: then it leaves, or goes to a person. The identity itself may
-   * be active again, its domain verified, or the plan may have room for it. If it still may not, the draft stays held.
-   */
-  async function onMaySendAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
-    if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
-    const { workspaceId } = context.cause;
-    for (const draftId of await heldDraftIds(deps.reads, workspaceId as string, "identity_not_active")) {
-      const { state: draft } = await deps.drafts.load(draftId);
-      if (draft.held === "identity_not_active" && draft.sendRequested) {
-        await again({ draftId, kind: "auto" }, context, { inMs: 0 });
-      }
-    }
-    return undefined;
-  }
-
   /** What a rule approved was approved by no person. */
   const onApproved = (event: Recorded, context: ProcessContext) => {
     const kind = event.metadata.actor.kind === "rule" ? "auto" : "approval";
@@ -140,12 +123,11 @@ export function sendApproved(deps: Dependencies): Process {
   };
   return {
     name: "sendApproved",
-    categories: ["draft", "identity", "domain", "workspace"],
+    categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
     concerns({ type, data, metadata }) {
       // What it abandons itself it goes on from itself.
       if (type === "SendAbandoned") return metadata.actor.id !== "sendApproved";
-      if (type === "IdentityUpdated") return data.changes.status === "active";
       if (type === "DraftApproved") return data.sendRequested;
       return type !== "DraftSubmitted" || data.autoApproved === true;
     },
@@ -154,11 +136,6 @@ export function sendApproved(deps: Dependencies): Process {
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
       SendAbandoned: onAbandoned,
-      IdentityUpdated: onMaySendAgain,
-      IdentityDeleted: onMaySendAgain,
-      DomainVerified: onMaySendAgain,
-      DomainDeleted: onMaySendAgain,
-      PlanSet: onMaySendAgain,
     },
     onTimer({ key, name, payload }, context) {
       if (name === "rules") return giveUpOnRules(key, context.cause);

@@ -60,6 +60,12 @@ async function keep(dataDir: string): Promise<Kept> {
   return { child, ...urls };
 }
 
+const isThere = (file: string): Promise<boolean> =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );
+
 async function killed(child: ChildProcess): Promise<void> {
   child.kill("SIGKILL");
   await once(child, "exit");
@@ -115,6 +121,31 @@ describe("the embedded PostgreSQL", () => {
     expect(await address(server.serviceUrl.replace(/\?.*/, ""))).to.equal("127.0.0.1");
     await server.stop();
     expect(socketDirectory({ pgdata: `/${"long/".repeat(20)}` })).to.equal("");
+  });
+
+  it("takes the processor from nobody who has just asked it something, on Linux; without `chrt` it starts all the same", async function () {
+    if (process.platform !== "linux") return this.skip();
+    /** How Linux schedules a backend of the server: 3 is SCHED_BATCH, 0 as any other process. */
+    const policyOfBackend = async (server: EmbeddedPostgres): Promise<number> => {
+      const client = new pg.Client(server.adminUrl);
+      await client.connect();
+      const { rows } = await client.query("select pg_backend_pid() as pid");
+      const stat = await readFile(`/proc/${rows[0].pid}/stat`, "utf8");
+      await client.end();
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[38]);
+    };
+    const path = process.env.PATH;
+    const folders = (path ?? "").split(":");
+    const hasChrt = (await Promise.all(folders.map((folder) => isThere(join(folder, "chrt"))))).includes(true);
+    const server = await start(dataDir);
+    expect(await policyOfBackend(server)).to.equal(hasChrt ? 3 : 0);
+    await server.stop();
+    process.env.PATH = home;
+    const plain = await start(dataDir).finally(() => {
+      process.env.PATH = path;
+    });
+    expect(await policyOfBackend(plain)).to.equal(0);
+    await plain.stop();
   });
 
   it("has a service role without any right of its own", async () => {

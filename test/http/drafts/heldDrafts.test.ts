@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+const migration = new URL("../../../src/postgres/migrations/0032-held-for-identities.sql", import.meta.url);
 
 describe("an approved draft that cannot leave", function () {
   this.timeout(60_000);
@@ -43,6 +46,21 @@ describe("an approved draft that cannot leave", function () {
     await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "active" } });
     await until(async () => (await read(id)).status === "sent");
     expect((await read(id)).held_code).to.equal(null);
+  });
+
+  it("leaves once its identity is active, also where an earlier release held it and set nothing aside", async () => {
+    const id = await submittedThenDisabled();
+    await held(id, "identity_not_active");
+    const aside = async () =>
+      (await service.database.query("select 1 from work.lanes where key = $1 and obstacles is not null", [id]))
+        .rowCount;
+    await until(async () => (await aside()) === 1);
+    await service.database.query("delete from work.items where process = 'sendApproved' and key = $1", [id]);
+    await service.database.query("delete from work.lanes where process = 'sendApproved' and key = $1", [id]);
+    await service.database.owner.query(await readFile(migration, "utf8"));
+    await until(async () => (await aside()) === 1);
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "active" } });
+    await until(async () => (await read(id)).status === "sent");
   });
 
   /** The pause keeps it from leaving before its identity is disabled. */

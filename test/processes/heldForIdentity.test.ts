@@ -1,0 +1,121 @@
+import { expect } from "chai";
+import type { Obstacle, SetAside } from "#src/processes/process.ts";
+import { idOf } from "#streams/event.ts";
+import { tell } from "#test/support/processContext.ts";
+import { expectSound } from "./sendChecks.ts";
+import { cause, createSendWorld, identityId, type SendWorld } from "./sendWorld.ts";
+
+type End = { name: string; happens(world: SendWorld): Promise<unknown> };
+
+const enabled: End = { name: "enabled", happens: (world) => world.changeIdentity({ status: "active" }) };
+const deleted: End = {
+  name: "deleted",
+  happens: (world) =>
+    world.elsewhere().identities.handle(identityId, { type: "DeleteIdentity", mayLoosen: false }, cause),
+};
+
+/** An identity whose switch approves, and that is disabled. */
+async function disabled(): Promise<SendWorld> {
+  // Each event comes once: what a handler leaves undone nobody makes up for. Who meets a claim that was cut off waits for it, 200 ms with each look at the clock.
+  const world = await createSendWorld({ deliveries: 1, tickMs: 200 });
+  await world.changeIdentity({ autoApproveReplies: true, status: "disabled" });
+  return world;
+}
+
+const submitted = ({ log }: SendWorld): string | undefined => {
+  const event = log.all.find(({ type }) => type === "DraftSubmitted");
+  return event && idOf(event.stream);
+};
+
+/** What is left to come by itself, but for what gives up on rules that were run. */
+const sendTimers = ({ timers }: SendWorld): string[] => [...timers.keys()].filter((name) => name.endsWith("/again"));
+
+describe("a draft that nobody approved, of an identity that is disabled", () => {
+  it("is set aside without a timer until the identity is enabled: no time passes before it leaves", async () => {
+    const world = await disabled();
+    const draftId = await world.submit({ autoApproved: true });
+    expect(await world.state.draft(draftId)).to.include({ status: "approved", held: "identity_not_active" });
+    expect(sendTimers(world)).to.deep.equal([]);
+    await enabled.happens(world);
+    await world.drain();
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("stays held once the identity is deleted, and is waited for no more", async () => {
+    const world = await disabled();
+    const draftId = await world.submit({ autoApproved: true });
+    await deleted.happens(world);
+    await world.run();
+    expect(await world.state.draft(draftId)).to.include({ status: "approved", held: "identity_not_active" });
+    expect(await answerTo(world, "DraftRulesApplied")).to.equal(undefined);
+  });
+
+  it("is set aside under the revision at which that was seen, so that its end is not missed meanwhile", async () => {
+    const world = await disabled();
+    await world.submit({ autoApproved: true });
+    const { setAside } = (await answerTo(world, "DraftRulesApplied"))!;
+    const hasMoved = ({ stream, revision }: Obstacle) =>
+      world.log.all.some((event) => event.stream === stream && event.revision > revision);
+    expect(setAside.map(({ stream }) => stream)).to.deep.equal([`identity-${identityId}`]);
+    expect(setAside.some(hasMoved)).to.equal(false);
+    await enabled.happens(world);
+    expect(setAside.some(hasMoved)).to.equal(true);
+  });
+
+  it("is set aside as well where another send of it was taken back meanwhile", async () => {
+    const world = await disabled();
+    const draftId = await world.submit({ autoApproved: true });
+    const abandon = { type: "AbandonSend", attemptId: identityId, because: "cut off" } as const;
+    await world.elsewhere().drafts.handle(draftId, abandon, cause);
+    expect((await answerTo(world, "SendAbandoned"))?.setAside).to.have.length(1);
+  });
+
+  for (const end of [enabled, deleted]) {
+    for (const how of ["go on", "crash"] as const) {
+      it(`comes to the same end wherever the identity is ${end.name} meanwhile${how === "crash" ? ", with a crash there" : ""}`, async () => {
+        for (const when of ["before", "after"] as const) {
+          for (let at = 1, reached = true; reached; at++) {
+            reached = await endsAt({ at, when, how, end });
+            expect(at).to.be.below(40);
+          }
+        }
+      });
+    }
+  }
+
+  type Point = { at: number; when: "before" | "after"; how: "go on" | "crash"; end: End };
+
+  /** False where there is no such append before the draft waits; then the identity's change comes after. */
+  async function endsAt({ at, when, how, end }: Point): Promise<boolean> {
+    const world = await disabled();
+    let reached = false;
+    const happens = async () => {
+      reached = true;
+      await end.happens(world);
+      return how;
+    };
+    world.useNode(world.createNode({ at, when, how: happens }));
+    await world.submit({ autoApproved: true }).catch(() => undefined);
+    await world.drain();
+    const isThere = reached;
+    if (!isThere) await end.happens(world);
+    await world.run();
+    const draftId = submitted(world);
+    // Cut off before it was there.
+    if (draftId === undefined) return true;
+    const told = `${when} append ${at}`;
+    if (end === enabled) await expectSound(world, [draftId], ["sent"]);
+    else {
+      const { status, held } = await world.state.draft(draftId);
+      expect({ status, held }, told).to.deep.equal({ status: "approved", held: "identity_not_active" });
+      expect(world.hands, told).to.deep.equal([]);
+    }
+    return isThere;
+  }
+
+  async function answerTo(world: SendWorld, type: string): Promise<SetAside | undefined> {
+    const process = world.node.processes.find(({ name }) => name === "sendApproved")!;
+    const event = world.log.all.findLast((each) => each.type === type)!;
+    return (await tell(process, event)) as SetAside | undefined;
+  }
+});
