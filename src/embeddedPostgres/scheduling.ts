@@ -5,7 +5,7 @@ const run = promisify(execFile);
 
 /**
  * From now on a backend that is sent a statement does not take the processor from the service that has just sent it, which then sends more of them
- * together: on two cores a seventh more replies a second (scripts/bench/README.md). It is Linux's batch scheduling, which anybody may choose for
+ * together: on two busy cores replies take a twentieth less CPU time (scripts/bench/README.md). It is Linux's batch scheduling, which anybody may choose for
  * processes of their own. Where there is no `chrt` to say so, everything works as without. `pid`: the postmaster's; those it starts from now on are
  * scheduled as it is.
  */
