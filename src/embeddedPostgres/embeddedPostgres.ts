@@ -118,15 +118,16 @@ function keepRunning(
 async function hold(place: Place, dataDir: string, port?: number): Promise<Held> {
   await requireSameMajor(place);
   const since = Date.now();
+  let scheduled: number | undefined;
   for (; Date.now() - since < patienceMs; await sleep(20)) {
     const server = (await readPostmaster(place)) ?? (await launch(place, port ?? (await freePort())));
     if (typeof server === "string" || !server.ready) continue;
+    // Not behind the guard, whose end tells that the server has died: nobody would hear it meanwhile.
+    if (scheduled !== server.pid) await scheduleInBatches(server.pid);
+    scheduled = server.pid;
     const guard = await takeGuard(place, server);
     if (guard === "away") continue;
-    if (!("heldBy" in guard)) {
-      await scheduleInBatches(server.pid);
-      return { ...server, guard };
-    }
+    if (!("heldBy" in guard)) return { ...server, guard };
     if (Date.now() - since > handOverMs)
       throw new StartError(
         `Another service (${guard.heldBy}) is using DATA_DIR ${dataDir}: stop it, or set a different DATA_DIR for this one. To run several instances, share one server with DATABASE_URL.`,

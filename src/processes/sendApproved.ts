@@ -42,8 +42,10 @@ export function sendApproved(deps: Dependencies): Process {
       if (until !== null) return again(meant, acting, { dueAt: new Date(until) });
       // Nothing but a person's word comes before the rules of its creation, whatever else woke this.
       if (meant.kind === "auto" && draft.autoApproved && !draft.rulesApplied) return undefined;
+      // What woke this may be about an earlier approval than the one that it leaves on.
+      const kind = isByPersonOrKey(draft.approval) ? "approval" : meant.kind;
       try {
-        await queueSend(deps, meant, acting.cause);
+        await queueSend(deps, { draftId, kind }, acting.cause);
         return undefined;
       } catch (error) {
         if (!(error instanceof Rejected)) throw error;

@@ -148,6 +148,36 @@ describe("the embedded PostgreSQL", () => {
     await plain.stop();
   });
 
+  it("is started again too where it dies while it is being scheduled", async function () {
+    if (process.platform !== "linux") return this.skip();
+    const path = process.env.PATH;
+    const folder = join(home, "deadly");
+    await mkdir(folder);
+    // Kills the first server that it is told of, and stays a while.
+    await writeFile(
+      join(folder, "chrt"),
+      `#!/bin/sh\n[ -d ${folder}/once ] || { kill -9 $4; mkdir ${folder}/once; sleep 1; }\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const server = await start(dataDir);
+    try {
+      process.env.PATH = `${folder}:${path}`;
+      process.kill(server.pid(), "SIGKILL");
+      while (!(await isThere(join(folder, "once")))) await new Promise((resolve) => setTimeout(resolve, 20));
+      const answers = () =>
+        expectKept(server).then(
+          () => true,
+          () => false,
+        );
+      while (!(await answers())) await new Promise((resolve) => setTimeout(resolve, 50));
+    } finally {
+      process.env.PATH = path;
+      await server.stop();
+    }
+  });
+
   it("has a service role without any right of its own", async () => {
     const server = await start(dataDir);
     for (const sql of [

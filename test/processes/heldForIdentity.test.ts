@@ -70,6 +70,26 @@ describe("a draft that nobody approved, of an identity that is disabled", () => 
     expect((await answerTo(world, "SendAbandoned"))?.setAside).to.have.length(1);
   });
 
+  it("leaves on a person's word that came meanwhile, whatever it was set aside with", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    await world.changeIdentity({ status: "disabled" });
+    const draftId = await world.submit();
+    const { drafts } = world.elsewhere();
+    const approve = { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: true } as const;
+    const byRule = { ...approve, grantedBy: { runId: draftId, ruleId: draftId }, tokenSha256: null };
+    await drafts.handle(draftId, byRule, { ...cause, actor: { kind: "rule", id: draftId } });
+    await world.drain();
+    expect(await world.state.draft(draftId)).to.include({ status: "approved", held: "identity_not_active" });
+    await drafts.handle(draftId, { type: "ReturnToPending", because: "edited" }, cause);
+    await drafts.handle(draftId, { ...approve, tokenSha256: "a person's" }, cause);
+    await enabled.happens(world);
+    // What set it aside comes first, as in its lane.
+    const process = world.node.processes.find(({ name }) => name === "sendApproved")!;
+    await tell(process, world.log.all.find(({ type }) => type === "DraftApproved")!);
+    const queued = world.log.all.find(({ type }) => type === "DraftQueued")!;
+    expect(queued.data).to.have.nested.property("authorisation.kind", "approval");
+  });
+
   for (const end of [enabled, deleted]) {
     for (const how of ["go on", "crash"] as const) {
       it(`comes to the same end wherever the identity is ${end.name} meanwhile${how === "crash" ? ", with a crash there" : ""}`, async () => {

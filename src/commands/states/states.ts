@@ -37,7 +37,7 @@ export type StatesOptions = {
   mostBytes?: number;
 };
 
-/** Some thousand threads and drafts, or half as many beside what a workspace of 600,000 mails a month has counted. */
+/** Some thousand threads and drafts, or half as many beside what a workspace of 450,000 mails a month has counted. */
 export const defaultBytes = 32_000_000;
 
 /** Nearly every stream ends within the first page. Only of one that does not, a snapshot is asked for. */

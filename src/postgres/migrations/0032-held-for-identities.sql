@@ -1,5 +1,6 @@
 -- Drafts that wait until their identity may send are set aside like those that wait for the end of a pause (src/processes/sendApproved.ts). Those that an
--- earlier release holds are looked at once, and set aside then: what is not meant to be sent by itself is left as it is.
+-- earlier release holds are looked at once, and set aside then: what is not meant to be sent by itself is left as it is. While an instance of that release
+-- still runs, it may be the one that looks, and it sets nothing aside: an hour later they are looked at once more.
 do $$
 begin
   -- A database that is new has no read models yet, and nothing that is held.
@@ -18,7 +19,8 @@ begin
     returning key, workspace
   )
   insert into work.items (process, key, timer, payload, due_at)
-    select 'sendApproved', key, 'again', json_build_object('kind', 'auto', 'workspaceId', workspace), now() from lanes
+    select 'sendApproved', key, look.name, json_build_object('kind', 'auto', 'workspaceId', workspace), look.due_at
+    from lanes, (values ('again', now()), ('once more', now() + interval '1 hour')) as look (name, due_at)
   on conflict (process, key, timer) where timer is not null and parked is null do nothing;
   perform set_config('countersign.workspace', '', true);
 end $$;
