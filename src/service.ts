@@ -85,8 +85,8 @@ export async function startService(
       });
       await projectionRunner.start();
     }
+    if (has("processes") || has("api") || receivesMail) await composition.remakeSnapshots();
     if (has("processes")) {
-      await composition.remakeSnapshots();
       const { clock } = deps;
       const { deliveries, sender } = composition.webhooks;
       webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });

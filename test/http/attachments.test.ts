@@ -166,22 +166,65 @@ describe("attachments, both ways [d6 attachments]", function () {
     expect(empty.status).to.equal(202);
   });
 
-  it("of a letter that is refused are not stored", async () => {
-    const file = randomBytes(300_000);
-    const refused = await workspace.ask("POST /v1/emails/send", {
-      json: {
-        identity_id: identity.id,
-        to: ["r@x.example"],
-        subject: "Files",
-        body_html: "<script>nothing that can be shown</script>",
-        attachments: [attachment(file)],
+  const hashOf = (file: Buffer): string => createHash("sha256").update(file).digest("hex");
+  const twice = ["r@x.example", "R@x.example"];
+  const refusals: [string, (file: Buffer) => Promise<Awaited<ReturnType<typeof send>>>][] = [
+    [
+      "a new mail that shows nothing",
+      (file) =>
+        workspace.ask("POST /v1/emails/send", {
+          json: {
+            ...{ identity_id: identity.id, to: ["r@x.example"], subject: "Files" },
+            body_html: "<script>nothing that can be shown</script>",
+            attachments: [attachment(file)],
+          },
+        }),
+    ],
+    [
+      "a reply that names somebody twice",
+      async (file) => {
+        const { threadId } = await received();
+        const json = { thread_id: threadId, body_text: "See.", cc: twice, attachments: [attachment(file)] };
+        return workspace.ask("POST /v1/emails/reply", { json });
       },
+    ],
+    [
+      "a draft that names somebody twice",
+      async (file) => {
+        const { threadId, messageId } = await received();
+        const basis = { thread_id: threadId, identity_id: identity.id, based_on_message_id: messageId };
+        const json = { ...basis, body_text: "See.", cc: twice, attachments: [attachment(file)] };
+        return workspace.ask("POST /v1/drafts", { json });
+      },
+    ],
+  ];
+  for (const [what, ask] of refusals) {
+    it(`of ${what} are not stored`, async () => {
+      const file = randomBytes(300_000);
+      const refused = await ask(file);
+      expect([refused.status, refused.json.error], refused.text).to.deep.equal([422, "invalid_request"]);
+      expect(await service.deps.blobs.size(hashOf(file))).to.equal(undefined);
+      expect((await send([attachment(file)])).status).to.equal(202);
+      expect(await service.deps.blobs.size(hashOf(file))).to.equal(file.length);
     });
-    expect([refused.status, refused.json.error], refused.text).to.deep.equal([422, "invalid_request"]);
-    const hash = createHash("sha256").update(file).digest("hex");
-    expect(await service.deps.blobs.size(hash)).to.equal(undefined);
-    expect((await send([attachment(file)])).status).to.equal(202);
-    expect(await service.deps.blobs.size(hash)).to.equal(file.length);
+  }
+
+  it("that are pictures inside a body are not stored either where it is refused", async () => {
+    const picture = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), randomBytes(500)]);
+    const shown = `<p>See.</p><img alt="it" src="data:image/png;base64,${picture.toString("base64")}">`;
+    const letter = (body_html: string) =>
+      workspace.ask("POST /v1/emails/send", {
+        json: { identity_id: identity.id, to: [`f${++mails}@x.example`], subject: "Files", body_html },
+      });
+    // Each of its lines is twenty quotes deep in the text part.
+    const long = `${shown}${"<blockquote>".repeat(20)}${"a<br>".repeat(20_000)}${"</blockquote>".repeat(20)}`;
+    const refused = await letter(long);
+    expect([refused.status, refused.json.message], refused.text).to.satisfy(
+      ([status, message]: [number, string]) => status === 422 && message.includes("would exceed 512 KB"),
+    );
+    expect(await service.deps.blobs.size(hashOf(picture))).to.equal(undefined);
+    expect((await letter(shown)).status).to.equal(202);
+    expect(await service.deps.blobs.size(hashOf(picture))).to.equal(picture.length);
   });
 
   const bodies: [string, () => string][] = [

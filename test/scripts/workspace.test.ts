@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import pg from "pg";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { runHere } from "#test/support/commandHere.ts";
@@ -95,6 +96,24 @@ describe("npm run workspace", () => {
     await until(async () => (await me(api_key)).body.plan_status === "past_due");
     expect((await me(api_key)).body).to.include({ plan: "pro", beta_override: false });
     expect((await json("list")).map(({ name }: { name: string }) => name)).to.include.members(["First", "Beside"]);
+  });
+
+  it("waits, while the running service is catching up, until that knows of the change", async () => {
+    // The role of the command, which alone sees its statements.
+    const [holder, watcher] = [new pg.Client(database.ownerUrl), new pg.Client(database.serviceUrl)];
+    await Promise.all([holder.connect(), watcher.connect()]);
+    try {
+      // Nobody writes the read models any more.
+      await holder.query("begin; select 1 from work.checkpoints for update");
+      const made = json("create", "--name", "Later");
+      const waits = `select 1 from pg_stat_activity where datname = current_database()
+        and query like 'select 1 from work.leases where name like ''projections:%'' and%'`;
+      await until(async () => (await watcher.query(waits)).rowCount === 1);
+      await holder.query("rollback");
+      expect((await me((await made).api_key)).status).to.equal(200);
+    } finally {
+      await Promise.all([holder.end(), watcher.end()]);
+    }
   });
 
   it("sets trial and period as a payment processor would, and takes them back", async () => {

@@ -60,12 +60,11 @@ export async function editOf(
   const { ifVersion, threadSubject } = edit;
   const before = await loadContent(deps.blobs, draft.stored);
   const changes = isPersons ? { ...edit.changes, ...writtenBodies(before, edit.changes) } : edit.changes;
+  const recipients = { to: before.to, cc: changes.cc ?? before.cc, bcc: changes.bcc ?? before.bcc };
+  requireDistinctRecipients(recipients);
   const { making, ...letter } = await rewriteLetter(deps, { ...before, making: draft.making }, changes);
-  const content = { ...before, ...letter };
+  const content = { ...before, ...letter, ...recipients };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
-  if (changes.cc !== undefined) content.cc = changes.cc;
-  if (changes.bcc !== undefined) content.bcc = changes.bcc;
-  requireDistinctRecipients(content);
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
   return {
     type: "EditDraft",

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import { textOfBody } from "#src/html/textOfHtml.ts";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
@@ -35,22 +36,35 @@ export async function writeLetter(deps: Blobs, { bodyText, bodyHtml, attachments
     named: described.flatMap(({ picture }) => picture ?? []),
   };
   const bodies = { text: bodyText || null, html: bodyHtml || null };
-  const letter = await composeLetter({ blobs: withInHand(deps.blobs, attachments) }, bodies, files);
-  // Last: what is refused leaves nothing behind. One by one: they are large.
-  for (const { bytes, sha256 } of attachments) await deps.blobs.put(bytes, sha256);
-  return letter;
+  return storingLast(deps, attachments, (inHand) => composeLetter(inHand, bodies, files));
 }
 
-/** The blobs, with files among them that are not stored yet. */
-function withInHand(blobs: Dependencies["blobs"], files: readonly GivenAttachment[]): Dependencies["blobs"] {
+/** Makes a letter with its files in hand, and then stores those that it has: what is refused leaves nothing behind. */
+async function storingLast(
+  { blobs }: Blobs,
+  files: readonly Pick<GivenAttachment, "bytes" | "sha256">[],
+  make: (inHand: Blobs) => Promise<Letter>,
+): Promise<Letter> {
   const inHand = new Map(files.map(({ sha256, bytes }) => [sha256, bytes]));
-  return {
-    put: blobs.put,
-    get: async (sha256) => inHand.get(sha256) ?? blobs.get(sha256),
-    size: async (sha256) => inHand.get(sha256)?.length ?? blobs.size(sha256),
-    part: async (sha256, range) =>
-      inHand.get(sha256)?.subarray(range.from, range.from + range.count) ?? blobs.part(sha256, range),
-  };
+  const letter = await make({
+    blobs: {
+      async put(bytes) {
+        const sha256 = createHash("sha256").update(bytes).digest("hex");
+        inHand.set(sha256, bytes);
+        return sha256;
+      },
+      get: async (sha256) => inHand.get(sha256) ?? blobs.get(sha256),
+      size: async (sha256) => inHand.get(sha256)?.length ?? blobs.size(sha256),
+      part: async (sha256, range) =>
+        inHand.get(sha256)?.subarray(range.from, range.from + range.count) ?? blobs.part(sha256, range),
+    },
+  });
+  // One by one: they are large.
+  for (const sha256 of new Set(letter.attachments.map((file) => file.sha256))) {
+    const bytes = inHand.get(sha256);
+    if (bytes) await blobs.put(bytes, sha256);
+  }
+  return letter;
 }
 
 /** The same for an edit: `undefined` leaves a body as it is. Attachments stay; pictures that came inside a body go with it. */
@@ -70,7 +84,8 @@ export async function rewriteLetter(
   const given = attachments.filter(({ sha256 }) => !inside.has(sha256));
   const named = pictures.filter(({ contentId }) => contentId !== null);
   const files = { attachments: given, named, known: attachments };
-  return composeLetter(deps, { text, html: changes.bodyHtml || null }, files);
+  const bodies = { text, html: changes.bodyHtml || null };
+  return storingLast(deps, [], (inHand) => composeLetter(inHand, bodies, files));
 }
 
 /** The files of a letter. `known`: attachments that the HTML may show by their hash, if there are more than those in `attachments`. */

@@ -63,12 +63,14 @@ export async function submitDraft(
   const autoApproved =
     identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireQuotaLeft(deps, workspaceId);
-  const { making, ...letter } = await writeLetter(deps, request);
-  const content = contentOf(request, letter, { identity, subject: current.subject, message });
-  requireDistinctRecipients(content);
+  const to = recipientsOfReply({ from_email: message.from?.address ?? "", reply_to: message.replyTo }, identity);
+  requireDistinctRecipients({ to, cc: request.cc, bcc: request.bcc });
   const basedOnNumber = message.number;
-  const answersMachine = machineAddresses(message, content.to);
+  const answersMachine = machineAddresses(message, to);
   requireNoLoop(current, { draftId: "", ...answersMachine });
+  // Last of what may be refused: it stores what is attached.
+  const { making, ...letter } = await writeLetter(deps, request);
+  const content = contentOf(request, letter, { identity, to, subject: current.subject, message });
   const draft = {
     ...(await storeContent(deps.blobs, content)),
     ...making,
@@ -127,11 +129,11 @@ async function isOneThread(deps: Dependencies, oneId: string, otherId: string): 
 function contentOf(
   request: SubmitDraftRequest,
   letter: Pick<Letter, "body_text" | "body_html" | "attachments">,
-  { identity, subject, message }: { identity: Identity; subject: string; message: Answered },
+  { identity, to, subject, message }: { identity: Identity; to: string[]; subject: string; message: Answered },
 ): DraftContent {
   return {
     ...identityParts(identity, letter),
-    to: recipientsOfReply({ from_email: message.from?.address ?? "", reply_to: message.replyTo }, identity),
+    to,
     ...answerHeaders({ messageId: message.rfcMessageId, references: message.references }),
     cc: request.cc,
     bcc: request.bcc,

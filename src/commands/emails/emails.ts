@@ -142,22 +142,23 @@ async function answer(
   const { state: identity } = await deps.identities.load(identityId);
   const named = { from_email: senderOf(mail), reply_to: mail.replyTo, to_emails: mail.to, cc_emails: mail.cc };
   const to = recipientsOfReply(named, identity);
+  const cc = replyAll ? copiesToEverybody(named, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc;
+  const recipients = { to, cc, bcc: request.bcc };
+  requireDistinctRecipients(recipients);
+  requireFewCopies(recipients);
+  const machine = machineAddresses(mail, to);
+  const { state: current, threadId } = await loadThread(deps, thread.id);
+  requireNoLoop(current, { draftId, ...machine });
+  await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
+  // Last of what may be refused: it stores what is attached.
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
     ...identityParts(identity, letter),
-    to,
-    cc: replyAll ? copiesToEverybody(named, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc,
-    bcc: request.bcc,
+    ...recipients,
     subject: thread.subject,
     ...answerHeaders({ messageId: mail.rfcMessageId, references: mail.references }),
     ...letter,
   };
-  requireDistinctRecipients(content);
-  requireFewCopies(content);
-  const machine = machineAddresses(mail, content.to);
-  const { state: current, threadId } = await loadThread(deps, thread.id);
-  requireNoLoop(current, { draftId, ...machine });
-  await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
   const basedOn = { messageId: mail.messageId, number: mail.number, answers };
   const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
   return sendDirectly(deps, { draft: { kind: "reply", ...draft }, identity }, cause);

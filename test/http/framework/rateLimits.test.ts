@@ -198,7 +198,14 @@ describe("rate limits", function () {
       expect(await thrice(unknownLink, "192.0.2.3")).to.deep.equal([404, 404, 404]);
       const refused = await get(unknownLink, "192.0.2.3");
       expect([refused.status, refused.headers.get("content-type")]).to.deep.equal([429, "text/html; charset=utf-8"]);
-      expect((await get("/a/short", "192.0.2.3")).status).to.equal(429);
+      for (const path of [
+        "/a/short",
+        unknownLink.replace("/a/", "/l/"),
+        "/l/short",
+        `${unknownLink}/attachments/1`,
+        "/stop/x",
+      ])
+        expect((await get(path, "192.0.2.3")).status, path).to.equal(429);
       for (let n = 0; n < 5; n++) expect((await get(link!, "192.0.2.3")).status).to.equal(200);
     });
 

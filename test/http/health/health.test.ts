@@ -7,6 +7,8 @@ import { expect } from "chai";
 import pg from "pg";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { updateContact } from "#src/commands/contacts.ts";
+import { createIdentity } from "#src/commands/identities/identities.ts";
+import { sandboxDomainId } from "#src/commands/ids.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
@@ -32,6 +34,14 @@ describe("/readyz", function () {
     service = await startInProcess({ LOG_LEVEL: "silent", ...names });
   });
   after(() => service.stop());
+
+  /** Of a new identity, which no read model may know yet. */
+  async function addressOf(workspaceId: string): Promise<string> {
+    const identity = { domainId: sandboxDomainId(workspaceId), localPart: `new-${workspaceId.slice(-8)}` };
+    const settings = { workspaceId, ...identity, displayName: "Support", mayLoosen: true };
+    const { identityId } = await createIdentity(service.deps, settings, operator(workspaceId));
+    return (await service.deps.identities.load(identityId)).state.emailAddress;
+  }
 
   it("names the parts that this instance needs, and says that each is ready", async () => {
     const response = await fetch(`${service.url}/readyz`);
@@ -90,7 +100,7 @@ describe("/readyz", function () {
   });
 
   it("an instance that starts with read models behind the log answers 503 and how far they are, never 401", async () => {
-    const { ask, key, keyOf } = await service.workspace();
+    const { id, ask, key, keyOf } = await service.workspace();
     const holder = new pg.Client(service.urls.ownerUrl);
     await holder.connect();
     let beside: Beside | undefined;
@@ -98,7 +108,8 @@ describe("/readyz", function () {
       // Nobody writes the read models any more.
       await holder.query("begin; select 1 from work.checkpoints for update");
       const newKey = await keyOf(["read:workspace"]);
-      beside = await startBeside(service.urls, { ROLES: "api" });
+      const newAddress = await addressOf(id);
+      beside = await startBeside(service.urls, { ROLES: "api,smtp" });
       const there = asking(beside.url, key);
       for (const options of [{}, { key: newKey }, { key: "svc_live_nobody" }]) {
         const { status, headers, json } = await there("GET /v1/workspaces/me", options);
@@ -109,6 +120,20 @@ describe("/readyz", function () {
       const ready = await there("GET /readyz");
       expect([ready.status, ready.json.not_ready]).to.deep.equal([503, ["read_models"]]);
       expect((await there("GET /healthz")).status).to.equal(200);
+      // Recipients are asked of streams, so mail is taken all the same, and nobody is called unknown who is there.
+      const sender = await startSender(beside.smtpPort);
+      const answers: string[] = [];
+      for (const line of [
+        "EHLO a",
+        "MAIL FROM:<ann@customer.example>",
+        `RCPT TO:<${newAddress}>`,
+        "RCPT TO:<nobody@agents.example>",
+        "DATA",
+        `${mail({ id: "behind-1@customer.example", to: newAddress })}\r\n.`,
+      ])
+        answers.push((await sender.say(line)).slice(0, 3));
+      sender.hangUp("end");
+      expect(answers).to.deep.equal(["250", "250", "250", "550", "354", "250"]);
       // Whoever was there before goes on: only a start is judged by the log's end.
       expect((await ask("GET /v1/workspaces/me")).status).to.equal(200);
       await holder.query("rollback");
@@ -116,6 +141,7 @@ describe("/readyz", function () {
       expect((await there("GET /v1/workspaces/me", { key: "svc_live_nobody" })).status).to.equal(401);
       // What was told a moment ago may be told once more.
       await until(async () => (await there("GET /readyz")).status === 200);
+      await until(async () => (await ask("GET /v1/threads")).json.total === 1);
     } finally {
       await holder.end();
       await beside?.stop();
