@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,17 +23,22 @@ export type StoppableServer = {
 /** Starts one with an empty database. */
 export async function startStoppableServer(): Promise<StoppableServer> {
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-stoppable-"));
+  const paths = [dataDir];
+  let pid: number | undefined;
+  // Where this process is told to end in the middle, or fails before anybody can close it.
+  const onExit = (): void => {
+    if (pid !== undefined) killAtOnce(pid);
+    for (const path of paths) rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  };
+  process.on("exit", onExit);
   await copyCluster(dataDir);
   // The first start makes roles and database, and chooses the port.
   const made = await startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }) });
   const { ownerUrl, serviceUrl, directory } = made;
+  paths.push(directory);
   await made.stop();
   const place = await preparePlace(dataDir);
   const port = Number(new URL(serviceUrl).port);
-
-  let pid: number | undefined;
-  // Where this process is told to end in the middle.
-  const onExit = () => pid !== undefined && process.kill(pid, "SIGQUIT");
 
   const server = {
     urls: { ownerUrl, serviceUrl },
@@ -52,10 +58,18 @@ export async function startStoppableServer(): Promise<StoppableServer> {
     async close() {
       await server.stop();
       process.off("exit", onExit);
-      for (const path of [dataDir, directory]) await rm(path, { recursive: true, force: true });
+      for (const path of paths) await rm(path, { recursive: true, force: true });
     },
   };
-  process.on("exit", onExit);
   await server.start();
   return server;
+}
+
+/** It takes its children along, and frees its shared memory. */
+function killAtOnce(postmaster: number): void {
+  try {
+    process.kill(postmaster, "SIGQUIT");
+  } catch {
+    // It has ended.
+  }
 }
