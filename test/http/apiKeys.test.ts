@@ -227,8 +227,11 @@ describe("http api-keys", function () {
           if (answered) late.push(status);
         });
         await begun.opened;
-        const deleted = await tenant.ask(`DELETE /v1/api-keys/${made.id}`);
-        expect(deleted.status).to.equal(200);
+        let deleted = await tenant.ask(`DELETE /v1/api-keys/${made.id}`);
+        // On a busy machine they may take longer than a DELETE waits for them: its caller asks again, and hears that the key is gone.
+        const gone = deleted.status === 503 ? 404 : 200;
+        while (deleted.status === 503) deleted = await tenant.ask(`DELETE /v1/api-keys/${made.id}`);
+        expect(deleted.status).to.equal(gone);
         const head = await service.store.head();
         // What had reached this process before the DELETE's answer is read first.
         await turn();

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const unknown = { kind: "unknown", message: "the connection was lost" } as const;
@@ -44,6 +45,17 @@ describe("how a send ends that did not go well", () => {
     const queued = world.log.all.find(({ type }) => type === "DraftQueued")!;
     expect(Date.parse(queued.metadata.at) - approvedAt).to.be.below(10_000);
     expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 1]);
+  });
+
+  it("tells a caller to come again where another send was cut off before it was queued: nothing may leave by that one", async () => {
+    const world = await createSendWorld({ tickMs: 200 });
+    const draftId = await world.submit();
+    const doomed = world.createNode({ at: 1, when: "after", how: "crash" });
+    await queueSend(doomed, { draftId, kind: "api_key" }, cause).catch(() => undefined);
+    const told = await queueSend(world.node, { draftId, kind: "api_key" }, cause).catch((error) => error);
+    expect(told).to.be.instanceOf(Unavailable);
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
   });
 
   it("fails as provider_credentials once the schedule is over, with everything given back", async () => {

@@ -53,7 +53,7 @@ export async function queueSend(
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
       if (!(error instanceof Rejected)) throw error;
       if (error.code !== "send_in_progress") return await endedMeanwhile(error);
-      if (deps.clock.monotonic() > deadline) throw stillInProgress(repeated);
+      if (deps.clock.monotonic() > deadline) throw stillInProgress(kind);
       await sleep(10);
     }
   }
@@ -67,9 +67,13 @@ export async function queueSend(
 }
 
 /** A repetition cannot answer with this: the competitor may be its own first run. */
-const stillInProgress = (repeated: boolean): Error =>
-  repeated
-    ? new Unavailable("an interrupted send of this draft has not been rolled back yet")
+/**
+ * Nobody knows yet how the other one ends: it may have been cut off, and then nothing leaves unless somebody asks again. A caller is told to; a process
+ * that has met it waits for its end.
+ */
+const stillInProgress = (kind: AskedSend["kind"]): Error =>
+  kind === "api_key"
+    ? new Unavailable("another send of this draft has begun and is neither queued nor undone yet: retry shortly")
     : new Rejected("invalid_status", "this draft is already being sent");
 
 async function queueOnce(
