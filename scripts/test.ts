@@ -1,4 +1,4 @@
-import { chmod, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -59,8 +59,6 @@ await runUntilStopped({
   async start(end) {
     const run = await makeRunDirectory();
     directory = run;
-    // If the tests are run as root, PostgreSQL is not.
-    await chmod(run, 0o755);
     const [threads] = await Promise.all([childBundle(), openServers(run)]);
     const code = await bundleTests(queue, { directory: run, threads });
     const args = argumentsOfRun();

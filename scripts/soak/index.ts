@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
+import { makeRunDirectory } from "../support/runDirectory.ts";
+import { removeRun } from "../support/testLeftovers.ts";
 import { createReport, type Proof, type Report } from "./proof.ts";
 import { proofs } from "./proofs.ts";
 
@@ -26,8 +27,10 @@ await runUntilStopped({
   logger,
   endWithParent: true,
   async start(end) {
+    directory = await makeRunDirectory({ onDisk: true });
+    // What the proofs write and start belongs to it, and goes with it, also when they are stopped.
+    process.env.TMPDIR = directory;
     if (!process.env.TEST_DATABASE_ADMIN_URL) {
-      directory = await mkdtemp(join(tmpdir(), "countersign-soak-server-"));
       postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
       process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
     }
@@ -36,7 +39,9 @@ await runUntilStopped({
   drain: async () => {},
   async lastly() {
     await postgres?.stop();
-    for (const path of [directory, postgres?.directory]) if (path) await rm(path, { recursive: true, force: true });
+    if (directory) await removeRun(directory);
+    // Outside of it, if the server's user could not reach it there.
+    if (postgres) await rm(postgres.directory, { recursive: true, force: true });
   },
 });
 

@@ -6,9 +6,10 @@ const run = promisify(execFile);
 /**
  * From now on a backend that is sent a statement does not take the processor from the service that has just sent it, which then sends more of them
  * together: on two busy cores replies take a twentieth less CPU time (scripts/bench/README.md). It is Linux's batch scheduling, which anybody may choose for
- * processes of their own. Where there is no `chrt` to say so, everything works as without. `pid`: the postmaster's; those it starts from now on are
+ * processes of their own. Without a `chrt` to say so, or if it does not answer, everything works as before. `pid`: the postmaster's; those it starts from now on are
  * scheduled as it is.
  */
 export async function scheduleInBatches(pid: number): Promise<void> {
-  if (process.platform === "linux") await run("chrt", ["-b", "-p", "0", String(pid)]).catch(() => {});
+  if (process.platform === "linux")
+    await run("chrt", ["-b", "-p", "0", String(pid)], { timeout: 2_000 }).catch(() => {});
 }

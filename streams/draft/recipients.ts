@@ -1,4 +1,5 @@
 import { invalid } from "../decider.ts";
+import { withoutTag } from "../emailAddress/untagged.ts";
 import type { DraftContent } from "./content.ts";
 
 type OwnAddresses = { emailAddress: string; replyToEmail: string | null };
@@ -42,11 +43,10 @@ export function copiesToEverybody(
   return [...cc, ...others];
 }
 
-/** Mail to name+anything@ is name@'s too. */
 function isOwn(address: string, identity: OwnAddresses): boolean {
   const folded = address.toLowerCase();
   const own = [identity.emailAddress, identity.replyToEmail?.toLowerCase()];
-  return own.includes(folded) || folded.replace(/\+[^@]*@/, "@") === identity.emailAddress;
+  return own.includes(folded) || withoutTag(folded) === identity.emailAddress;
 }
 
 /** As many as a request may name itself. */

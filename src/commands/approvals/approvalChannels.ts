@@ -5,6 +5,7 @@ import { domainOfAddress } from "#src/dns/names.ts";
 import { CannotOpen, type Reseal } from "#src/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/secrets/mask.ts";
 import { invalid } from "#streams/decider.ts";
+import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { receivesMailHere } from "../domains/domainNames.ts";
@@ -145,7 +146,7 @@ export async function isHostedHere(deps: Dependencies, address: string): Promise
   const { sandboxDomain } = deps.settings;
   if (sandboxDomain !== null && folded.endsWith(`@${sandboxDomain.toLowerCase()}`)) return true;
   if (await receivesMailHere(deps, domainOfAddress(folded))) return true;
-  const untagged = folded.replace(/\+[^@]*(?=@)/, "");
+  const untagged = withoutTag(folded);
   if (folded === deps.settings.approvalsFrom.toLowerCase()) return true;
   return (await identityByAddress(deps.reads, [folded, untagged])).length > 0;
 }

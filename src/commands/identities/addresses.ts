@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { invalid, type Rejected } from "#streams/decider.ts";
+import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import { isReservedLocalPart } from "#streams/identity/reservedLocalParts.ts";
 import type { Dependencies } from "../dependencies.ts";
 
@@ -9,8 +10,6 @@ const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
 /** The address's part of a stream name: a hash, because no address may appear in a stream id. */
 export const addressHash = (address: string): string =>
   createHash("sha256").update(address.toLowerCase()).digest("hex");
-
-export const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, "");
 
 export const addressInUse = (): Rejected =>
   invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });

@@ -1,5 +1,6 @@
 import { invalid, Rejected } from "#streams/decider.ts";
 import { requireVerified } from "#streams/domain/decider.ts";
+import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -12,7 +13,7 @@ import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
 import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
-import { addressHash, addressInUse, requireLocalPart, requireOwnInSandbox, withoutTag } from "./addresses.ts";
+import { addressHash, addressInUse, requireLocalPart, requireOwnInSandbox } from "./addresses.ts";
 import { reducedSignature } from "./signatures.ts";
 
 /**

@@ -3,6 +3,7 @@ import type { Reception, Recipient } from "#src/mail/in/reception.ts";
 import { fold } from "#streams/decider.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { type EmailAddressEvent, emailAddressStream } from "#streams/emailAddress/events.ts";
+import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
@@ -40,7 +41,7 @@ export function createRecipients(deps: Dependencies): Reception["resolve"] {
 }
 
 const ownerOfUntagged = async (deps: Dependencies, address: string): Promise<Recipient | undefined> => {
-  const untagged = address.replace(/\+[^@]*(?=@)/, "");
+  const untagged = withoutTag(address);
   return untagged === address ? undefined : ownerOf(deps, untagged);
 };
 
