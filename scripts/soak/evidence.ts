@@ -139,28 +139,32 @@ export async function judgeInbound(world: World, acknowledged: readonly string[]
   return whole;
 }
 
-/** Every mail that a rule is for was walked once, and what that decided is done; and no submission under one Idempotency-Key made two drafts. */
-export async function judgeOnce(world: World, report: Report): Promise<number> {
-  const walked = await world.rows<{ message: string; runs: string; taken: string }>(
-    `select walked.data -> 'subject' ->> 'messageId' as message, count(distinct walked.stream_id) as runs,
-       count(distinct taken.data ->> 'ruleId') filter (where taken.data ->> 'outcome' = 'done') as taken
+/** What rules have not done yet for the mails that a rule is for, or did too often: each is walked once, and what that decided is done. */
+export async function ruleFaults(world: World): Promise<{ faults: string[]; mails: number }> {
+  const messages = await world.rows<{ id: string }>(
+    "select data ->> 'messageId' as id from es.events where type = 'MessageReceived' and data ->> 'classification' = 'person'",
+  );
+  const walked = await world.rows<{ message: string; runs: number; taken: number }>(
+    `select walked.data -> 'subject' ->> 'messageId' as message, count(distinct walked.stream_id)::int as runs,
+       count(distinct taken.data ->> 'ruleId') filter (where taken.data ->> 'outcome' = 'done')::int as taken
      from es.events walked left join es.events taken on taken.stream_id = walked.stream_id and taken.type = 'RuleActionTaken'
      where walked.type = 'RulesEvaluated' and walked.data ->> 'triggerEvent' = 'email.received' group by 1`,
   );
   const byMessage = new Map(walked.map((row) => [row.message, row]));
-  const messages = await world.rows<{ id: string }>(
-    "select data ->> 'messageId' as id from es.events where type = 'MessageReceived' and data ->> 'classification' = 'person'",
-  );
-  for (const { id } of messages) {
-    const found = byMessage.get(id);
-    if (Number(found?.runs ?? 0) !== 1) report.violation(`rules walked message ${id} ${found?.runs ?? 0} times`);
-    else if (Number(found?.taken) === 0) report.violation(`what a rule decided about message ${id} was not done`);
-  }
+  const faults = messages.flatMap(({ id }) => {
+    const { runs = 0, taken = 0 } = byMessage.get(id) ?? {};
+    if (runs !== 1) return [`rules walked message ${id} ${runs} times`];
+    return taken === 0 ? [`what a rule decided about message ${id} was not done`] : [];
+  });
+  return { faults, mails: messages.length };
+}
+
+/** No submission under one Idempotency-Key made two drafts. */
+export async function judgeSubmissions(world: World, report: Report): Promise<void> {
   const twice = await world.rows<{ rationale: string }>(
     "select rationale from read.drafts where rationale is not null group by 1 having count(*) > 1",
   );
   for (const { rationale } of twice) report.violation(`one submission made two drafts: ${rationale}`);
-  return messages.length;
 }
 
 /** Compares every row of every read model with a replay. Answers how many rows were compared. */

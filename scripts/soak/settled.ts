@@ -1,5 +1,5 @@
 import { type Client, until } from "../support/client.ts";
-import { judgeInbound, judgeOnce, judgeReadModels, judgeSends } from "./evidence.ts";
+import { judgeInbound, judgeReadModels, judgeSends, judgeSubmissions, ruleFaults } from "./evidence.ts";
 import type { Load } from "./load.ts";
 import { allOf, inParallel, type Report } from "./proof.ts";
 import type { World } from "./world.ts";
@@ -59,8 +59,18 @@ export async function settle(
   report.figure("replies that left, each once", left);
   if (acknowledgedBeforeClaim > 0)
     report.violation(`${acknowledgedBeforeClaim} left although a reply was acknowledged before their claim`);
-  if (ruled) report.figure("mails that rules walked, once each", await judgeOnce(world, report));
+  await judgeSubmissions(world, report);
+  if (ruled) await judgeRules(world, report);
   report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
+}
+
+/** Rules walk a mail once it is known what it proves, which may wait for DNS. */
+async function judgeRules(world: World, report: Report): Promise<void> {
+  const isDone = async () => (await ruleFaults(world)).faults.length === 0;
+  await until("every mail walked by rules", isDone, settlesWithinMs).catch(() => {});
+  const { faults, mails } = await ruleFaults(world);
+  for (const fault of faults) report.violation(fault);
+  report.figure("mails that rules walked, once each", mails);
 }
 
 /** Claims that no later claim replaced, that were not given back, and whose draft is unsent. */
