@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { stop } from "esbuild";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
@@ -40,8 +39,6 @@ await runUntilStopped({
   drain: async () => {},
   async lastly() {
     await postgres?.stop();
-    // It may have made a bundle, and says where it was when it is ended by force.
-    await stop();
     if (directory) await removeRun(directory);
     // Outside of it, if the server's user could not reach it there.
     if (postgres) await rm(postgres.directory, { recursive: true, force: true });

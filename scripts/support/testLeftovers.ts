@@ -13,26 +13,30 @@ const patienceMs = 5_000;
 export async function removeRun(directory: string): Promise<void> {
   // Anything shorter would name processes of others.
   if (!basename(directory).startsWith(runPrefix)) throw new TypeError(`${directory} is no directory of a run`);
-  // A PostgreSQL that is asked to (SIGQUIT: at once) frees its shared memory; SIGKILL is for what does not heed it.
-  for (const signal of ["SIGQUIT", "SIGKILL"] as const) {
+  // A PostgreSQL that is asked to (SIGQUIT: at once) frees its shared memory; SIGKILL is for others, and for what does not heed it.
+  for (const ofServers of ["SIGQUIT", "SIGKILL"] as const) {
     const until = Date.now() + patienceMs;
     let found = await processesOf(directory);
-    for (const pid of found) kill(pid, signal);
+    for (const { pid, isServer } of found) kill(pid, isServer ? ofServers : "SIGKILL");
     for (; found.length > 0 && Date.now() < until; found = await processesOf(directory)) await sleep(50);
   }
   await rm(directory, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Without this one. Elsewhere than on Linux nothing is found: the servers of the run itself are stopped in order anyway. */
-async function processesOf(directory: string): Promise<number[]> {
+async function processesOf(directory: string): Promise<{ pid: number; isServer: boolean }[]> {
   const pids = (await readdir("/proc").catch(() => [])).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
-  const named = await Promise.all(
+  const found = await Promise.all(
     pids.map(async (pid) => {
-      const texts = await Promise.all([textOf(`/proc/${pid}/cmdline`), textOf(`/proc/${pid}/environ`)]);
-      return texts.some((text) => text.includes(directory));
+      const [command, environment] = await Promise.all([
+        textOf(`/proc/${pid}/cmdline`),
+        textOf(`/proc/${pid}/environ`),
+      ]);
+      const isOurs = command.includes(directory) || environment.includes(directory);
+      return isOurs ? [{ pid, isServer: command.includes("postgres") }] : [];
     }),
   );
-  return pids.filter((_, n) => named[n]);
+  return found.flat();
 }
 
 const textOf = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "");
