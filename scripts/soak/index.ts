@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
+import { startNoMore } from "../support/instance.ts";
 import { makeRunDirectory } from "../support/runDirectory.ts";
 import { removeRun } from "../support/testLeftovers.ts";
 import { createReport, type Proof, type Report } from "./proof.ts";
@@ -36,7 +37,9 @@ await runUntilStopped({
     }
     void runAll().finally(() => end("the proofs are done"));
   },
-  drain: async () => {},
+  async drain() {
+    startNoMore();
+  },
   async lastly() {
     await postgres?.stop();
     if (directory) await removeRun(directory);

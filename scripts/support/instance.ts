@@ -41,6 +41,13 @@ export class EndedEarly extends Error {
   }
 }
 
+let startsAnother = true;
+
+/** From now on this process starts no instance: for who stops everything, in the middle of what goes on starting them. */
+export function startNoMore(): void {
+  startsAnother = false;
+}
+
 /**
  * Starts an instance on free ports and waits for its `ready` line. `flags`: for Node itself. Throws with the end of its log if it does not
  * come up, EndedEarly where it ended.
@@ -50,7 +57,9 @@ export async function startInstance(
   flags: readonly string[] = [],
 ): Promise<Instance> {
   const [port, smtpPort] = await Promise.all([freePort(), freePort()]);
-  const child = spawn(process.execPath, [...serviceFlags, ...flags, ...(await nodeArguments("src/main.ts"))], {
+  const program = await nodeArguments("src/main.ts");
+  if (!startsAnother) throw new Error("no instance is started any more: this process ends");
+  const child = spawn(process.execPath, [...serviceFlags, ...flags, ...program], {
     cwd: root,
     env: {
       ...serviceEnvironment,

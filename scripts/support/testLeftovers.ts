@@ -16,9 +16,12 @@ export async function removeRun(directory: string): Promise<void> {
   // A PostgreSQL that is asked to (SIGQUIT: at once) frees its shared memory; SIGKILL is for others, and for what does not heed it.
   for (const ofServers of ["SIGQUIT", "SIGKILL"] as const) {
     const until = Date.now() + patienceMs;
-    let found = await processesOf(directory);
-    for (const { pid, isServer } of found) kill(pid, isServer ? ofServers : "SIGKILL");
-    for (; found.length > 0 && Date.now() < until; found = await processesOf(directory)) await sleep(50);
+    for (let found = await processesOf(directory); found.length > 0 && Date.now() < until; ) {
+      for (const { pid, isServer } of found) kill(pid, isServer ? ofServers : "SIGKILL");
+      await sleep(50);
+      // One that is gone may have started another before.
+      found = await processesOf(directory);
+    }
   }
   await rm(directory, { recursive: true, force: true, maxRetries: 5 });
 }
