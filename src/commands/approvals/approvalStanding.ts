@@ -1,4 +1,4 @@
-import { type Draft, isByPersonOrKey } from "#streams/draft/draft.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import {
@@ -18,6 +18,7 @@ import { derivedId } from "../ids.ts";
 import { type AskedMessage, aboutDraft, aboutMessage, askedMessage, factsAgain } from "../rules/ruleFacts.ts";
 import { receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
 import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
+import { oneLook } from "../states/oneLook.ts";
 import { type Answered, answeredBy, MailNotFound } from "../threads/answered.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
@@ -26,17 +27,23 @@ type Runs = { received: RuleRun | null; created: RuleRun };
 
 export const createdRunId = (submittedEventId: string): string => derivedId("rules", "draft.created", submittedEventId);
 
+/** Why a key's word alone does not stand. */
+const wantsPerson = "a person has to approve by now, and none has approved this version";
+
 /**
- * Why what approved a draft without a person does not approve it any more, in words; null if it does, and where a person or a key
- * approved. Asked at every claim and right before a hand-over, and judged by streams alone: neither a read model that is wrong nor one that
- * stands still changes what leaves.
+ * Why what approved a draft without a person does not approve it any more, in words; null if it does, and where a person approved. A key's word
+ * stands until a person's is required. Asked at every claim and right before a hand-over, and judged by streams alone: neither a read model
+ * that is wrong nor one that stands still changes what leaves.
  */
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
   const { approval } = draft;
-  if (approval === null || isByPersonOrKey(approval)) return null;
-  if (draft.status === "sending" && (await sentByKey(deps, draftId))) return null;
+  if (approval === null || approval.by === "person") return null;
+  if (approval.by === "key" || (draft.status === "sending" && (await sentByKey(deps, draftId)))) {
+    return (await isPersonRequired(deps, draft)) ? wantsPerson : null;
+  }
   if (approval.by === "unsaid") {
-    return (await approvedByRule(deps, draftId)) ? "the facts that the rule approved it on were not kept" : null;
+    if (await approvedByRule(deps, draftId)) return "the facts that the rule approved it on were not kept";
+    return (await isPersonRequired(deps, draft)) ? wantsPerson : null;
   }
   const asked = { draftId, draft, submittedBySwitch: approval.by === "switch" };
   const judged = await decideNow(deps, asked).catch(unknown);
@@ -44,6 +51,14 @@ export async function withdrawalOf(deps: Dependencies, draftId: string, draft: D
   const { decision, runs } = judged;
   if (stillGranted(decision, grantedThen(draftId, draft, runs))) return null;
   return decision.manual?.reason ?? "the rule or setting that approved it automatically no longer does";
+}
+
+/** Identity and workspace are asked for in one turn. */
+async function isPersonRequired(deps: Dependencies, { identityId, workspaceId }: Draft): Promise<boolean> {
+  const look = oneLook(deps);
+  void look.workspaces.load(workspaceId);
+  const { state: identity } = await look.identities.load(identityId);
+  return requiresHuman(look, identity);
 }
 
 /** Why an approval does not stand where it cannot be known what the draft answers. */

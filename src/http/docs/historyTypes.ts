@@ -55,6 +55,6 @@ export const historyTypes: Record<Shown, string> = {
   DeliveryMessageIdLearned: "It travels under another Message-ID, whose answers join its thread too.",
   DraftSent: "The draft ended sent.",
   DraftFailed:
-    "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (the rule or setting that approved it no longer does, and nothing had left), `internal`, or the provider's own.",
+    "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (the rule or setting that approved it no longer does, or since a key approved it a person has to, and nothing had left), `internal`, or the provider's own.",
   LateEvidence: "What became known after it had ended failed as `unconfirmed`; it stays failed.",
 };
