@@ -56,8 +56,8 @@ describe("approval channels of pending drafts", function () {
   const mailsTo = async (address: string): Promise<CaughtMail[]> =>
     (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(address));
   const tokenIn = ({ text }: CaughtMail): string => /\/a\/([\w-]+)\?d=approve/.exec(text)![1] as string;
-  const press = (token: string) =>
-    approvalDecisions(service.deps).decide({
+  const press = (token: string, deps = service.deps) =>
+    approvalDecisions(deps).decide({
       token,
       decision: "approve",
       reason: undefined,
@@ -137,6 +137,38 @@ describe("approval channels of pending drafts", function () {
     expect((await press(tokenIn((await mailsTo(old))[0]!))).kind).to.equal("expired");
     expect((await draftOf(draftId)).status).to.equal("pending");
     expect((await press(tokenIn((await mailsTo(now))[0]!))).kind).to.equal("approved");
+  });
+
+  it("that change while a press waits for mail to be filed have that press judged anew", async () => {
+    const { identity, draftId } = await pending({ approvalChannel: email("leaving@approvers.example") });
+    await until(async () => (await mailsTo("leaving@approvers.example")).length === 1);
+    const { drafts } = service.deps;
+    let changed = false;
+    const handle: typeof drafts.handle = async (id, command, about) => {
+      const isPress = typeof command !== "function" && command.type === "ApproveDraft";
+      if (isPress && !changed) {
+        changed = true;
+        await change(identity.id, { approvalChannel: email("coming@approvers.example") });
+      }
+      return drafts.handle(id, command, about);
+    };
+    const deps = { ...service.deps, drafts: { ...drafts, handle } };
+    const result = await press(tokenIn((await mailsTo("leaving@approvers.example"))[0]!), deps);
+    expect({ changed, kind: result.kind }).to.deep.equal({ changed: true, kind: "expired" });
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    // What does not change who approves is no reason to press once more.
+    await until(async () => (await mailsTo("coming@approvers.example")).length === 1);
+    const renaming: typeof drafts.handle = async (id, command, about) => {
+      const isPress = typeof command !== "function" && command.type === "ApproveDraft";
+      if (isPress && changed) {
+        changed = false;
+        await change(identity.id, { escalationDelayMinutes: 7 });
+      }
+      return drafts.handle(id, command, about);
+    };
+    const token = tokenIn((await mailsTo("coming@approvers.example"))[0]!);
+    const again = await press(token, { ...service.deps, drafts: { ...drafts, handle: renaming } });
+    expect({ changed, kind: again.kind }).to.deep.equal({ changed: false, kind: "approved" });
   });
 
   it("that are set only later reach what waits: a first one at once, a secondary one after its delay", async () => {

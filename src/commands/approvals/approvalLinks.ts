@@ -10,6 +10,7 @@ import type {
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
 import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
+import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
@@ -73,6 +74,7 @@ async function requireShown(deps: Deps, position: number, of: readonly ReadModel
   await requireProjected(deps, position, of);
 }
 
+/** A press waits for mail that is still being filed. If its identity changes meanwhile, it is judged anew: its approver may be another one by then. */
 async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {
   const link = await linked(deps, request.token);
   if (!link) return { kind: "unknown" };
@@ -90,6 +92,7 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
       ? await approve(deps, press, cause)
       : await reject(deps, { press, reason: request.reason ?? null }, cause);
   } catch (error) {
+    if (error instanceof StreamMoved && error.stream === link.judgedBy.stream) return decide(deps, request);
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
     if (error.code === "invalid_status") return decidedAlready(deps, link);
@@ -125,7 +128,12 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
   const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
   const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting } as const;
   if (isWrongCode) return refused(deps, { press, command }, cause);
-  const handled = await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
+  const unlessMoved = [press.judgedBy];
+  const handled = await changeDraft(
+    deps,
+    { draftId, command, recorded: "approve:recorded" },
+    { ...cause, unlessMoved },
+  );
   if (handled.state.status === "pending") return voteCounted(deps, { draftId, identity, handled });
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
@@ -151,7 +159,7 @@ async function reject(
   const { draftId, asked, tokenSha256, codeMacs, isWrongCode } = press;
   const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256, codeMacs } as const;
   if (isWrongCode) return refused(deps, { press, command }, cause);
-  await changeDraft(deps, { draftId, command }, cause);
+  await changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: [press.judgedBy] });
   return { kind: "rejected" };
 }
 

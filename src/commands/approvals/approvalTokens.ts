@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { draftOfToken } from "#projections/drafts/queries.ts";
+import type { Guard } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type FoundToken, findToken } from "#streams/draft/notification.ts";
+import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { requireProjected } from "../readModels.ts";
 import { reaches } from "./channelAddresses.ts";
@@ -18,6 +20,8 @@ export type Linked = {
   position: number;
   asked: FoundToken;
   tokenSha256: string;
+  /** The identity as it was when the token was judged: whom its channels reach, and how it is approved. */
+  judgedBy: Guard;
 };
 
 /** Checks a token: undefined if no draft knows it. One whose channel has changed is known, and expired. */
@@ -28,9 +32,10 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
   const { state: draft, position } = await deps.drafts.load(known.draft_id);
   const asked = findToken(draft, tokenSha256);
   if (!asked) return undefined;
-  const { state: identity } = await deps.identities.load(draft.identityId);
+  const { state: identity, revision } = await deps.identities.load(draft.identityId);
   const expiresAt = reaches(deps, identity, asked.channel) ? asked.expiresAt : nothingLeft;
-  return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
+  const judgedBy = { stream: identityStream(draft.identityId), revision };
+  return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256, judgedBy };
 }
 
 /** A link may be followed before the read models know it: what they do not know is looked up once more when they have caught up. */

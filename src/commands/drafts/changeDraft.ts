@@ -11,7 +11,8 @@ export type Changed = Handled<Draft> & { threadId: string };
 
 /**
  * Changes a draft and reports its state to its thread, so that both show at once; the process noteDrafts makes up for a run that was cut
- * off in between. `position`: both are in the log there. `recorded`: the crash point between the two. Throws Rejected.
+ * off in between. `position`: both are in the log there. `recorded`: the crash point between the two. The cause's
+ * `unlessMoved` is for the change alone. Throws Rejected; StreamMoved where one of those has.
  */
 export async function changeDraft(
   deps: Dependencies,
@@ -20,7 +21,8 @@ export async function changeDraft(
 ): Promise<Changed> {
   const handled = await deps.drafts.handle(draftId, command, cause);
   if (recorded) crashPoint(recorded);
-  return { ...handled, ...(await tellThread(deps, { draftId, ...handled }, cause)) };
+  const { unlessMoved: _, ...told } = cause;
+  return { ...handled, ...(await tellThread(deps, { draftId, ...handled }, told)) };
 }
 
 /** Reports a draft's state to its thread. Reporting it again, or an older revision, changes nothing. */
