@@ -4,6 +4,7 @@ import type { Cause } from "#src/commands/handle.ts";
 import { rulesWaitMs, waitUntilFiled } from "#src/commands/sends/barrier.ts";
 import { lookAnew } from "#src/commands/sends/lookAnew.ts";
 import { type Standing, sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
+import { oneLook } from "#src/commands/states/oneLook.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom, type ReadyConnection } from "#src/mail/mailProvider.ts";
@@ -128,10 +129,12 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const { draftId, draft } = sending;
     for (;;) {
       const lookedAt = deps.clock.monotonic();
-      const besides = async () => ({
-        because: await withdrawalOf(deps, draftId, draft),
-        standing: await sendingStanding(deps, draft),
-      });
+      // Of one look, so that the guards are of what the approval was judged by, too.
+      const besides = async () => {
+        const now = oneLook(deps);
+        const [because, standing] = await Promise.all([withdrawalOf(now, draftId, draft), sendingStanding(now, draft)]);
+        return { because, standing };
+      };
       const look = await unlessAborted(signal, lookAnew(deps, { ...sending, besides }, cause));
       if (look.is === "stale") return { staleBy: look.newMessageId };
       if (look.is === "not claimed") {
