@@ -127,7 +127,10 @@ describe("delivering webhooks [d11 webhooks]", function () {
       for (let version = 2; version <= 4; version++) await draft.next("DraftEdited", edited(version));
     }
     await until(async () => bySubject(failing.taken()).get(second.draftId)?.length === 3);
-    await until(async () => (await deliveriesOf(other.ask, id)).filter(({ attempts }) => attempts === 1).length === 4);
+    // A try counts as soon as it is started, and is logged once it has ended.
+    await until(
+      async () => (await deliveriesOf(other.ask, id)).filter(({ attempt_log: log }) => log.length === 1).length === 4,
+    );
     const waiting = (await deliveriesOf(other.ask, id)).filter(({ status }) => status === "pending").reverse();
     expect(waiting.map(({ attempts, next_attempt_at }) => [attempts, next_attempt_at !== null])).to.deep.equal([
       [1, true],
