@@ -74,7 +74,7 @@ async function requireShown(deps: Deps, position: number, of: readonly ReadModel
   await requireProjected(deps, position, of);
 }
 
-/** A press waits for mail that is still being filed. If its identity changes meanwhile, it is judged anew: its approver may be another one by then. */
+/** A press waits for mail that is still being filed. If its identity changes meanwhile, it is judged again: the approver may be another one by then. */
 async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {
   const link = await linked(deps, request.token);
   if (!link) return { kind: "unknown" };
