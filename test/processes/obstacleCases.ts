@@ -2,7 +2,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import { domainRecords } from "#streams/domain/events.ts";
 import { identityCreated } from "#test/support/examples/index.ts";
-import { inFull } from "#test/support/full.ts";
 import {
   beginningOf,
   cause,
@@ -139,16 +138,7 @@ function together(name: string, those: readonly Obstacle[]): Obstacle {
   };
 }
 
-const pairs = single.flatMap((one, n) =>
-  single.slice(n + 1).map((other) => together(`${one.name}, ${other.name}`, [one, other])),
-);
-
-export const obstacles: readonly Obstacle[] = [
-  ...single,
-  fewerDomains,
-  together("all of these", single),
-  ...(inFull ? pairs : []),
-];
+export const obstacles: readonly Obstacle[] = [...single, fewerDomains, together("all of these", single)];
 
 /** A workspace with two identities, of which the one that sends came later; its domain is verified, and its plan has no limit so far. */
 export const openObstacleWorld = async (): Promise<SendWorld> =>

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { obstacleCategories } from "#src/work/workOf.ts";
 import { sized } from "#test/support/full.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { type End, type Obstacle, obstacles, openObstacleWorld } from "./obstacleCases.ts";
@@ -8,11 +9,11 @@ import type { SendWorld } from "./sendWorld.ts";
 /** When the obstacle arises: before anybody approves, which sendApproved meets; or while the connection is opened that the draft is to leave by. */
 const moments = ["before it is approved", "while its connection is opened"] as const;
 type Case = { obstacle: Obstacle; end: End; moment: (typeof moments)[number] };
-/** Where it ends, or arises. At a reading nobody is cut off: that would be no different from the append before. */
+/** Where it ends, or arises. At a reading, of what tells of obstacles, nobody is cut off: that would be no different from the append before. */
 type Point = { at: number; of: "append" | "reading"; when: "before" | "after"; how: "go on" | "crash" };
 
 /** Usually only each so many-th append and reading of a case is tried. Cases that follow each other begin one later. */
-const apart = { append: sized(2, 1), reading: sized(11, 1) };
+const apart = { append: sized(2, 1), reading: sized(4, 1) };
 let cases = 0;
 
 describe("a draft behind an obstacle", () => {
@@ -80,6 +81,7 @@ async function endsAt({ how, ...point }: Point, { obstacle, end, moment }: Case)
   const approver = world.createNode();
   const node = world.createNode({
     ...point,
+    categories: obstacleCategories,
     async how() {
       if (hasArisen) await finish();
       // What was handed over when its instance died is not known to have left, and is not sent again.
@@ -112,6 +114,7 @@ async function arisesAt({ how, ...point }: Point, obstacle: Obstacle) {
   const approver = world.createNode();
   const node = world.createNode({
     ...point,
+    categories: obstacleCategories,
     async how() {
       for (const happen of obstacle.arises) await happen(world);
       unknown = how === "crash" && isHandingOver(world);

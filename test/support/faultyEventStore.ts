@@ -1,4 +1,5 @@
 import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
+import { categoryOf } from "#streams/event.ts";
 
 /** A process that died: nothing it does from here on has any effect. */
 export class Crashed extends Error {
@@ -10,6 +11,8 @@ export type Fault = {
   at: number;
   /** By default an append. */
   of?: "append" | "reading";
+  /** Readings of streams of these categories alone count. */
+  categories?: readonly string[];
   when: "before" | "after";
   /** A function: that is done there, and it says whether anything goes wrong. unavailable: the one append fails, its outcome unknown to the caller. crash: that, and nothing works afterwards. */
   how: "unavailable" | "crash" | (() => Promise<"go on" | "crash">);
@@ -43,10 +46,11 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
   /** What goes wrong with this one, if it is the one. */
   const faultAt = (of: NonNullable<Fault["of"]>, number: number): Fault | undefined =>
     fault?.at === number && (fault.of ?? "append") === of ? fault : undefined;
-  async function reading<T>(work: () => Promise<T>): Promise<T> {
+  async function reading<T>(stream: string, work: () => Promise<T>): Promise<T> {
     alive(() => undefined);
-    readings += 1;
-    const now = faultAt("reading", readings);
+    const counts = fault?.categories?.includes(categoryOf(stream)) ?? true;
+    if (counts) readings += 1;
+    const now = counts ? faultAt("reading", readings) : undefined;
     if (now?.when === "before") await fail(now.how);
     const found = await work();
     if (now?.when === "after") await fail(now.how);
@@ -92,9 +96,9 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
       if (now?.when === "after") await fail(now.how);
       return appended;
     },
-    read: (...args) => reading(() => store.read(...args)),
-    readPage: (...args) => reading(() => store.readPage(...args)),
-    readLast: (...args) => reading(() => store.readLast(...args)),
+    read: (stream, ...args) => reading(stream, () => store.read(stream, ...args)),
+    readPage: (stream, ...args) => reading(stream, () => store.readPage(stream, ...args)),
+    readLast: (stream, ...args) => reading(stream, () => store.readLast(stream, ...args)),
     head: async () => alive(() => store.head()),
   };
 }
