@@ -19,6 +19,7 @@ import { sendApproved } from "#src/processes/sendApproved.ts";
 import { concerns, unanswered } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
 import { askBy } from "#src/work/heldAsks.ts";
+import { movedStreams } from "#src/work/workOf.ts";
 import { Rejected } from "#streams/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -247,6 +248,7 @@ export function openSendWorld(
           return;
         }
         if (answer && !("setAside" in answer)) throw new Error(`nothing answers ${JSON.stringify(answer)} here`);
+        if (answer && hasMoved(answer.setAside)) continue;
         if (answer) aside.push({ name, run, obstacles: answer.setAside });
         return;
       } catch (error) {
@@ -258,9 +260,13 @@ export function openSendWorld(
     throw new Error(`${name} never came through`);
   }
 
-  /** What was set aside under this event's stream is handed over again. */
-  async function wakeAside({ stream }: Recorded): Promise<void> {
-    const woken = aside.filter(({ obstacles }) => obstacles.some((obstacle) => obstacle.stream === stream));
+  /** Whether one of these went on since it was seen: the planner is always faster here than who sets something aside. */
+  const hasMoved = (obstacles: readonly Obstacle[], moved = movedStreams(log.all)): boolean =>
+    obstacles.some(({ stream, revision }) => (moved.get(stream) ?? -1) > revision);
+
+  /** What was set aside under this event's stream, as it was before, is handed over again. */
+  async function wakeAside(event: Recorded): Promise<void> {
+    const woken = aside.filter(({ obstacles }) => hasMoved(obstacles, movedStreams([event])));
     aside = aside.filter((each) => !woken.includes(each));
     for (const { name, run } of woken) await work(name, run);
   }

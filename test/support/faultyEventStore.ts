@@ -1,4 +1,5 @@
 import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
+import { categoryOf } from "#streams/event.ts";
 
 /** A process that died: nothing it does from here on has any effect. */
 export class Crashed extends Error {
@@ -6,15 +7,20 @@ export class Crashed extends Error {
 }
 
 export type Fault = {
-  /** At the n-th append through this store, from 1. A function: that is done there, and nothing goes wrong. */
+  /** At the n-th append through this store, or the n-th reading, from 1. */
   at: number;
+  /** By default an append. */
+  of?: "append" | "reading";
+  /** Readings of streams of these categories alone count. */
+  categories?: readonly string[];
   when: "before" | "after";
-  /** unavailable: the one append fails, its outcome unknown to the caller. crash: that, and nothing works afterwards. */
+  /** A function: that is done there, and it says whether anything goes wrong. unavailable: the one append fails, its outcome unknown to the caller. crash: that, and nothing works afterwards. */
   how: "unavailable" | "crash" | (() => Promise<"go on" | "crash">);
 };
 
 export type FaultyEventStore = EventStore & {
   readonly appends: number;
+  readonly readings: number;
   readonly crashed: boolean;
   /** Holds the next append to a stream of this category until `release` is called; `reached` resolves when it got there. */
   pause(category: string): { reached: Promise<void>; release(): void };
@@ -23,6 +29,7 @@ export type FaultyEventStore = EventStore & {
 /** An event store as one process sees it, going wrong where it is told to. */
 export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventStore {
   let appends = 0;
+  let readings = 0;
   let crashed = false;
   const barriers: { category: string; reach(): void; gate: Promise<void> }[] = [];
 
@@ -36,12 +43,28 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
     if (crashed) throw new Crashed("crashed");
     return work();
   }
+  /** What goes wrong with this one, if it is the one. */
+  const faultAt = (of: NonNullable<Fault["of"]>, number: number): Fault | undefined =>
+    fault?.at === number && (fault.of ?? "append") === of ? fault : undefined;
+  async function reading<T>(stream: string, work: () => Promise<T>): Promise<T> {
+    alive(() => undefined);
+    const counts = fault?.categories?.includes(categoryOf(stream)) ?? true;
+    if (counts) readings += 1;
+    const now = counts ? faultAt("reading", readings) : undefined;
+    if (now?.when === "before") await fail(now.how);
+    const found = await work();
+    if (now?.when === "after") await fail(now.how);
+    return found;
+  }
 
   return {
     ...store,
     guards: store.guards,
     get appends() {
       return appends;
+    },
+    get readings() {
+      return readings;
     },
     get crashed() {
       return crashed;
@@ -67,15 +90,15 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
       }
       alive(() => undefined);
       appends += 1;
-      const now = fault?.at === appends ? fault : undefined;
+      const now = faultAt("append", appends);
       if (now?.when === "before") await fail(now.how);
       const appended = await store.append(stream, expected, events);
       if (now?.when === "after") await fail(now.how);
       return appended;
     },
-    read: async (...args) => alive(() => store.read(...args)),
-    readPage: async (...args) => alive(() => store.readPage(...args)),
-    readLast: async (...args) => alive(() => store.readLast(...args)),
+    read: (stream, ...args) => reading(stream, () => store.read(stream, ...args)),
+    readPage: (stream, ...args) => reading(stream, () => store.readPage(stream, ...args)),
+    readLast: (stream, ...args) => reading(stream, () => store.readLast(stream, ...args)),
     head: async () => alive(() => store.head()),
   };
 }

@@ -31,3 +31,38 @@ describe("timers that are due at once", () => {
     expect(fired.indexOf("single")).to.be.below(many * 0.6);
   });
 });
+
+describe("what one workspace has set aside", () => {
+  const { run, rows, happen } = useWorkTable();
+
+  it(`${many} lanes go on once each when their obstacle ends, in two instances, and nobody else waits for them`, async function () {
+    this.timeout(120_000);
+    await rows("insert into work.tags (stream, revision) values ('workspace-1', -1)");
+    await rows(
+      `insert into work.items (process, key, timer, payload, due_at)
+       select 'toyRule', 'toy-' || n, 'send', '{}'::json, now() - interval '1 s' from generate_series(1, ${many}) n`,
+    );
+    await rows(
+      `insert into work.lanes (process, key, workspace, state, due_at, obstacles)
+       select process, key, 'flood', 'waiting', 'infinity', array['workspace-1'] from work.items`,
+    );
+    const left: string[] = [];
+    const process: Process = rule({
+      concurrency: 16,
+      on: { Happened: async ({ stream }) => void left.push(stream) },
+      onTimer: async ({ key }) => void left.push(key),
+    });
+    const runners = [run([process]), run([process])];
+    await happen("toy-before", 1);
+    await eventually(() => left.length === 1);
+    await happen("workspace-1", 1);
+    await happen("toy-beside", 1);
+    await eventually(() => left.length > many + 1);
+    await Promise.all(runners.map((runner) => runner.idle()));
+    expect(left).to.have.length(many + 2);
+    expect(new Set(left).size).to.equal(many + 2);
+    expect(left[0]).to.equal("toy-before");
+    expect(left.indexOf("toy-beside")).to.be.below(many * 0.6);
+    expect(await rows("select 1 from work.lanes limit 1")).to.deep.equal([]);
+  });
+});

@@ -142,6 +142,22 @@ describe("the work table when something is broken", () => {
     await eventually(async () => (await rows("select 1 from work.lanes")).length === 0);
   });
 
+  it("plans again what a crash of PostgreSQL took back after it was planned, although no statement failed", async () => {
+    const seen: unknown[] = [];
+    const on: Process["on"] = { Happened: async ({ data }) => void seen.push(data.number) };
+    const runner = run([rule({ on })]);
+    await happen("toy-1", 1);
+    await happen("toy-2", 2);
+    await runner.idle();
+    expect(seen).to.deep.equal([1, 2]);
+    // As where the server stopped before the end of its log was on the disk.
+    expect(await rows("update work.front set position = 1 where position = 2 returning 1")).to.have.length(1);
+    await eventually(() => seen.length > 2);
+    await happen("toy-1", 3);
+    await runner.idle();
+    expect(seen).to.deep.equal([1, 2, 2, 3]);
+  });
+
   it("a handler that never ends is told to, ten times, then its item is parked and its lane goes on", async () => {
     let begun = 0;
     let told = 0;

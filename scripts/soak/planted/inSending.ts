@@ -103,4 +103,19 @@ export const bugsInSending: readonly PlantedBug[] = [
       titles: "follows the log by one subscription",
     },
   },
+  {
+    breaks: "an obstacle is named with the revision at which it was judged",
+    file: "src/commands/sends/sendingAllowed.ts",
+    text: 'return { state: "sending_paused", guards, obstacles: guards };',
+    becomes:
+      'return { state: "sending_paused", guards, obstacles: [{ ...ofWorkspace, revision: (await deps.workspaces.load(workspaceId)).revision }, ofIdentity] };',
+    foundBy: { file: "test/processes/obstacles.test.ts", titles: "comes to its end" },
+  },
+  {
+    breaks: "what a plan allows is judged again once all is known that may end it",
+    file: "src/commands/sends/sendingAllowed.ts",
+    text: "if (await identityWorks(deps, { identityId, identity })) return",
+    becomes: "if (false as boolean) return",
+    foundBy: { file: "test/processes/obstacles.test.ts", titles: "comes to its end" },
+  },
 ];

@@ -13,6 +13,13 @@ const schedules = { file: "test/work/schedules.test.ts", titles: "forgets no lan
 /** Of the work table: nothing is woken for nothing or forgotten, nobody works alone, and nobody waits for anybody. */
 export const bugsInWorkTable: readonly PlantedBug[] = [
   {
+    breaks: "a domain's events end what waits for it",
+    file: "src/work/workOf.ts",
+    text: '"workspace", "identity", "domain"]',
+    becomes: '"workspace", "identity"]',
+    foundBy: { file: "test/processes/obstacles.test.ts", titles: "comes to its end" },
+  },
+  {
     breaks: "what an event asks is passed over only once it is answered or planned",
     file: "src/work/heldAsks.ts",
     text: "return { work, position: before }",

@@ -1,0 +1,160 @@
+import { generateKeyPairSync } from "node:crypto";
+import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
+import { domainRecords } from "#streams/domain/events.ts";
+import { identityCreated } from "#test/support/examples/index.ts";
+import {
+  beginningOf,
+  cause,
+  createSendWorld,
+  identityId,
+  openSendWorld,
+  type SendWorld,
+  workspaceId,
+} from "./sendWorld.ts";
+
+/** Each event comes once: what a handler leaves undone nobody makes up for. Who meets a claim that was cut off waits for it, 200 ms with each look at the clock. */
+const options = { deliveries: 1, tickMs: 200 };
+const otherId = "33333333-3333-7333-8333-333333333333";
+const otherDomainId = "44444444-4444-7444-8444-444444444444";
+const { domainId } = identityCreated();
+
+export type Change = (world: SendWorld) => Promise<unknown>;
+/** `happen`: one after the other. `leaves`: whether the draft does then. */
+export type End = { name: string; happen: Change[]; leaves: boolean };
+/** `unanswered`: it is nobody's word, and what is about to start in the very moment it arises may leave. */
+export type Obstacle = { name: string; arises: Change[]; ends: End[]; unanswered?: true };
+
+const pauseAll: Change = (world) => pauseInstallation(world.elsewhere(), null, cause);
+const resumeAll: Change = (world) => resumeInstallation(world.elsewhere(), null, cause);
+const sendingPaused =
+  (paused: boolean): Change =>
+  (world) =>
+    world.elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: paused }, cause);
+const status =
+  (is: "active" | "disabled"): Change =>
+  (world) =>
+    world.changeIdentity({ status: is });
+const deleted =
+  (id: string): Change =>
+  (world) =>
+    world.elsewhere().identities.handle(id, { type: "DeleteIdentity", mayLoosen: false }, cause);
+const uncapped =
+  (betaOverride: boolean): Change =>
+  (world) =>
+    world.elsewhere().workspaces.handle(workspaceId, { type: "SetPlan", betaOverride }, cause);
+const checked =
+  (found: "verified" | "failed"): Change =>
+  async (world) => {
+    const { domains } = world.elsewhere();
+    const { attempts } = (await domains.load(domainId)).state;
+    const records = Object.fromEntries(domainRecords.map((record) => [record, { status: found, reason: null }]));
+    const check = { attempt: attempts + 1, at: world.clock.now().toISOString(), records, heldBack: null } as never;
+    await domains.handle(domainId, { type: "RecordCheck", check }, cause);
+  };
+const takeSlot =
+  (kind: "identities" | "domains", holderId: string, takenAt: string): Change =>
+  (world) =>
+    world
+      .elsewhere()
+      .slots.handle({ workspaceId, kind }, { type: "TakeSlot", holderId, takenAt, cap: null, vacated: [] }, cause);
+const keys = generateKeyPairSync("rsa", { modulusLength: 512 });
+const addDomain =
+  (id: string, name: string): Change =>
+  (world) => {
+    const domain = {
+      ...{
+        workspaceId,
+        name,
+        subdomain: null,
+        mailDomain: name,
+        token: "token",
+        sendingToken: "token",
+        selector: "s1",
+      },
+      publicKey: keys.publicKey.export({ type: "spki", format: "der" }).toString("base64"),
+      privateKey: keys.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    };
+    return world.elsewhere().domains.handle(id, { type: "AddDomain", domain, at: "2026-01-01T00:00:00.000Z" }, cause);
+  };
+const deleteDomain: Change = (world) =>
+  world
+    .elsewhere()
+    .domains.handle(otherDomainId, { type: "DeleteDomain", gone: [], at: "2026-01-02T00:00:00.000Z" }, cause);
+
+const gone: End = { name: "the identity is deleted", happen: [deleted(identityId)], leaves: false };
+const roomAgain: End = { name: "it allows more", happen: [uncapped(true)], leaves: true };
+
+/** What stands in the way by itself, and the first of its ends is the very opposite of it. */
+const single: readonly Obstacle[] = [
+  {
+    name: "the installation is paused",
+    arises: [pauseAll],
+    ends: [{ name: "it is resumed", happen: [resumeAll], leaves: true }, gone],
+  },
+  {
+    name: "the workspace has paused sending",
+    arises: [sendingPaused(true)],
+    ends: [{ name: "it goes on", happen: [sendingPaused(false)], leaves: true }, gone],
+  },
+  {
+    name: "the identity is disabled",
+    arises: [status("disabled")],
+    ends: [{ name: "it is enabled", happen: [status("active")], leaves: true }, gone],
+  },
+  {
+    name: "the plan allows fewer identities",
+    arises: [uncapped(false)],
+    ends: [roomAgain, { name: "the older one is deleted", happen: [deleted(otherId)], leaves: true }, gone],
+  },
+  {
+    name: "the identity's domain is verified no more",
+    unanswered: true,
+    arises: [checked("failed"), checked("failed"), checked("failed")],
+    ends: [{ name: "it is verified again", happen: [checked("verified")], leaves: true }, gone],
+  },
+];
+
+const fewerDomains: Obstacle = {
+  name: "the plan allows fewer domains",
+  arises: [
+    deleted(otherId),
+    addDomain(otherDomainId, "older.example"),
+    takeSlot("domains", otherDomainId, "2025-01-01T00:00:00.000Z"),
+    uncapped(false),
+  ],
+  ends: [roomAgain, { name: "the older one is deleted", happen: [deleteDomain], leaves: true }, gone],
+};
+
+/** Several at once, which end one by one: first as they came, then the other way round. */
+function together(name: string, those: readonly Obstacle[]): Obstacle {
+  const ends = those.map(({ ends }) => ends[0]!.happen[0]!);
+  return {
+    name,
+    arises: those.flatMap(({ arises }) => arises),
+    ends: [
+      { name: "they end one by one", happen: ends, leaves: true },
+      { name: "they end one by one, the last one first", happen: ends.toReversed(), leaves: true },
+    ],
+  };
+}
+
+export const obstacles: readonly Obstacle[] = [...single, fewerDomains, together("all of these", single)];
+
+/** A workspace with two identities, of which the one that sends came later; its domain is verified, and its plan has no limit so far. */
+export const openObstacleWorld = async (): Promise<SendWorld> =>
+  openSendWorld(
+    options,
+    await beginningOf("behind obstacles", async () => {
+      const world = await createSendWorld(options);
+      const other = identityCreated({ workspaceId, localPart: "other", emailAddress: "other@agents.localhost" });
+      await world.elsewhere().identities.handle(otherId, { type: "CreateIdentity", identity: other }, cause);
+      await takeSlot("identities", otherId, "2026-01-01T00:00:00.000Z")(world);
+      await takeSlot("identities", identityId, "2026-01-02T00:00:00.000Z")(world);
+      await addDomain(domainId, "agents.localhost")(world);
+      await takeSlot("domains", domainId, "2026-01-02T00:00:00.000Z")(world);
+      await checked("verified")(world);
+      await uncapped(true)(world);
+      await world.drain();
+      return world;
+    }),
+  );
