@@ -94,9 +94,13 @@ export function quietLog(): Log & { said: Said[] } {
   return { said, info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Asks again until it is so; the test's own timeout is the bound. */
+/** Asks again until it is so. The limit is longer than any test has: it ends what a test that failed would leave going. */
 export async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
+  const until = Date.now() + 300_000;
+  while (!(await isSo())) {
+    if (Date.now() > until) throw new Error(`still not so after 5 minutes: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 /** Pauses of which those after the third failure in a row are longer than any test. */

@@ -71,7 +71,12 @@ export function faultyDatabase(real: Database): FaultyDatabase {
     database: {
       ...real,
       ...through(real),
-      transaction: (work) => real.transaction((tx) => work(through(tx))),
+      transaction: (work) =>
+        real.transaction(async (tx) => {
+          const answer = await work(through(tx));
+          if (dead) throw new Error("what it had not committed goes with it");
+          return answer;
+        }),
     },
     async goAway() {
       away = true;

@@ -56,6 +56,13 @@ export const bugsInWorkTable: readonly PlantedBug[] = [
     foundBy: { file: "test/work/takenAtOnce.test.ts", titles: "are none that changed since the plan was begun" },
   },
   {
+    breaks: "what is set aside is woken with the plan that its obstacle's end is read with, or not at all",
+    file: "src/work/plan.ts",
+    text: "await wakeSetAside(tx, streams);",
+    becomes: "setTimeout(() => void wakeSetAside(database, streams).catch(() => undefined), 5);",
+    foundBy: { file: "test/work/cutOffEnds.test.ts", titles: "is killed" },
+  },
+  {
     breaks: "another try of what was parked raises the generation of its lane",
     file: "src/work/parked.ts",
     text: "set generation = lane.generation + 1,",

@@ -1,0 +1,71 @@
+import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import { inFull } from "#test/support/full.ts";
+import { faultyDatabase } from "./faultyDatabase.ts";
+import { rule, useWorkTable } from "./support.ts";
+
+/** Statements of the plan that ends an obstacle, in their order: all are one transaction. */
+const statements = [
+  { name: "the end of the obstacle", text: "as moved order by 1" },
+  { name: "the locks of what is set aside", text: "obstacles && $3" },
+  { name: "the position of the plan", text: "select complete from whole" },
+  { name: "the turns of what is woken", text: "obstacles && $1" },
+];
+
+/** What is set aside is woken by the plan that the obstacle's end is read with, and by nothing else for ten minutes. */
+describe("an instance that is cut off within the plan that ends an obstacle", () => {
+  const work = useWorkTable();
+  const { rows, happen } = work;
+
+  for (const { name, text } of statements) {
+    for (const when of ["before", "after"] as const) {
+      it(`is killed ${when} ${name}: another wakes all that was set aside, once`, () => cutOff(text, when, "killed"));
+      // The other waits for its locks, for 2 s: usually once a statement.
+      if (when === "after" || inFull)
+        it(`is stopped ${when} ${name}, and goes on later: another wakes all that was set aside, once`, () =>
+          cutOff(text, when, "stopped"));
+    }
+  }
+
+  async function cutOff(text: string, when: "before" | "after", how: "killed" | "stopped"): Promise<void> {
+    const seen: string[] = [];
+    let isOver = false;
+    const waiting = rule({
+      on: {
+        Happened: async ({ stream, data }) => {
+          if (!isOver) return { setAside: [{ stream: "workspace-1", revision: -1 }] };
+          seen.push(`${stream} ${data.number}`);
+          return undefined;
+        },
+      },
+    });
+    const faulty = faultyDatabase(work.database);
+    let silentMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + silentMs };
+    const first = work.run([waiting], { database: faulty.database, clock });
+    await happen("toy-a", 1, 2);
+    await happen("toy-b", 1);
+    await first.idle();
+    expect(await rows("select 1 from work.lanes where obstacles is not null")).to.have.length(2);
+
+    const cut = faulty.stopAt(text, when);
+    isOver = true;
+    await happen("workspace-1", 1);
+    await cut;
+    expect(seen).to.deep.equal([]);
+    if (how === "killed") faulty.die();
+    await work.database.query("update work.leases set expires_at = '-infinity'");
+    const second = work.run([waiting]);
+    await second.idle();
+    if (how === "stopped") {
+      silentMs = 20_000;
+      faulty.goOn();
+      await happen("toy-b", 2);
+      await second.idle();
+    }
+    expect(seen.sort()).to.deep.equal(["toy-a 1", "toy-a 2", "toy-b 1", ...(how === "stopped" ? ["toy-b 2"] : [])]);
+    for (const table of ["items", "lanes", "parked"])
+      expect(await rows(`select 1 from work.${table}`), table).to.deep.equal([]);
+    await Promise.all([first.stop(), second.stop()]);
+  }
+});
