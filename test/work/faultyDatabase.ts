@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Database, Sql } from "#src/postgres/database.ts";
+import type { Database, Role, Sql } from "#src/postgres/database.ts";
 
 /** How one instance sees PostgreSQL: there, away, or silent because the instance itself does not go on. */
 export type FaultyDatabase = {
@@ -67,16 +67,26 @@ export function faultyDatabase(real: Database): FaultyDatabase {
     },
   });
 
+  /** What one that is dead had not committed goes with it. It is told the contrary: it would try again for as long as it is given to stop. */
+  async function transaction<T>(on: Role, work: (tx: Sql) => Promise<T>): Promise<T> {
+    const undone = new Error("it is dead");
+    let answer: { is: T } | undefined;
+    try {
+      await on.transaction(async (tx) => {
+        answer = { is: await work(through(tx)) };
+        if (dead) throw undone;
+      });
+    } catch (error) {
+      if (error !== undone) throw error;
+    }
+    return answer!.is;
+  }
+
   return {
     database: {
       ...real,
       ...through(real),
-      transaction: (work) =>
-        real.transaction(async (tx) => {
-          const answer = await work(through(tx));
-          if (dead) throw new Error("what it had not committed goes with it");
-          return answer;
-        }),
+      transaction: (work) => transaction(real, work),
     },
     async goAway() {
       away = true;
