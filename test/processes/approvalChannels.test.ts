@@ -143,32 +143,28 @@ describe("approval channels of pending drafts", function () {
     const { identity, draftId } = await pending({ approvalChannel: email("leaving@approvers.example") });
     await until(async () => (await mailsTo("leaving@approvers.example")).length === 1);
     const { drafts } = service.deps;
-    let changed = false;
-    const handle: typeof drafts.handle = async (id, command, about) => {
-      const isPress = typeof command !== "function" && command.type === "ApproveDraft";
-      if (isPress && !changed) {
-        changed = true;
-        await change(identity.id, { approvalChannel: email("coming@approvers.example") });
-      }
-      return drafts.handle(id, command, about);
+    /** This changes right before a press is recorded, once. */
+    const changing = (settings: Parameters<typeof change>[1]) => {
+      const met = { changed: false };
+      const handle: typeof drafts.handle = async (id, command, about) => {
+        const isPress = typeof command !== "function" && command.type === "ApproveDraft";
+        if (isPress && !met.changed) {
+          met.changed = true;
+          await change(identity.id, settings);
+        }
+        return drafts.handle(id, command, about);
+      };
+      return { met, deps: { ...service.deps, drafts: { ...drafts, handle } } };
     };
-    const deps = { ...service.deps, drafts: { ...drafts, handle } };
-    const result = await press(tokenIn((await mailsTo("leaving@approvers.example"))[0]!), deps);
-    expect({ changed, kind: result.kind }).to.deep.equal({ changed: true, kind: "expired" });
+    const other = changing({ approvalChannel: email("coming@approvers.example") });
+    const result = await press(tokenIn((await mailsTo("leaving@approvers.example"))[0]!), other.deps);
+    expect({ ...other.met, kind: result.kind }).to.deep.equal({ changed: true, kind: "expired" });
     expect((await draftOf(draftId)).status).to.equal("pending");
     // What does not change who approves is no reason to press once more.
     await until(async () => (await mailsTo("coming@approvers.example")).length === 1);
-    const renaming: typeof drafts.handle = async (id, command, about) => {
-      const isPress = typeof command !== "function" && command.type === "ApproveDraft";
-      if (isPress && changed) {
-        changed = false;
-        await change(identity.id, { escalationDelayMinutes: 7 });
-      }
-      return drafts.handle(id, command, about);
-    };
-    const token = tokenIn((await mailsTo("coming@approvers.example"))[0]!);
-    const again = await press(token, { ...service.deps, drafts: { ...drafts, handle: renaming } });
-    expect({ changed, kind: again.kind }).to.deep.equal({ changed: false, kind: "approved" });
+    const later = changing({ escalationDelayMinutes: 7 });
+    const again = await press(tokenIn((await mailsTo("coming@approvers.example"))[0]!), later.deps);
+    expect({ ...later.met, kind: again.kind }).to.deep.equal({ changed: true, kind: "approved" });
   });
 
   it("that are set only later reach what waits: a first one at once, a secondary one after its delay", async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { systemClock } from "#src/clock.ts";
 import type { Process } from "#src/processes/process.ts";
+import { adjustableClock } from "#test/support/adjustableClock.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -65,8 +65,7 @@ describe("an instance that is cut off at any step of a claim", () => {
           },
         },
       });
-    let silentMs = 0;
-    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + silentMs };
+    const clock = adjustableClock();
     const cut = at
       ? faulty.stopAt(at[0], at[1])
       : new Promise<void>((resolve) => {
@@ -86,7 +85,7 @@ describe("an instance that is cut off at any step of a claim", () => {
     // Locks of one that is stopped in a transaction stand for 2 s; without a limit of its own it would be the connection's, of 60 s.
     expect(performance.now() - beganAt, step.name).to.be.below(30_000);
     if (how === "stopped") {
-      silentMs = 20_000;
+      clock.advance(20_000);
       faulty.goOn();
       await happen(b, 2);
       await second.idle();

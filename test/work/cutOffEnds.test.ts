@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { systemClock } from "#src/clock.ts";
+import { adjustableClock } from "#test/support/adjustableClock.ts";
 import { inFull } from "#test/support/full.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
@@ -40,8 +40,7 @@ describe("an instance that is cut off within the plan that ends an obstacle", ()
       },
     });
     const faulty = faultyDatabase(work.database);
-    let silentMs = 0;
-    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + silentMs };
+    const clock = adjustableClock();
     const first = work.run([waiting], { database: faulty.database, clock });
     await happen("toy-a", 1, 2);
     await happen("toy-b", 1);
@@ -58,7 +57,7 @@ describe("an instance that is cut off within the plan that ends an obstacle", ()
     const second = work.run([waiting]);
     await second.idle();
     if (how === "stopped") {
-      silentMs = 20_000;
+      clock.advance(20_000);
       faulty.goOn();
       await happen("toy-b", 2);
       await second.idle();
