@@ -79,9 +79,9 @@ export async function startService(
     await composition.startClock();
     if (receivesMail || takesPosts) diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
     if (has("projections")) {
-      const { reached: onProjected, rest } = composition.waitFor;
+      const onProjected = composition.waitFor.reached;
       projectionRunner = createProjectionRunner({
-        ...{ store, database, projections, logger, instanceId, onProjected, rest, alone },
+        ...{ store, database, projections, logger, instanceId, onProjected, alone },
       });
       await projectionRunner.start();
     }
