@@ -79,9 +79,9 @@ export async function startService(
     await composition.startClock();
     if (receivesMail || takesPosts) diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
     if (has("projections")) {
-      const onProjected = composition.waitFor.reached;
+      const { reached: onProjected, rest } = composition.waitFor;
       projectionRunner = createProjectionRunner({
-        ...{ store, database, projections, logger, instanceId, onProjected, alone },
+        ...{ store, database, projections, logger, instanceId, onProjected, rest, alone },
       });
       await projectionRunner.start();
     }

@@ -7,6 +7,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { createLogger } from "#src/logger.ts";
 import { connectDatabase, type Sql } from "#src/postgres/database.ts";
 import { createProjectionRunner } from "#src/subscriptions/projections.ts";
+import { createWaitFor } from "#src/subscriptions/waitFor.ts";
 import type { Bench } from "./bench.ts";
 import { figure, goal, latency, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
 
@@ -23,19 +24,12 @@ export const bench: Bench = {
     const urls = await server.database();
     const database = connectDatabase(urls);
     const store = createPostgresEventStore({ connectionString: urls.serviceUrl });
-    const waiting = new Map<number, (now: number) => void>();
-    let reached = 0;
-    const onProjected = (positions: ReadonlyMap<string, number>): void => {
-      reached = Math.max(reached, Math.min(...positions.values()));
-      const now = performance.now();
-      for (const [wanted, tell] of waiting) {
-        if (wanted > reached) continue;
-        waiting.delete(wanted);
-        tell(now);
-      }
-    };
+    const { projected, reached: onProjected, rest, close } = createWaitFor({ database, projections });
+    const of = projections.map(({ name }) => name);
     const logger = createLogger("warn");
-    const runner = createProjectionRunner({ store, database, projections, logger, instanceId: "bench", onProjected });
+    const runner = createProjectionRunner({
+      ...{ store, database, projections, logger, instanceId: "bench", onProjected, rest },
+    });
     await runner.start();
     await runner.caughtUp();
     const pool = new pg.Pool({ connectionString: (await server.database({ migrated: false })).ownerUrl, max: 32 });
@@ -47,8 +41,9 @@ export const bench: Bench = {
       const { position } = await store.append(`workspace-${id}`, noStream, [
         { id: randomUUID(), ...workspaceCreated(id) },
       ]);
-      if (position <= reached) return performance.now();
-      return new Promise((resolve) => waiting.set(position, resolve));
+      if (!(await projected(position, { of, timeoutMs: 60_000 })))
+        throw new Error(`${position} is not visible after 60 s`);
+      return performance.now();
     };
     const plain = async (): Promise<number> => {
       const id = randomUUID();
@@ -69,6 +64,7 @@ export const bench: Bench = {
       return summarise(results);
     } finally {
       await runner.stop();
+      close();
       await store.close();
       await Promise.all([database.close(), pool.end()]);
     }

@@ -27,6 +27,8 @@ export type Reading = {
   signal: AbortSignal;
   /** Told after every commit, and when positions turn out to be others than believed. */
   onMoved: () => void;
+  /** What the front does once it has written all there was, up to a position. */
+  rest: (position: number, signal: AbortSignal) => Promise<void>;
 };
 
 /**
@@ -133,6 +135,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       if (batch.caughtUp) await finish(reader);
       if (batch.caughtUp && reader !== front) joinFront(reader);
       if (reader.members.size === 0) return;
+      if (batch.caughtUp && reader === front) await reading.rest(batch.position, until);
     }
   }
 

@@ -25,6 +25,8 @@ export type ProjectionRunnerOptions = {
   tablesSql?: TablesSql;
   /** Told how far each read model is that this instance writes, by its name, after each commit of it; and none once it writes no more. */
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
+  /** What it does once it has written all there was, up to a position, before it goes on (default: nothing). */
+  rest?: (position: number, signal: AbortSignal) => Promise<void>;
   /** Nobody else can be at work on this database: the work of an instance that was killed is taken up at once. */
   alone?: boolean;
 };
@@ -48,7 +50,7 @@ export type ProjectionRunner = {
 /** Writes the read models: one instance at a time does, any number stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
-  const { backoff = backoffMs } = options;
+  const { backoff = backoffMs, rest = async () => {} } = options;
   const tablesSql = options.tablesSql ?? tablesFile;
   const members: Member[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
   const stopping = new AbortController();
@@ -171,7 +173,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     );
     const ready = members.filter((member) => member.state !== "preparing");
     for (const member of ready) member.position = stored.get(member.projection.name)?.position ?? 0;
-    readers = createProjectionReaders({ store, database, log, batchSize, backoff, signal, onMoved });
+    readers = createProjectionReaders({ store, database, log, batchSize, backoff, signal, onMoved, rest });
     readers.begin(ready, head);
     onMoved();
   }

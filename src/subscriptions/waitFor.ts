@@ -14,6 +14,11 @@ export type WaitFor = {
    * that saves asking the database.
    */
   reached(positions: ReadonlyMap<string, number>): void;
+  /**
+   * What the runner of the same process does after it has written all there was, up to a position: nothing, for some milliseconds, so that what
+   * comes meanwhile is written together. Ends at once where somebody waits, or comes to wait, for a later position, and on abort.
+   */
+  rest(position: number, signal: AbortSignal): Promise<void>;
   close(): void;
 };
 
@@ -30,6 +35,12 @@ const lookEveryMs = 5;
  */
 const usualPatienceMs = 250;
 
+/**
+ * Milliseconds of a rest. A batch of ten events costs little more than one of one. Only who waits on another instance waits that much longer, and
+ * who reads without waiting sees what is new that much later, while there is much to do.
+ */
+const usualRestMs = 30;
+
 type Waiter = { position: number; of: readonly string[]; done(reached: boolean): void };
 
 const isReached = (
@@ -42,10 +53,12 @@ export function createWaitFor({
   database,
   projections,
   patienceMs = usualPatienceMs,
+  restMs = usualRestMs,
 }: {
   database: Sql;
   projections: readonly Projection[];
   patienceMs?: number;
+  restMs?: number;
 }): WaitFor {
   const names = projections.map(({ name }) => name);
   const together = projections.filter(({ apart }) => !apart).map(({ name }) => name);
@@ -56,6 +69,7 @@ export function createWaitFor({
   let looking = false;
   /** Ends the pause between two looks: where somebody waits for what the runner beside us does not tell, or nobody waits. */
   let wakeUp: (() => void) | undefined;
+  const rests = new Set<{ position: number; end(): void }>();
 
   function wake(positions: ReadonlyMap<string, number>): void {
     for (const waiter of [...waiting]) if (isReached(waiter, positions)) waiter.done(true);
@@ -115,13 +129,31 @@ export function createWaitFor({
         };
         signal?.addEventListener("abort", giveUp);
         waiting.add(waiter);
+        for (const rest of rests) if (rest.position < position) rest.end();
         endNap();
         void look();
+      });
+    },
+    rest(position, signal) {
+      const isAwaited = [...waiting].some((waiter) => waiter.position > position);
+      if (isAwaited || signal.aborted || closing.signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", end);
+          rests.delete(rest);
+          resolve();
+        };
+        const timer = setTimeout(end, restMs);
+        const rest = { position, end };
+        signal.addEventListener("abort", end);
+        rests.add(rest);
       });
     },
     close() {
       closing.abort();
       for (const waiter of waiting) waiter.done(false);
+      for (const rest of rests) rest.end();
     },
   };
 }

@@ -569,4 +569,31 @@ describe("the projection runner", () => {
     waitFor.close();
     elsewhere.close();
   });
+
+  it("rests once it has written all there was, writes what came meanwhile together, and still stops at once", async () => {
+    const batches: number[] = [];
+    const counted: Projection = {
+      ...accounts,
+      project: async (tx, events) => {
+        batches.push(events.length);
+        await accounts.project(tx, events);
+      },
+    };
+    const waitFor = createWaitFor({ database, projections: [counted], restMs: 3_600_000 });
+    const { rest, reached: onProjected } = waitFor;
+    const runner = await run([counted], { rest, onProjected });
+    await eventually(() => runner.status().every(({ state }) => state === "following"));
+    const add = (): Promise<number> => append(store, "account-1", newEvent("Added", { amount: 1 }));
+    await waitFor.projected(await add());
+    batches.length = 0;
+    await add();
+    await add();
+    const position = await add();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(batches).to.deep.equal([]);
+    expect(await waitFor.projected(position)).to.equal(true);
+    expect(batches.reduce((sum, size) => sum + size, 0)).to.equal(3);
+    await runner.stop();
+    waitFor.close();
+  });
 });

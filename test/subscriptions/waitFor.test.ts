@@ -67,4 +67,78 @@ describe("waiting for a position beside the runner that writes it", () => {
     expect(await short.projected(2)).to.equal(true);
     short.close();
   });
+
+  describe("the rest of the runner", () => {
+    const restMs = 50;
+    const never = new AbortController().signal;
+    /** One whose rests last longer than any test. */
+    const restful = (): WaitFor => {
+      waitFor.close();
+      waitFor = createWaitFor({ database, projections: [accounts, counts], patienceMs, restMs: 3_600_000 });
+      waitFor.reached(at(5));
+      return waitFor;
+    };
+    const isStillAt = async (rest: Promise<void>): Promise<boolean> => {
+      const still = new Promise<boolean>((resolve) => setTimeout(resolve, 20, true));
+      return Promise.race([rest.then(() => false), still]);
+    };
+
+    it("ends by itself while nobody waits", async () => {
+      const short = createWaitFor({ database, projections: [accounts, counts], patienceMs, restMs });
+      const began = performance.now();
+      await short.rest(5, never);
+      expect(performance.now() - began).to.be.greaterThan(restMs - 2);
+      short.close();
+    });
+
+    it("ends as soon as somebody comes to wait for what is yet to be written", async () => {
+      const { rest, projected } = restful();
+      const resting = rest(5, never);
+      expect(await isStillAt(resting)).to.equal(true);
+      const waiting = projected(6);
+      await resting;
+      waitFor.reached(at(6));
+      expect(await waiting).to.equal(true);
+    });
+
+    it("does not begin where somebody waits already", async () => {
+      const { rest, projected } = restful();
+      const waiting = projected(6);
+      await rest(5, never);
+      waitFor.reached(at(6));
+      expect(await waiting).to.equal(true);
+    });
+
+    it("goes on beside one who waits for a read model that is behind, at a position that the others have", async () => {
+      const { rest, projected, reached } = restful();
+      reached(new Map([...at(5, [accounts]), ...at(3, [counts])]));
+      const before = projected(4, { of: ["counts"] });
+      const resting = rest(5, never);
+      const meanwhile = projected(5, { of: ["counts"] });
+      expect(await isStillAt(resting)).to.equal(true);
+      reached(at(5));
+      expect(await Promise.all([before, meanwhile])).to.deep.equal([true, true]);
+      expect(await isStillAt(resting)).to.equal(true);
+      waitFor.close();
+      await resting;
+    });
+
+    it("ends when the runner stops, and does not begin after that", async () => {
+      const { rest } = restful();
+      const stopping = new AbortController();
+      const resting = rest(5, stopping.signal);
+      expect(await isStillAt(resting)).to.equal(true);
+      stopping.abort();
+      await resting;
+      await rest(5, stopping.signal);
+    });
+
+    it("ends when the service closes", async () => {
+      const { rest } = restful();
+      const resting = rest(5, never);
+      waitFor.close();
+      await resting;
+      await rest(5, never);
+    });
+  });
 });
