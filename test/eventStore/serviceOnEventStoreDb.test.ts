@@ -14,6 +14,7 @@ import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
+import type { Recorded } from "#streams/event.ts";
 import { type Beside, knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { operator } from "#test/support/cause.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
@@ -123,12 +124,18 @@ const outbox = (client: Client): Promise<OutboxMail[]> => client.outbox();
 const sentCopies = async (client: Client, text: string): Promise<number> =>
   (await outbox(client)).filter((mail) => mail.to.includes(customer) && mail.text.includes(text)).length;
 
-const reaches = (client: Client, { id, timeoutMs }: { id: string; timeoutMs?: number }, wanted: string) =>
-  until(
-    `draft ${id} to be ${wanted}`,
-    async () => (await client.api(`GET /v1/drafts/${id}`)).body.status === wanted,
-    timeoutMs,
-  );
+/** Says what happened to one that does not, and to its attempts. */
+async function reaches(world: World, { id, timeoutMs }: { id: string; timeoutMs?: number }, wanted: string) {
+  const look = async () => (await world.client.api(`GET /v1/drafts/${id}`)).body.status === wanted;
+  await until(`draft ${id} to be ${wanted}`, look, timeoutMs).catch(async (error: Error) => {
+    const { store } = world.composition;
+    const draft: readonly Recorded[] = await store.read(`draft-${id}`);
+    const attempts = new Set(draft.flatMap(({ data }) => (data.attemptId as string | undefined) ?? []));
+    const deliveries = await Promise.all([...attempts].map((attemptId) => store.read(`delivery-${attemptId}`)));
+    const told = [...draft, ...deliveries.flat()].map(({ type, metadata }) => `${type} at ${metadata.at}`);
+    throw new Error(`${error.message}; recorded: ${told.join(", ")}; the log ends at ${await store.head()}`);
+  });
+}
 
 /** A caller that is told to try again later does. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
@@ -176,7 +183,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       const first = await draftAsked(world, identity);
       log.interfere();
       await world.client.press(approvalLink(first.asking, "approve"), "approve");
-      await reaches(world.client, first.draft, "sent");
+      await reaches(world, first.draft, "sent");
       expect(await sentCopies(world.client, first.text)).to.equal(1);
 
       const overtaken = await draftAsked(world, identity);
@@ -190,12 +197,12 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       });
       log.interfere();
       await world.client.press(approvalLink(overtaken.asking, "approve"), "approve");
-      await reaches(world.client, overtaken.draft, "stale");
+      await reaches(world, overtaken.draft, "stale");
       expect(await sentCopies(world.client, overtaken.text)).to.equal(0);
 
       const unwanted = await draftAsked(world, identity);
       await world.client.press(approvalLink(unwanted.asking, "reject"), "reject", "Too curt.");
-      await reaches(world.client, unwanted.draft, "rejected");
+      await reaches(world, unwanted.draft, "rejected");
       const history = await world.client.ask(`GET /v1/drafts/${first.draft.id}/history?limit=100`);
       const positions = history.data.map((event: any) => event.position);
       expect(positions).to.deep.equal(positions.toSorted((a: number, b: number) => a - b));
@@ -240,7 +247,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
     itInFull("goes on from its checkpoints after a restart, and repeats nothing", async () => {
       const before = await draftAsked(world, identity);
       await world.client.press(approvalLink(before.asking, "approve"), "approve");
-      await reaches(world.client, before.draft, "sent");
+      await reaches(world, before.draft, "sent");
       const mails = (await outbox(world.client)).length;
       const left = await world.checkpoints();
       await world.service.stop();
@@ -248,7 +255,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       await world.startService();
       const mail = await draftAsked(world, identity);
       await world.client.press(approvalLink(mail.asking, "approve"), "approve");
-      await reaches(world.client, mail.draft, "sent");
+      await reaches(world, mail.draft, "sent");
       expect(await sentCopies(world.client, before.text)).to.equal(1);
       expect((await outbox(world.client)).length, "one approval mail and one reply more").to.equal(mails + 2);
       for (const [who, position] of await world.checkpoints()) expect(position, who).to.be.at.least(left.get(who)!);
@@ -367,7 +374,7 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
         // Round after round, until each trouble has come at least once.
         do {
           const all = await Promise.all(Array.from({ length: inFull ? 6 : 3 }, approve));
-          for (const { draft } of all) await reaches(world.client, { ...draft, timeoutMs: 200_000 }, "sent");
+          for (const { draft } of all) await reaches(world, { ...draft, timeoutMs: 200_000 }, "sent");
           for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
         } while (made <= troubles.length);
       } finally {
