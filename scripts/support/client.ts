@@ -52,8 +52,8 @@ export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort:
     apiKey,
     api,
     /** As `api`, but anything other than success is an error. */
-    async ask(line: string, body?: unknown): Promise<any> {
-      const answer = await api(line, body);
+    async ask(line: string, body?: unknown, headers?: Record<string, string>): Promise<any> {
+      const answer = await api(line, body, headers);
       if (answer.status >= 300) throw new Error(`${line}: ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer.body;
     },

@@ -108,11 +108,7 @@ async function submit({ client }: World, identity: any, { id }: { id: string }) 
   // One that was answered 503 may have been recorded all the same: asked again under its key, it is no second draft.
   const key = { "idempotency-key": randomUUID() };
   const about = { thread_id: id, identity_id: identity.id, based_on_message_id: newest.id, body_text: text };
-  const draft = await patiently(async () => {
-    const { status: code, body } = await client.api("POST /v1/drafts", about, key);
-    if (code !== 201) throw new Error(`POST /v1/drafts: ${code} ${JSON.stringify(body)}`);
-    return body;
-  });
+  const draft = await patiently(() => client.ask("POST /v1/drafts", about, key));
   const asking = await until("the approval mail", async () =>
     (await outbox(client)).find((mail) => mail.to.includes("approver@example.com") && mail.text.includes(text)),
   );

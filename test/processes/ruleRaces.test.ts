@@ -24,13 +24,6 @@ describe("rules under repetition", function () {
   this.timeout(120_000);
   const rules = useRules();
 
-  /** A thread is listed as soon as its mail is filed; the mail is judged a moment later. */
-  async function authenticatedOn({ id }: { id: string }): Promise<Recorded> {
-    const judged = () => rules.eventsOf(`thread-${id}`, "MessageAuthenticated");
-    await until(async () => (await judged()).length > 0);
-    return (await judged())[0] as Recorded;
-  }
-
   /** More instances of the process, each with a memory of its own; none records an evaluation before all want to. */
   const instances = (count: number) => {
     let waiting = count;
@@ -62,7 +55,7 @@ describe("rules under repetition", function () {
     await rule("draft.stale", [{ type: "set_priority", priority: "low" }]);
     const { thread, message } = await receive();
     const submitted = await draft({ thread, message });
-    const authenticated = await authenticatedOn(thread);
+    const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
     const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
     await until(async () => (await rules.eventsOf(`draft-${submitted.id}`, "DraftRulesApplied")).length > 0);
     // Only now are there any of these: the service's own process has been here already.
@@ -71,7 +64,7 @@ describe("rules under repetition", function () {
       { type: "skip_approval" },
       { type: "set_priority", priority: "high" },
     ]);
-    await Promise.all(instances(4).map((process) => tell(process, authenticated)));
+    await Promise.all(instances(4).map((process) => tell(process, authenticated!)));
     await Promise.all(instances(4).map((process) => tell(process, event!)));
     await becomes(submitted.id, "sent");
     for (const each of [received, created]) {
@@ -95,8 +88,8 @@ describe("rules under repetition", function () {
     const received = await rule("email.received", [notify]);
     const { thread } = await receive();
     await settled(received);
-    const authenticated = await authenticatedOn(thread);
-    for (const process of instances(2)) await tell(process, authenticated);
+    const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
+    for (const process of instances(2)) await tell(process, authenticated!);
     await settled(received);
     const told = (await rules.service.outbox.newest(200)).filter((caught) => caught.envelope.to.includes(to));
     expect(told).to.have.length(1);
@@ -105,7 +98,7 @@ describe("rules under repetition", function () {
   it("try again to tell somebody whom the provider did not reach [4 action notify_channel] [d9 GET /v1/rules/{id}/evaluations]", async () => {
     const { rule, mail: receive, evaluations, get } = await rules.world();
     const { thread } = await receive();
-    const authenticated = await authenticatedOn(thread);
+    const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
     const to = `lead-${randomUUID()}@example.com`;
     const told = await rule("email.received", [
       { type: "notify_channel", channel: "email", config: { to } },
@@ -117,7 +110,7 @@ describe("rules under repetition", function () {
     const connect = () => (away ? Promise.reject(new Error("the relay is away")) : working.connect());
     const process = runRules(rules.service.deps, outlets({ ...working, connect }));
     const set: Timer[] = [];
-    await tell(process, authenticated, { timers: set });
+    await tell(process, authenticated!, { timers: set });
     await rules.service.caughtUp();
     const outcomes = async () =>
       (await evaluations(told))[0].actions.map((action: any) => [action.outcome, action.reason]);

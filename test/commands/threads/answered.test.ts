@@ -6,7 +6,7 @@ import { answeredBy, MailNotFound, mailAt, placeOnThread, proofOf, textOf } from
 import type { Authentication } from "#streams/thread/events.ts";
 import { claim, proof, useRules } from "#test/processes/rulesWorld.ts";
 import { sized } from "#test/support/full.ts";
-import { mail, until } from "#test/support/inProcess.ts";
+import { mail } from "#test/support/inProcess.ts";
 
 /** A mail that comes in: whom it names, which earlier ones it answers (two of them merge threads), and what it proves. */
 type Mail = { from: string; fields: string[]; answers: number[]; said: Authentication; large: boolean };
@@ -63,13 +63,12 @@ describe("a mail that is answered", function () {
           await service.deliver(world.identity.address, raw);
           ids.push(id);
         }
-        const sql = "select id, authentication from read.messages where workspace_id = $1";
-        const shown = () =>
-          service.database.owner.query<{ id: string; authentication: object | null }>(sql, [world.id]);
-        // A mail is judged a moment after it is filed.
-        await until(async () => (await shown()).rows.every(({ authentication }) => authentication !== null));
+        await world.judged();
         await service.caughtUp();
-        const { rows } = await shown();
+        const { rows } = await service.database.owner.query<{ id: string }>(
+          "select id from read.messages where workspace_id = $1",
+          [world.id],
+        );
         expect(rows).to.have.length(coming.length);
         for (const { id: messageId } of rows) await isAsShown({ workspaceId: world.id, messageId });
       }),
