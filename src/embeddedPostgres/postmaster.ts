@@ -17,6 +17,8 @@ export type Postmaster = { pid: number; port: number; socketIn: string; ready: b
  * Its log is for the operator: no statements and no row values, which hold mail.
  */
 const settings = {
+  // Read models begin empty, and plans made then go through a whole workspace for one draft until the tables have been counted.
+  autovacuum_naptime: "10s",
   listen_addresses: "127.0.0.1",
   max_connections: "200",
   shared_buffers: "128MB",
