@@ -34,6 +34,7 @@ import { measured } from "./eventStore/measured.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
 import { sharingLog } from "./eventStore/sharedLog.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
+import { keepingAppendsWhole } from "./eventStore/wholeAppends.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
 import { createHeaderReader } from "./mail/in/headerReader.ts";
@@ -120,7 +121,7 @@ export function compose(
   });
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
-  const unmeasured = upcasting(sharingLog(createStore(config, urls, logger)));
+  const unmeasured = keepingAppendsWhole(upcasting(sharingLog(createStore(config, urls, logger))));
   const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
   const metrics = prometheusMetrics({
     depths: () =>

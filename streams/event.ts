@@ -35,6 +35,8 @@ export type Metadata = {
   at: string;
   /** `<operation>/<command>`, if a request under an Idempotency-Key caused it: its repetition recognises its own effect. */
   operation?: string;
+  /** How many events of the same append come after this one. Absent on the last, on one alone, and on events from before this was kept. */
+  more?: number;
 };
 
 /** An event as a decider makes it: what happened, without identity, time or place. `data` is JSON. */

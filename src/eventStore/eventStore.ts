@@ -39,7 +39,7 @@ export type SubscribeOptions = {
 /**
  * What a subscription delivers: events in position order, never one twice, none left out. `position` is how far the log was read,
  * also over events of other categories: a checkpoint may move there once the batch is consumed. `caughtUp` is true when the
- * batch reached the end of the log as it was.
+ * batch reached the end of the log as it was. An adapter may end a batch within an append; what is composed never does (wholeAppends.ts).
  */
 export type Batch = { events: Recorded[]; position: number; caughtUp: boolean };
 

@@ -16,7 +16,7 @@ export function validateAppend(stream: string, expectedRevision: number, events:
   validateStream(stream);
   validateRevision(expectedRevision);
   if (events.length === 0) throw new InvalidAppend(`nothing to append to ${stream}`);
-  const valid = events.map(validateEvent);
+  const valid = events.map((event, index) => validateEvent(event, events.length - 1 - index));
   if (new Set(valid.map((event) => event.id)).size < valid.length)
     throw new InvalidAppend(`an append to ${stream} has the same event id twice`);
   const bytes = valid.reduce(
@@ -41,7 +41,8 @@ export function validateRevision(revision: number): void {
   if (!Number.isSafeInteger(revision) || revision < noStream) throw new InvalidAppend(`${revision} is not a revision`);
 }
 
-function validateEvent(event: NewEvent): ValidEvent {
+/** `more`: so many events of the append come after it. */
+function validateEvent(event: NewEvent, more: number): ValidEvent {
   const { id, type, schemaVersion = 1 } = event;
   if (!uuid.test(id)) throw new InvalidAppend(`${JSON.stringify(id)} is not an event id: expected a UUID`);
   if (!eventType.test(type)) throw new InvalidAppend(`${JSON.stringify(type)} is not an event type`);
@@ -54,7 +55,8 @@ function validateEvent(event: NewEvent): ValidEvent {
     throw new InvalidAppend(
       `the data of ${type} has ${bytes} bytes: at most ${maxEventBytes} are allowed; put larger content in the blob store`,
     );
-  const metadata = jsonObject(event.metadata, `${type}'s metadata`);
+  // Who takes over another event's metadata does not take over its place in an append.
+  const metadata = jsonObject({ ...event.metadata, more: more || undefined }, `${type}'s metadata`);
   return { id: id.toLowerCase(), type, schemaVersion, data, metadata };
 }
 

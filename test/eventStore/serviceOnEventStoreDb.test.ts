@@ -99,11 +99,8 @@ async function draftAsked(world: World, identity: any, subject = `Order ${random
 }
 
 async function submit({ client }: World, identity: any, { id }: { id: string }) {
-  // Read models follow the log each on its own: a thread may be listed a moment before its message.
-  const newest = await until("its message", async () => {
-    const { body } = await client.api(`GET /v1/threads/${id}`);
-    return body.messages?.filter((message: any) => message.direction === "inbound").at(-1);
-  });
+  const { messages } = await patiently(() => client.ask(`GET /v1/threads/${id}`));
+  const newest = messages.findLast((message: any) => message.direction === "inbound");
   const text = `Here it is: ${randomUUID()}`;
   // One that was answered 503 may have been recorded all the same: asked again under its key, it is no second draft.
   const key = { "idempotency-key": randomUUID() };
@@ -207,6 +204,32 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
         "DraftApproved",
         "DraftSent",
       ]);
+    });
+
+    it("shows no thread without the message that opened it, at no moment", async () => {
+      const { client } = world;
+      const identity = await client.identity();
+      const ask = `select count(*)::int as threads, count(*) filter (where not exists (
+        select from messages where messages.thread_id = threads.id))::int as empty from threads where identity_id = $1`;
+      const send = async (number: number): Promise<void> => {
+        const mail = {
+          from: customer,
+          to: identity.email_address,
+          subject: `Question ${number}`,
+          text: "Where is it?",
+        };
+        await patiently(() => client.mail(mail));
+      };
+      const mails = 40;
+      const sending = Promise.all(Array.from({ length: mails }, (_, number) => send(number)));
+      for (let seen = 0; seen < mails; ) {
+        const { rows } = await world.composition.deps.reads.ofAll.query<{ threads: number; empty: number }>(ask, [
+          identity.id,
+        ]);
+        expect(rows[0]!.empty, `empty ones of ${rows[0]!.threads}`).to.equal(0);
+        seen = rows[0]!.threads;
+      }
+      await sending;
     });
 
     it("has read models that equal a replay, rebuilt ones too", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { noStream, wholeLog } from "#src/eventStore/eventStore.ts";
+import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
 import type { LogUnderTest } from "../contract.ts";
 import { appendOneByOne, consume, count, idsOf, newCategory, newEvent, newEvents, newStream } from "./support.ts";
 
@@ -80,6 +81,21 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(events).to.have.length(10);
       for (const batch of batches) expect(batch.events.length).to.be.at.most(3);
       expect(batches[0]?.caughtUp).to.equal(false);
+    });
+
+    it("can be kept from parting an append, wherever a batch ends", async () => {
+      const { store } = log();
+      const category = newCategory();
+      const after = await store.head();
+      const writing = count(60);
+      const whole = keepingAppendsWhole(store);
+      const readers = [1, 4, undefined].map((batchSize) =>
+        consume(whole, { after, categories: [category], ...(batchSize && { batchSize }) }, writing),
+      );
+      for (let stream = 0; stream < 12; stream++) await store.append(newStream(category), noStream, newEvents(5));
+      for (const { batches } of await Promise.all(readers)) {
+        for (const { events } of batches) expect(events.length % 5, "an append is parted").to.equal(0);
+      }
     });
 
     it("waits for its consumer: two at different speeds each see everything", async () => {

@@ -1,0 +1,39 @@
+import type { Recorded } from "#streams/event.ts";
+import type { Batch, EventStore } from "./eventStore.ts";
+
+/**
+ * An event store whose subscriptions never part the events of one append: what was written together is read together, and no read model shows a
+ * thread without the message that opened it. A batch then has up to the rest of an append more than was asked for. Below, a batch ends wherever its
+ * size or its delivery ends: EventStoreDB brings one event after the other.
+ */
+export const keepingAppendsWhole = (store: EventStore): EventStore => ({
+  ...store,
+  subscribe: (options) => wholeBatches(store.subscribe(options)),
+});
+
+async function* wholeBatches(batches: AsyncIterable<Batch>): AsyncGenerator<Batch, void> {
+  /** The beginning of an append, the rest of which is on its way. */
+  let begun: readonly Recorded[] = [];
+  for await (const batch of batches) {
+    const events = [...begun, ...batch.events];
+    // An append is in one piece in the log: where something else follows, nothing more comes of it.
+    const whole = batch.events.length === 0 ? events.length : endOfWhole(events);
+    begun = events.slice(whole);
+    if (begun.length === 0) yield { ...batch, events };
+    else if (whole > 0)
+      yield { events: events.slice(0, whole), position: events[whole - 1]!.position, caughtUp: false };
+  }
+}
+
+/** How many of these come before an append that is not there to its end. */
+function endOfWhole(events: readonly Recorded[]): number {
+  let end = events.length;
+  if (moreThan(events.at(-1)) === 0) return end;
+  for (end -= 1; end > 0 && isFollowedBy(events[end - 1]!, events[end]!); ) end -= 1;
+  return end;
+}
+
+const moreThan = (event: Recorded | undefined): number => event?.metadata.more ?? 0;
+
+const isFollowedBy = (event: Recorded, next: Recorded): boolean =>
+  event.stream === next.stream && moreThan(event) === moreThan(next) + 1;

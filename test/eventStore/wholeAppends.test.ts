@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
+import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
+import type { Recorded } from "#streams/event.ts";
+
+/** How the log is brought: so many events a batch (0: the position alone moves). */
+type Cuts = readonly number[];
+
+/** What comes of these events, cut so, and of what is read after them; each batch is consumed before the next is asked for. */
+async function read(events: readonly Recorded[], cuts: Cuts): Promise<Batch[]> {
+  async function* brought(): AsyncGenerator<Batch> {
+    let at = 0;
+    for (const cut of [...cuts, events.length]) {
+      const taken = events.slice(at, at + cut);
+      at += taken.length;
+      yield { events: taken, position: events[at - 1]?.position ?? 0, caughtUp: at === events.length };
+    }
+  }
+  const store = { subscribe: brought } as unknown as EventStore;
+  const batches: Batch[] = [];
+  const { signal } = new AbortController();
+  for await (const batch of keepingAppendsWhole(store).subscribe({ after: 0, signal })) batches.push(batch);
+  return batches;
+}
+
+/** A log of appends of these sizes, to one of three streams each; `told`: its events say how many follow. */
+function logOf(appends: readonly { size: number; stream: number; told: boolean }[]): Recorded[] {
+  const revisions = new Map<string, number>();
+  const events: Recorded[] = [];
+  for (const { size, stream: number, told } of appends) {
+    const stream = `thread-${number}`;
+    for (let more = size - 1; more >= 0; more--) {
+      const revision = revisions.get(stream) ?? 0;
+      revisions.set(stream, revision + 1);
+      const metadata = told && more > 0 ? { more } : {};
+      events.push({ stream, revision, position: 1 + 2 * events.length, metadata } as unknown as Recorded);
+    }
+  }
+  return events;
+}
+
+describe("The events of one append", () => {
+  it("come in one batch, however the log is brought, and none is lost or late", async () => {
+    const appends = fc.array(
+      fc.record({ size: fc.integer({ min: 1, max: 5 }), stream: fc.nat(2), told: fc.constantFrom(true, true, false) }),
+      { minLength: 1, maxLength: 12 },
+    );
+    // Above 0: a batch that brings nothing comes only where nothing is on its way.
+    const cuts = fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(appends, cuts, async (sizes, brought) => {
+        const log = logOf(sizes);
+        const batches = await read(log, brought);
+        expect(batches.flatMap(({ events }) => events)).to.deep.equal(log);
+        for (const { events, position } of batches) {
+          expect(events.at(-1)?.metadata.more, "an append is parted").to.equal(undefined);
+          if (events.length > 0) expect(position).to.equal(events.at(-1)!.position);
+        }
+        expect(batches.at(-1)).to.include({ position: log.at(-1)!.position, caughtUp: true });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("are not waited for in vain: what begins and is followed by something else goes on", async () => {
+    const log = logOf([{ size: 4, stream: 1, told: true }]).slice(0, 2);
+    const next = { ...logOf([{ size: 1, stream: 2, told: true }])[0]!, position: 99 };
+    const [batch] = await read([...log, next], [1, 1, 1]);
+    expect(batch!.events).to.deep.equal([...log, next]);
+  });
+
+  it("are not waited for in vain: nor what is followed by nothing of ours", async () => {
+    const log = logOf([{ size: 4, stream: 1, told: true }]).slice(0, 2);
+    const [batch] = await read(log, [2, 0]);
+    expect(batch!.events).to.deep.equal(log);
+  });
+});
