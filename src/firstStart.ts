@@ -2,6 +2,7 @@ import { allWorkspaces } from "#projections/workspaces/queries.ts";
 import { createApiKey } from "./commands/apiKeys.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
+import { derivedId } from "./commands/ids.ts";
 import { firstOwnerLink } from "./commands/members/invitations.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
@@ -11,6 +12,7 @@ import type { Patiently } from "./patientStart.ts";
 /**
  * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined if there is one
  * already. beta_override: no plan limit meets a newcomer. `patiently`: for what may be repeated; a workspace that may be there is not made again.
+ * Instances that start at the same moment come to the same workspace, each with a key of its own to show.
  */
 export async function firstWorkspace(
   deps: Dependencies,
@@ -27,7 +29,8 @@ export async function firstWorkspace(
     correlationId: requestId,
     causationId: requestId,
   };
-  const workspace = { name: "My workspace", plan: "agency", betaOverride: true } as const;
+  const id = derivedId("workspace", "first start");
+  const workspace = { workspaceId: id, name: "My workspace", plan: "agency", betaOverride: true } as const;
   const { workspaceId } = await createWorkspace(deps, workspace, cause);
   const wanted = { workspaceId, name: "first key", scopes: firstKeyScopes };
   const key = await patiently(() => createApiKey(deps, wanted, cause));

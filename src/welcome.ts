@@ -15,9 +15,11 @@ export function welcome(config: Config, service: Service, shown: Shown): void {
 
 export function welcomeLines(
   config: Pick<Config, "mailProvider" | "smtpInHost" | "publicUrl">,
-  { url, smtpPort }: Pick<Service, "url" | "smtpPort">,
+  { url: listensAt, smtpPort }: Pick<Service, "url" | "smtpPort">,
   { apiKey, ownerLink }: Shown,
 ): string[] {
+  // "Every address of this machine" is where it listens, not where to ask.
+  const url = listensAt?.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, "//localhost");
   const lines = ["", "  Countersign is ready."];
   // People sign in at the address that links in mail lead to.
   if (url) lines.push(`    Console  ${config.publicUrl}/`, `    API      ${url}/v1`, `    Docs     ${url}/docs`);

@@ -194,9 +194,13 @@ describe("the configuration", () => {
       .to.match(/EVENT_STORE_URL: (&\S+ )?esdb:\/\/countersign:/)
       .and.to.match(/eventstore-user: \{ condition: service_completed_successfully \}/)
       .and.to.match(/SMTP_IN_PROXY: "true"\n.*TRUST_PROXY: \$\{TRUST_PROXY:-1\}/);
-    expect(compose)
+    expect(await readFile("scripts/compose/haproxy.cfg", "utf8"))
       .to.match(/countersign:8080 check/)
       .and.to.match(/countersign:2525 check .*send-proxy/);
+    // Compose refuses to start a container that is read-only and has a config which is written in the file itself.
+    const configs = [...(/\nconfigs:\n([\s\S]*?)\n\w/.exec(compose)?.[1] ?? "").matchAll(/^ {4}(\w+): (\S+)$/gm)];
+    expect(configs.map(([, from]) => from)).to.deep.equal(["file", "file"]);
+    for (const [, , path] of configs) await readFile(path!);
   });
 
   it("takes an empty setting for one that is not there", () => {

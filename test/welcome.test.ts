@@ -16,4 +16,11 @@ describe("what the terminal shows at a start", () => {
     expect(later).to.contain(ownerLink).and.not.to.contain("API key");
     expect(said({ apiKey: undefined, ownerLink: undefined })).not.to.contain("invitation");
   });
+
+  it("has an address to ask where the service listens on every one", () => {
+    for (const url of ["http://0.0.0.0:8080", "http://[::]:8080"]) {
+      const lines = welcomeLines(config, { ...service, url }, { apiKey: "svc_live_x", ownerLink });
+      expect(lines.join("\n")).to.contain("http://localhost:8080/v1/domains").and.not.to.contain(url);
+    }
+  });
 });
