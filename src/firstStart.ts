@@ -2,26 +2,32 @@ import { allWorkspaces } from "#projections/workspaces/queries.ts";
 import { createApiKey } from "./commands/apiKeys.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
-import { derivedId } from "./commands/ids.ts";
 import { firstOwnerLink } from "./commands/members/invitations.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
 import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
 import type { Patiently } from "./patientStart.ts";
 
+/** `patiently`: for what may be repeated. `oneByOne`: has instances that start at the same moment take their turns. */
+type Starting = { patiently: Patiently; oneByOne: <T>(work: () => Promise<T>) => Promise<T> };
+
+type First = { workspaceId: string; apiKey: string };
+
+const usual: Starting = { patiently: (step) => step(), oneByOne: (work) => work() };
+
 /**
  * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined if there is one
- * already. beta_override: no plan limit meets a newcomer. `patiently`: for what may be repeated; a workspace that may be there is not made again.
- * Instances that start at the same moment come to the same workspace, each with a key of its own to show.
+ * already. A workspace that may be there is not made again.
  */
-export async function firstWorkspace(
-  deps: Dependencies,
-  patiently: Patiently = (step) => step(),
-): Promise<{ workspaceId: string; apiKey: string } | undefined> {
+export async function firstWorkspace(deps: Dependencies, { patiently, oneByOne } = usual): Promise<First | undefined> {
   const isThere = async () => (await allWorkspaces(deps.reads)).length > 0;
   // What the read models show is there, however far they are: after a crash nobody may write them before the dead holder's lease is over.
   if (await patiently(isThere)) return undefined;
-  if (await patiently(() => isInLog(deps.store))) return undefined;
+  return oneByOne(async () => ((await patiently(() => isInLog(deps.store))) ? undefined : makeFirst(deps, patiently)));
+}
+
+/** beta_override: no plan limit meets a newcomer. */
+async function makeFirst(deps: Dependencies, patiently: Patiently): Promise<First> {
   const requestId = deps.ids.uuid();
   const cause: Cause = {
     actor: { kind: "operator", id: "first start" },
@@ -29,8 +35,7 @@ export async function firstWorkspace(
     correlationId: requestId,
     causationId: requestId,
   };
-  const id = derivedId("workspace", "first start");
-  const workspace = { workspaceId: id, name: "My workspace", plan: "agency", betaOverride: true } as const;
+  const workspace = { name: "My workspace", plan: "agency", betaOverride: true } as const;
   const { workspaceId } = await createWorkspace(deps, workspace, cause);
   const wanted = { workspaceId, name: "first key", scopes: firstKeyScopes };
   const key = await patiently(() => createApiKey(deps, wanted, cause));

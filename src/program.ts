@@ -7,6 +7,7 @@ import { firstOwnerInvitation, firstWorkspace } from "./firstStart.ts";
 import { runUntilStopped } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
 import { patientStart } from "./patientStart.ts";
+import { oneAtATime } from "./postgres/oneAtATime.ts";
 import { prepareDatabase } from "./postgres/prepare.ts";
 import { type Service, startService } from "./service.ts";
 import { StartError } from "./startError.ts";
@@ -37,7 +38,9 @@ async function run(config: Config): Promise<void> {
       const dataDirectory = embedded?.directory;
       const alone = !!embedded;
       service = await startService(config, composition, { instanceId: instance, logger, alone, dataDirectory });
-      const first = config.production ? undefined : await firstWorkspace(composition.deps, patiently);
+      const { deps } = composition;
+      const oneByOne = <T>(work: () => Promise<T>): Promise<T> => oneAtATime(urls.ownerUrl, "firstStart", work);
+      const first = config.production ? undefined : await firstWorkspace(deps, { patiently, oneByOne });
       const { url, smtpPort: smtp_port } = service;
       const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
       const database = embedded ? "embedded" : "configured";
@@ -47,7 +50,6 @@ async function run(config: Config): Promise<void> {
       );
       if (config.production) return;
       // Only where it is shown: each new link ends the one before it.
-      const { deps } = composition;
       const ownerLink = process.stderr.isTTY ? await patiently(() => firstOwnerInvitation(deps)) : undefined;
       welcome(config, service, { apiKey: first?.apiKey, ownerLink });
     },

@@ -20,12 +20,13 @@ export function welcomeLines(
 ): string[] {
   // "Every address of this machine" is where it listens, not where to ask.
   const url = listensAt?.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, "//localhost");
+  const smtpHost = ["0.0.0.0", "::"].includes(config.smtpInHost) ? "localhost" : config.smtpInHost;
   const lines = ["", "  Countersign is ready."];
   // People sign in at the address that links in mail lead to.
   if (url) lines.push(`    Console  ${config.publicUrl}/`, `    API      ${url}/v1`, `    Docs     ${url}/docs`);
   if (url && config.mailProvider === "outbox")
     lines.push(`    Outbox   ${url}/outbox   (outgoing mail is caught here, not sent)`);
-  if (smtpPort) lines.push(`    Mail in  ${config.smtpInHost}:${smtpPort} (SMTP)`);
+  if (smtpPort) lines.push(`    Mail in  ${smtpHost}:${smtpPort} (SMTP)`);
   if (ownerLink !== undefined && url) {
     lines.push(
       "",

@@ -19,8 +19,10 @@ describe("what the terminal shows at a start", () => {
 
   it("has an address to ask where the service listens on every one", () => {
     for (const url of ["http://0.0.0.0:8080", "http://[::]:8080"]) {
-      const lines = welcomeLines(config, { ...service, url }, { apiKey: "svc_live_x", ownerLink });
-      expect(lines.join("\n")).to.contain("http://localhost:8080/v1/domains").and.not.to.contain(url);
+      const everywhere = { ...config, smtpInHost: "0.0.0.0" };
+      const lines = welcomeLines(everywhere, { ...service, url }, { apiKey: "svc_live_x", ownerLink });
+      expect(lines.join("\n")).to.contain("http://localhost:8080/v1/domains").and.to.contain("localhost:2525");
+      expect(lines.join("\n")).not.to.match(/0\.0\.0\.0|\[::\]/);
     }
   });
 });

@@ -29,7 +29,7 @@ export type SubscribeOptions = {
   after: number;
   /** Only streams of these categories; all if absent. */
   categories?: readonly string[];
-  /** At most this many events a batch (default 500). */
+  /** About this many events a batch (default 500): an adapter brings no more, what is composed up to the rest of an append. */
   batchSize?: number;
   /** True: an event that cannot be brought to its newest version is delivered, and only its data throw. Otherwise the subscription does. */
   keepsUnreadable?: boolean;

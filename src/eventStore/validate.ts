@@ -55,14 +55,19 @@ function validateEvent(event: NewEvent, more: number): ValidEvent {
     throw new InvalidAppend(
       `the data of ${type} has ${bytes} bytes: at most ${maxEventBytes} are allowed; put larger content in the blob store`,
     );
-  // Who takes over another event's metadata does not take over its place in an append.
-  const metadata = jsonObject({ ...event.metadata, more: more || undefined }, `${type}'s metadata`);
+  const metadata = jsonObject(placedIn(event.metadata, more), `${type}'s metadata`);
   return { id: id.toLowerCase(), type, schemaVersion, data, metadata };
 }
 
+/** Who takes over another event's metadata does not take over its place in an append. What is no object is left to be refused. */
+const placedIn = (metadata: unknown, more: number): unknown =>
+  isObject(metadata) ? { ...metadata, more: more || undefined } : metadata;
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 function jsonObject(value: unknown, what: string): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new InvalidAppend(`${what} is not a JSON object`);
+  if (!isObject(value)) throw new InvalidAppend(`${what} is not a JSON object`);
   let json: string | undefined;
   try {
     json = JSON.stringify(value);

@@ -16,14 +16,20 @@ async function* wholeBatches(batches: AsyncIterable<Batch>): AsyncGenerator<Batc
   let begun: readonly Recorded[] = [];
   for await (const batch of batches) {
     const events = [...begun, ...batch.events];
-    // An append is in one piece in the log: where something else follows, nothing more comes of it.
-    const whole = batch.events.length === 0 ? events.length : endOfWhole(events);
+    const whole = isBeyond(batch, begun) ? events.length : endOfWhole(events);
     begun = events.slice(whole);
     if (begun.length === 0) yield { ...batch, events };
     else if (whole > 0)
       yield { events: events.slice(0, whole), position: events[whole - 1]!.position, caughtUp: false };
   }
 }
+
+/**
+ * Whether the log was read on from there without a further event. An append is in one piece in the log: then nothing more comes of it. A log whose
+ * last append is not there to its end, which no store leaves, is read to its end only once something follows.
+ */
+const isBeyond = ({ events, position }: Batch, begun: readonly Recorded[]): boolean =>
+  events.length === 0 && position > (begun.at(-1)?.position ?? 0);
 
 /** How many of these come before an append that is not there to its end. */
 function endOfWhole(events: readonly Recorded[]): number {

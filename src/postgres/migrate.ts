@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
-import pg from "pg";
+import type pg from "pg";
+import { oneAtATime } from "./oneAtATime.ts";
 
 const folder = new URL("./migrations/", import.meta.url);
 
@@ -9,28 +10,18 @@ const formerNames = [
   ["0016-idempotency-secrets.sql", "0013-idempotency-secrets.sql"],
 ] as const;
 
-/** Instances that start at the same moment take their turns by this advisory lock of the database. */
-const lockKey = 727_274;
-
 /**
  * Brings the schemas `es` (event log) and `work` (leases, timers, checkpoints, blobs) up to date. Runs as the owner; grants to `serviceRole`.
  * In the SQL files `:service` is the quoted service role. Safe to run from several instances at once.
  *
  * Not node-pg-migrate: it has no place to put a role's name into a plain SQL file, and these lines are all that is needed of it.
  */
-export async function migrate(ownerUrl: string, serviceRole: string): Promise<void> {
-  const client = new pg.Client({ connectionString: ownerUrl });
-  client.on("error", () => {});
-  await client.connect();
-  try {
-    await client.query("select pg_advisory_lock($1)", [lockKey]);
+export const migrate = (ownerUrl: string, serviceRole: string): Promise<void> =>
+  oneAtATime(ownerUrl, "migrations", async (client) => {
     for (const name of await pending(client)) {
       await apply(client, name, client.escapeIdentifier(serviceRole));
     }
-  } finally {
-    await client.end();
-  }
-}
+  });
 
 async function pending(client: pg.Client): Promise<string[]> {
   await client.query("create schema if not exists work");

@@ -221,15 +221,16 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
         await patiently(() => client.mail(mail));
       };
       const mails = 40;
-      const sending = Promise.all(Array.from({ length: mails }, (_, number) => send(number)));
-      for (let seen = 0; seen < mails; ) {
-        const { rows } = await world.composition.deps.reads.ofAll.query<{ threads: number; empty: number }>(ask, [
-          identity.id,
-        ]);
-        expect(rows[0]!.empty, `empty ones of ${rows[0]!.threads}`).to.equal(0);
-        seen = rows[0]!.threads;
-      }
-      await sending;
+      const watch = async (): Promise<void> => {
+        for (let seen = 0; seen < mails; ) {
+          const { rows } = await world.composition.deps.reads.ofAll.query<{ threads: number; empty: number }>(ask, [
+            identity.id,
+          ]);
+          expect(rows[0]!.empty, `empty ones of ${rows[0]!.threads}`).to.equal(0);
+          seen = rows[0]!.threads;
+        }
+      };
+      await Promise.all([watch(), ...Array.from({ length: mails }, (_, number) => send(number))]);
     });
 
     it("has read models that equal a replay, rebuilt ones too", async () => {
