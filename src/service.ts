@@ -13,6 +13,7 @@ import { startHttp } from "./http/index.ts";
 import { type Certificate, openCertificate } from "./mail/in/smtp/certificate.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
+import type { Database } from "./postgres/database.ts";
 import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
 import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
@@ -57,6 +58,8 @@ export async function startService(
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   const takesPosts = has("api") && config.sendgridInboundSecret !== undefined;
+  // For the runners, with connections that nobody else uses.
+  const background: Database = { ...database, ...database.background };
   let projectionRunner: ProjectionRunner | undefined;
   let processRunner: ProcessRunner | undefined;
   let webhooks: DeliverWebhooks | undefined;
@@ -81,7 +84,7 @@ export async function startService(
     if (has("projections")) {
       const { reached: onProjected, rest } = composition.waitFor;
       projectionRunner = createProjectionRunner({
-        ...{ store, database, projections, logger, instanceId, onProjected, rest, alone },
+        ...{ store, database: background, projections, logger, instanceId, onProjected, rest, alone },
       });
       await projectionRunner.start();
     }
@@ -98,7 +101,7 @@ export async function startService(
         ...config,
       });
       processRunner = createProcessRunner({
-        ...{ store, database, clock, logger, instanceId, processes, alone },
+        ...{ store, database: background, clock, logger, instanceId, processes, alone },
         projected: (position, options) => deps.projected(position, options),
       });
       processRunner.start();

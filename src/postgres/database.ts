@@ -36,6 +36,8 @@ export type TransactionOptions = {
 export type Database = Role & {
   /** The read models, by workspace. */
   reads: Reads;
+  /** The service's own role, for what runs read models and processes: few connections, so that few have to plan its large statements. */
+  background: Role;
   /** For DDL of read models alone: no statement timeout, at most two connections, opened when first used. */
   owner: Role;
   /** The service role's pool, for those who need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
@@ -51,8 +53,9 @@ export type Database = Role & {
 export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
 
 export type DatabaseOptions = {
-  /** Connections of the service role (default 20), and so many more for reads of the read models (default 10). */
+  /** Connections of the service role (default 12), and so many more in the background (default 8) and for reads of the read models (default 10). */
   maxConnections?: number;
+  maxBackgroundConnections?: number;
   maxReadConnections?: number;
   /** Milliseconds a statement of the service role may take (default 8,000): short enough that a caller is told in time. */
   statementTimeoutMs?: number;
@@ -62,10 +65,16 @@ export type DatabaseOptions = {
 
 /** Where read models live; their table names are unqualified, so that a rebuild can fill another schema. */
 const searchPath = "-c search_path=read";
+/**
+ * Plans are made once a connection, not six times before PostgreSQL keeps one: planning is half of what a statement of the work table takes. All
+ * these statements look things up by keys. What reads the read models goes by whatever filters there are, and keeps its own plans.
+ */
+const plannedOnce = `${searchPath} -c plan_cache_mode=force_generic_plan`;
 
 export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options: DatabaseOptions = {}): Database {
   const {
-    maxConnections = 20,
+    maxConnections = 12,
+    maxBackgroundConnections = 8,
     maxReadConnections = 10,
     statementTimeoutMs = 8_000,
     onConnectionLost = () => {},
@@ -81,7 +90,8 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     query_timeout: statementTimeoutMs + 1_000,
     idle_in_transaction_session_timeout: 60_000,
   };
-  const pool = new pg.Pool({ ...ofService, max: maxConnections });
+  const pool = new pg.Pool({ ...ofService, options: plannedOnce, max: maxConnections });
+  const backgroundPool = new pg.Pool({ ...ofService, options: plannedOnce, max: maxBackgroundConnections });
   const readPool = new pg.Pool({ ...ofService, max: maxReadConnections });
   const ownerPool = new pg.Pool({
     ...common,
@@ -92,11 +102,13 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
   });
   const losses = new Set<() => void>();
   const onBroken = (): void => losses.forEach((told) => void told());
-  for (const each of [pool, readPool, ownerPool]) surviveLostConnections(each, { onConnectionLost, onBroken });
+  const pools = [pool, backgroundPool, readPool, ownerPool];
+  for (const each of pools) surviveLostConnections(each, { onConnectionLost, onBroken });
   const service = roleOf(pool);
   return {
     ...service,
     reads: createReads(readPool, service),
+    background: roleOf(backgroundPool),
     owner: roleOf(ownerPool),
     pool,
     onLost(told) {
@@ -104,7 +116,7 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
       return () => void losses.delete(told);
     },
     close: async () => {
-      await Promise.all([pool.end(), readPool.end(), ownerPool.end()]);
+      await Promise.all(pools.map((each) => each.end()));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
@@ -32,6 +33,24 @@ describe("the database", () => {
   it("finds read models without their schema, for both roles", async () => {
     expect((await database.query("select count(*) as count from numbers")).rows).to.deep.equal([{ count: 0 }]);
     expect((await database.owner.query("select count(*) as count from numbers")).rows).to.deep.equal([{ count: 0 }]);
+  });
+
+  it("keeps connections for read models and processes, however many others hold", async () => {
+    const few = connectDatabase(server, { maxConnections: 2 });
+    const held = await Promise.all([few.pool.connect(), few.pool.connect()]);
+    try {
+      expect((await few.background.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+    } finally {
+      for (const client of held) client.release();
+      await few.close();
+    }
+  });
+
+  it("plans a statement once a connection, but for reads, which go by their filters", async () => {
+    const show = "select current_setting('plan_cache_mode') as mode";
+    const { pool, background, reads } = database;
+    const modes = await Promise.all([pool.query(show), background.query(show), reads.of(randomUUID()).query(show)]);
+    expect(modes.map(({ rows }) => rows[0].mode)).to.deep.equal(["force_generic_plan", "force_generic_plan", "auto"]);
   });
 
   it("reads int8 as a number, and refuses one that would be rounded", async () => {
