@@ -8,7 +8,6 @@ import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
 import { neighbours } from "./neighbours.ts";
 import { outage } from "./outage.ts";
-import { planted } from "./planted.ts";
 import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
 import { races } from "./races.ts";
@@ -41,5 +40,4 @@ export const proofs: readonly Proof[] = [
   neighbours,
   strangers,
   histories,
-  planted,
 ];
