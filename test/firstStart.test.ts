@@ -18,7 +18,10 @@ describe("the first workspace", () => {
     const app = await startInProcess();
     try {
       // Neither has seen any yet.
-      const deps = { ...app.deps, reads: { ...app.deps.reads, ofAll: { query: async () => ({ rows: [], rowCount: 0 }) } } };
+      const deps = {
+        ...app.deps,
+        reads: { ...app.deps.reads, ofAll: { query: async () => ({ rows: [], rowCount: 0 }) } },
+      };
       const oneByOne = <T>(work: () => Promise<T>) => oneAtATime(app.urls.ownerUrl, "firstStart", work);
       const start = () => firstWorkspace(deps as Dependencies, { patiently: (step) => step(), oneByOne });
       const made = (await Promise.all([start(), start()])).filter((each) => each !== undefined);
