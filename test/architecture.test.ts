@@ -78,7 +78,7 @@ const rules: Rule[] = [
       within("src/http"),
     ],
     packages:
-      /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|piscina|prom-client|diff|tsx|@modelcontextprotocol\/(server|node))$/,
+      /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|piscina|prom-client|diff|marked|tsx|@modelcontextprotocol\/(server|node))$/,
   },
   {
     files: /^src\/subscriptions\//,

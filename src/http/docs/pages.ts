@@ -6,9 +6,8 @@ import { html, type Markup } from "#src/html/html.ts";
 import type { Document } from "../framework/openapi/openapi.ts";
 import { type Reply, reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
-import { documents, documentText, pageOf, withTables } from "./documents.ts";
+import { documents, documentText, withTables } from "./documents.ts";
 import { llmsText } from "./llmsText.ts";
-import { renderMarkdown, titleOf } from "./markdown.ts";
 import { allTables, type Declared } from "./tables.ts";
 
 const { resolve } = createRequire(import.meta.url);
@@ -35,10 +34,10 @@ export function docsPages(
   router.get("/docs", (_, response) => send(response, page));
   router.get("/llms.txt", (_, response) => send(response, plain(llmsText(document()))));
   for (const name of Object.keys(documents)) {
-    let made: Reply | undefined;
+    let made: Promise<Reply> | undefined;
     router.get(`/docs/${name}`, async (_, response) => {
       made ??= documentPage(withTables(documentText(name), allTables(declared)));
-      await send(response, made);
+      await send(response, await made);
     });
   }
   for (const [name, { path, type }] of Object.entries(files)) {
@@ -77,13 +76,14 @@ function docsPage(title: string): Reply {
   return pageReply(page);
 }
 
-/** One of the pages beside the reference. */
-function documentPage(text: string): Reply {
-  return pageReply(html`<html lang="en"><head><meta charset="utf-8"><title>${titleOf(text)}</title>
+/** Makes one of the pages besides the reference. The renderer is loaded with the first page, so that the start does not wait for it. */
+async function documentPage(text: string): Promise<Reply> {
+  const { renderMarkdown } = await import("./markdown.ts");
+  return pageReply(html`<html lang="en"><head><meta charset="utf-8"><title>${/^# (.+)$/m.exec(text)?.[1]}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="/docs/favicon.png"><link rel="stylesheet" href="/docs/document.css"></head>
 <body><nav class="documents">${documentLinks()}</nav>
-<main>${renderMarkdown(text, pageOf)}</main>
+<main>${renderMarkdown(text)}</main>
 </body></html>
 `);
 }
