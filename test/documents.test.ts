@@ -8,14 +8,12 @@ import { pino } from "pino";
 import { projections } from "#projections/index.ts";
 import { crashPoints } from "#src/crashPoints.ts";
 import { documents, pageFiles, withTables } from "#src/http/docs/documents.ts";
-import { logLines } from "#src/http/docs/logLines.ts";
 import { renderMarkdown } from "#src/http/docs/markdown.ts";
 import { allTables } from "#src/http/docs/tables.ts";
 import { createApp } from "#src/http/framework/app.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { settingDescriptions } from "#src/settings.ts";
 import { streams } from "#streams/index.ts";
-import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 
 const elsewhere = new Set(["node_modules", "data", "data-test"]);
@@ -123,24 +121,6 @@ describe("the documents", () => {
       expect(withTables(written, tables, true) === written, file.pathname).to.equal(true);
     }
     expect(() => withTables("<!-- table: nonsense -->\n<!-- end of table -->", tables)).to.throw("nonsense");
-  });
-
-  it("say of every line of trouble in the log what it means, and of none that there is not", () => {
-    const source = sourceFiles("src")
-      .filter((file) => !file.includes("/docs/"))
-      .map(textOf)
-      .join("\n");
-    const said = [...source.matchAll(/\b(?:log|logger)\.(error|warn)\((?:[^;]*?, )?"([^"]+)"/g)];
-    expect(said.length).to.be.above(25);
-    const known = logLines.map(({ says }) => says);
-    expect(said.map((match) => match[2]).filter((says) => !known.includes(says as string))).to.deep.equal([]);
-    expect(known.filter((says) => !source.includes(`"${says}"`))).to.deep.equal([]);
-    for (const [, level, says] of said) {
-      expect(
-        logLines.some((line) => line.level === level && line.says === says),
-        `${level}: ${says}`,
-      ).to.equal(true);
-    }
   });
 
   it("tell of every kind of stream and every read model", () => {

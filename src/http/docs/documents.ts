@@ -6,6 +6,7 @@ export const documents = {
   mcp: "An assistant at the door: the tools, settings of its clients, ten minutes with MCP and REST side by side",
   story: "What an agent sees of a customer's mails and a person's decisions: a transcript",
   operations: "Running it: settings, commands, metrics, alarms, backup, and what to do when",
+  "log-lines": "Every message of the log, and what to do about it",
 } as const;
 
 const fileOf = (name: string): URL => new URL(`${name}.md`, import.meta.url);
@@ -14,7 +15,7 @@ export const documentText = (name: string): string => readFileSync(fileOf(name),
 
 /** Where a link from one of these files to another leads once both are served; any other link leads where it says. */
 export const pageOf = (target: string): string =>
-  target.replace(/^introduction\.md/, "/docs").replace(/^(\w+)\.md/, "/docs/$1");
+  target.replace(/^introduction\.md/, "/docs").replace(/^([\w-]+)\.md/, "/docs/$1");
 
 /** The files whose tables are made from the code. */
 export const pageFiles: readonly URL[] = ["introduction", ...Object.keys(documents)].map(fileOf);

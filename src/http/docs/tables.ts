@@ -14,7 +14,6 @@ import { tools } from "../mcp/tools/index.ts";
 import { errorMeanings } from "./errorMeanings.ts";
 import { eventKinds } from "./eventKinds.ts";
 import { historyTypes } from "./historyTypes.ts";
-import { logLines } from "./logLines.ts";
 import { ruleActions } from "./ruleActions.ts";
 import { code, codes, table } from "./table.ts";
 
@@ -86,10 +85,6 @@ export const fixedTables = (): Record<string, string> => ({
   metrics: table(
     ["metric", "kind", "labels", "meaning"],
     Object.values(measures).map(({ name, kind, labels, help }) => [code(name), kind, codes(labels) || "none", help]),
-  ),
-  logLines: table(
-    ["level", "`msg`", "what to do"],
-    logLines.map(({ level, says, todo }) => [level, code(says), todo]),
   ),
 });
 
