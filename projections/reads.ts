@@ -17,7 +17,7 @@ export type Reads = {
   together<T>(workspaceId: string, ask: (reads: Reads) => Promise<T>): Promise<T>;
   /** As `of`, for questions that an index answers at once: those of the same moment, no matter who asks them, go out in one message. */
   lookUp(workspaceId: string): Tx;
-  /** Sees no workspace's rows: for tables that belong to no workspace, and for look-ups by the narrow functions of 0009-row-level-security.sql. */
+  /** Sees no workspace's rows: for tables that belong to no workspace, and for look-ups by the narrow functions of 0002-read-models.sql. */
   readonly ofNone: Tx;
   /** Sees all: for the operator's questions, never for a request. */
   readonly ofAll: Tx;

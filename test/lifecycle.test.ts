@@ -7,8 +7,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import pg from "pg";
+import { pino } from "pino";
+import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
+import { prepareDatabase } from "#src/postgres/prepare.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
-import { startService } from "#test/support/service.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
+import { type ServiceOptions, startService } from "#test/support/service.ts";
 import { nodeArguments } from "../scripts/support/childProcess.ts";
 
 const living = await nodeArguments("test/support/livingProcess.ts");
@@ -145,7 +150,41 @@ describe("the service as a process", function () {
       .and.to.match(/ROLES is wrong/)
       .and.not.to.match(/ {4}at /);
   });
+
+  it("says in one sentence that an earlier version made its database, the embedded one too, and leaves nothing running", async () => {
+    const sentence =
+      /^\{"msg":"The tables of this database were made by an earlier version .*remove the directory DATA_DIR\."\}$/;
+    const refused = async (options: ServiceOptions): Promise<string> => {
+      const error: Error = await startService(options).then(
+        () => expect.fail("it started"),
+        (reason) => reason,
+      );
+      expect(error.message).to.match(/^the service ended \(1\)/);
+      const beyondTheLog = error.message.split("\n").filter((line) => line.startsWith('{"msg"'));
+      expect(beyondTheLog).to.have.length(1);
+      expect(beyondTheLog[0]).to.match(sentence);
+      return error.message;
+    };
+    const another = "insert into work.migrations (name) values ('0002-of-another-line.sql')";
+    const configured = await createTestDatabase();
+    await runSql(configured.ownerUrl, another);
+    await refused({ database: configured });
+    await configured.drop();
+
+    const embedded = await startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }) });
+    await prepareDatabase(embedded);
+    await runSql(embedded.ownerUrl, another);
+    await embedded.stop();
+    const said = await refused({ database: "embedded", dataDir });
+    await reaped(Number(/"postmaster":(\d+)/.exec(said)?.[1]));
+  });
 });
+
+async function runSql(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
 
 /** Its parent is gone: the last of it may be reaped a moment later. */
 async function reaped(pid: number): Promise<void> {

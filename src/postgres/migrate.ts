@@ -1,20 +1,16 @@
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
+import { StartError } from "#src/startError.ts";
 import { oneAtATime } from "./oneAtATime.ts";
 
 const folder = new URL("./migrations/", import.meta.url);
 
-/** What a migration was called when it was applied by an earlier release: the same file, which must not run twice. */
-const formerNames = [
-  ["0015-contact-search.sql", "0012-contact-search.sql"],
-  ["0016-idempotency-secrets.sql", "0013-idempotency-secrets.sql"],
-] as const;
-
 /**
- * Brings the schemas `es` (event log) and `work` (leases, timers, checkpoints, blobs) up to date. Runs as the owner; grants to `serviceRole`.
- * In the SQL files `:service` is the quoted service role. Safe to run from several instances at once.
+ * Brings the schemas `es` (event log), `work` (what is under way) and `read` (read models) up to date. Runs as the owner; grants to
+ * `serviceRole`, in the SQL files `:service`, quoted. Safe to run from several instances at once. Throws StartError for a database that an
+ * earlier, incompatible version made.
  *
- * Not node-pg-migrate: it has no place to put a role's name into a plain SQL file, and these lines are all that is needed of it.
+ * Not node-pg-migrate: it cannot put a role's name into a plain SQL file, and these lines are all that is needed of it.
  */
 export const migrate = (ownerUrl: string, serviceRole: string): Promise<void> =>
   oneAtATime(ownerUrl, "migrations", async (client) => {
@@ -28,12 +24,23 @@ async function pending(client: pg.Client): Promise<string[]> {
   await client.query(
     "create table if not exists work.migrations (name text primary key, applied_at timestamptz not null default now())",
   );
-  for (const names of formerNames)
-    await client.query("update work.migrations set name = $2 where name = $1", [...names]);
-  const { rows } = await client.query("select name from work.migrations");
-  const applied = new Set(rows.map((row) => row.name));
-  const files = await readdir(folder);
-  return files.filter((name) => name.endsWith(".sql") && !applied.has(name)).sort();
+  const { rows } = await client.query<{ name: string }>("select name from work.migrations order by name");
+  const applied = rows.map(({ name }) => name);
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  requireOurs(applied, files);
+  return files.filter((name) => !applied.includes(name));
+}
+
+/**
+ * Refuses a database of an earlier line of migrations: it has one that we do not know and that sorts before our last. Those that sort after it
+ * are a newer version's, which may have started beside this one.
+ */
+function requireOurs(applied: readonly string[], files: readonly string[]): void {
+  const foreign = applied.find((name) => !files.includes(name) && name < files.at(-1)!);
+  if (foreign === undefined) return;
+  throw new StartError(
+    `The tables of this database were made by an earlier version (migration ${foreign}) and cannot be brought up to date: start with an empty database; for a development install, remove the directory DATA_DIR.`,
+  );
 }
 
 async function apply(client: pg.Client, name: string, quotedServiceRole: string): Promise<void> {

@@ -43,11 +43,23 @@ describe("preparing the database", () => {
     for (const row of rows) expect(row, row.name).to.include({ times: 1 });
   });
 
-  it("knows a migration that an earlier release applied under another name", async () => {
-    await asOwner("update work.migrations set name = '0015-contact-search.sql' where name = '0012-contact-search.sql'");
+  it("says in one sentence that an earlier, incompatible version made the tables, and changes nothing", async () => {
+    await asOwner("insert into work.migrations (name) values ('0002-of-another-line.sql')");
+    await asOwner("delete from work.migrations where name like '0001-%'");
+    const applied = () => asOwner("select name from work.migrations order by name");
+    const before = (await applied()).rows;
+    expect(await refusal(server)).to.equal(
+      "The tables of this database were made by an earlier version (migration 0002-of-another-line.sql) and cannot be brought up to date: start with an empty database; for a development install, remove the directory DATA_DIR.",
+    );
+    expect((await applied()).rows).to.deep.equal(before);
+    await asOwner("drop schema es, work, read cascade");
     await migrate(server.ownerUrl, server.serviceRole);
-    const { rows } = await asOwner("select name from work.migrations where name like '%contact-search%'");
-    expect(rows).to.deep.equal([{ name: "0012-contact-search.sql" }]);
+  });
+
+  it("takes the database of a newer version, whose migrations come after ours", async () => {
+    await asOwner("insert into work.migrations (name) values ('9999-of-tomorrow.sql')");
+    await migrate(server.ownerUrl, server.serviceRole);
+    await asOwner("delete from work.migrations where name like '9999-%'");
   });
 
   it("gives the service role no right to change what is recorded", async () => {

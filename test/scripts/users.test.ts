@@ -2,11 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import pg from "pg";
 import { personOf } from "#src/commands/users/users.ts";
 import { operator } from "#test/support/cause.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
 
 describe("npm run users", function () {
   this.timeout(60_000);
@@ -95,5 +97,18 @@ describe("npm run users", function () {
       expect([code, out]).to.deep.equal([1, ""]);
       expect(err).to.contain(says);
     }
+  });
+
+  it("says in one sentence that an earlier version made the database", async () => {
+    const database = await createTestDatabase();
+    const client = new pg.Client({ connectionString: database.ownerUrl });
+    await client.connect();
+    await client.query("insert into work.migrations (name) values ('0002-of-another-line.sql')");
+    await client.end();
+    const urls = { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl };
+    const { code, out, err } = await runHere("users", ["list"], { DATA_DIR: dataDir, ...urls });
+    await database.drop();
+    expect([code, out]).to.deep.equal([1, ""]);
+    expect(err).to.match(/^The tables of this database were made by an earlier version .*DATA_DIR\.\n$/);
   });
 });

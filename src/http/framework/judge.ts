@@ -18,8 +18,8 @@ export type Operation = {
   id: string;
   /** An earlier run came to no answer: it may have done all, some or nothing. */
   repeated: boolean;
-  /** When its first run began; undefined where that is unknown. */
-  begunAt?: Date | undefined;
+  /** When its first run began. */
+  begunAt: Date;
   secretOnce: SecretOnce;
 };
 
@@ -160,7 +160,7 @@ export function callerFrom(
     causationId: callId,
     ...(guard ? { keyGuard: guard } : {}),
     ...(operation && { operation: operation.id, repeated: operation.repeated }),
-    ...(operation?.begunAt && { begunAt: operation.begunAt.toISOString() }),
+    ...(operation && { begunAt: operation.begunAt.toISOString() }),
   };
   const secretOnce = operation?.secretOnce ?? (async (draw) => draw());
   return { workspaceId, principal, actor, cause, secretOnce };

@@ -1,19 +1,19 @@
--- The event log. Written by es.append alone; nothing in it is ever changed or removed.
+-- The event log. Only es.append writes it; no event in it is ever changed or removed.
 create schema es;
 revoke all on schema es from public;
 
 create table es.events (
-  -- One above the log's end, given out under the lock of es.append: in commit order, and nothing ever appears behind a reader's back.
+  -- One above the log's end, given out under the lock of es.append: in commit order, so no event ever appears behind a reader's position.
   position bigint primary key,
   stream_id text collate "C" not null,
   revision integer not null,
   event_id uuid not null unique,
   type text collate "C" not null,
   schema_version smallint not null,
-  -- json, not jsonb: what is read is what was written, a NUL included, and nothing is taken apart on the way in.
+  -- json, not jsonb: a reader gets the text that was written, a NUL included, and a write parses nothing into parts.
   data json not null,
   metadata json not null,
-  -- Of data and metadata, so that a reader can bound what it takes without touching them.
+  -- Size of data and metadata: a reader bounds a page by it without touching them.
   bytes integer not null,
   recorded_at timestamptz not null default clock_timestamp(),
   unique (stream_id, revision)
@@ -24,51 +24,62 @@ begin
   raise exception 'the event log is append-only: % refused', lower(tg_op) using errcode = 'insufficient_privilege';
 end $$;
 
--- Holds for the owner too, where one role has to do everything.
+-- Binds the owner too, for installations where one role does everything.
 create trigger append_only before update or delete or truncate on es.events
   for each statement execute function es.refuse_change();
 
--- Appends several requests, each to a stream of its own, in one transaction. A request is written whole where its stream stands at
--- the expected revision and the stream it is guarded by (if any) at the guard's; otherwise nothing of it is, and the others are not
--- touched by that. A request whose events already stand right behind the expected revision is answered as when they were written.
--- The caller sees to it that no stream in a call is both written and guarding, and none written twice.
+-- Appends several requests, each to a stream of its own, in one transaction. A request is written whole if its stream is at the expected
+-- revision and each stream that guards it at the guard's; otherwise none of its events is, and the other requests are not affected. A
+-- request whose events are already stored right behind the expected revision gets the answer of the call that wrote them. The caller
+-- makes sure that no stream of a call is both written and guarding, and none is written twice.
 --
--- request_ends: per request the number (from 1) of its last event; event_requests, event_places: per event its request and its
--- place in it (from 1). Answers a row per request, in order; appended_position is null where it was refused.
+-- request_ends: per request the number (from 1) of its last event. guard_requests: per guard the number (from 1) of its request; the
+-- guards of a request follow each other. event_requests, event_places: per event its request and its place in it (from 1).
+--
+-- Returns a row per request, in order. appended_position is null if it was refused. moved_guard: the request's first guard (from 1 among
+-- its own) that is not at its revision; moved_revision: the revision that this guard's stream has.
+--
+-- A call has one or two requests and guards most of the time: a loop over them costs less than one statement over all, which PostgreSQL
+-- would set up with every call.
 create function es.append(
   request_streams text[], expected_revisions bigint[], request_sizes integer[], request_ends integer[],
-  guard_streams text[], guard_revisions bigint[],
+  guard_requests integer[], guard_streams text[], guard_revisions bigint[],
   event_requests integer[], event_places integer[], event_ids uuid[], event_types text[],
   event_schema_versions smallint[], event_data text[], event_metadata text[]
-) returns table (appended_position bigint, actual_revision bigint, actual_guard_revision bigint)
+) returns table (appended_position bigint, actual_revision bigint, moved_guard integer, moved_revision bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   log_end bigint;
+  tail bigint;
+  place integer;
   tails bigint[];
-  guard_tails bigint[];
+  moved_guards integer[];
+  moved_revisions bigint[];
   granted boolean[];
   last_granted integer;
 begin
-  -- Held until the commit is visible: so positions become visible in their order and a reader never has to look back. Taken in a
-  -- statement of its own: the next one sees all that the previous holder committed.
+  -- Held until the commit is visible: so positions become visible in their order and a reader never has to go back. Taken in a
+  -- statement of its own: the next ones see all that the previous holder committed, and no other call writes meanwhile.
   perform pg_advisory_xact_lock(727275);
 
   select coalesce(max(e.position), 0) into log_end from es.events e;
 
-  select array_agg(j.tail order by j.number), array_agg(j.guard_tail order by j.number),
-    array_agg(j.fits order by j.number), max(j.last_event) filter (where j.fits)
-  into tails, guard_tails, granted, last_granted
-  from (
-    select t.*, t.tail = t.expected and (t.guard is null or t.guard_tail = t.guard_revision) as fits
-    from (
-      select r.*,
-        coalesce((select max(e.revision) from es.events e where e.stream_id = r.stream), -1)::bigint as tail,
-        case when r.guard is not null
-          then coalesce((select max(e.revision) from es.events e where e.stream_id = r.guard), -1)::bigint end as guard_tail
-      from unnest(request_streams, expected_revisions, request_ends, guard_streams, guard_revisions)
-        with ordinality as r (stream, expected, last_event, guard, guard_revision, number)
-    ) t
-  ) j;
+  for number in 1 .. cardinality(guard_requests) loop
+    place := case when guard_requests[number] = guard_requests[number - 1] then place + 1 else 1 end;
+    continue when moved_guards[guard_requests[number]] is not null;
+    select coalesce(max(e.revision), -1) into tail from es.events e where e.stream_id = guard_streams[number];
+    if tail <> guard_revisions[number] then
+      moved_guards[guard_requests[number]] := place;
+      moved_revisions[guard_requests[number]] := tail;
+    end if;
+  end loop;
+
+  for number in 1 .. cardinality(request_streams) loop
+    select coalesce(max(e.revision), -1) into tail from es.events e where e.stream_id = request_streams[number];
+    tails[number] := tail;
+    granted[number] := tail = expected_revisions[number] and moved_guards[number] is null;
+    if granted[number] then last_granted := request_ends[number]; end if;
+  end loop;
 
   if last_granted is not null then
     insert into es.events (position, stream_id, revision, event_id, type, schema_version, data, metadata, bytes)
@@ -80,22 +91,26 @@ begin
     perform pg_notify('events', (log_end + last_granted)::text);
   end if;
 
-  return query
-  select
-    case when granted[r.number] then log_end + r.last_event
-    else (
-      select e.position from es.events e
-      where e.stream_id = r.stream and e.revision = r.expected + r.size
-        and event_ids[r.last_event - r.size + 1 : r.last_event] = array(
+  for number in 1 .. cardinality(request_streams) loop
+    appended_position := null;
+    if granted[number] then
+      appended_position := log_end + request_ends[number];
+    -- Only a stream that is this long can hold these very events.
+    elsif tails[number] >= expected_revisions[number] + request_sizes[number] then
+      select e.position into appended_position from es.events e
+      where e.stream_id = request_streams[number] and e.revision = expected_revisions[number] + request_sizes[number]
+        and event_ids[request_ends[number] - request_sizes[number] + 1 : request_ends[number]] = array(
           select w.event_id from es.events w
-          where w.stream_id = r.stream and w.revision > r.expected and w.revision <= r.expected + r.size
+          where w.stream_id = e.stream_id and w.revision > expected_revisions[number]
+            and w.revision <= expected_revisions[number] + request_sizes[number]
           order by w.revision
-        )
-    ) end,
-    tails[r.number], guard_tails[r.number]
-  from unnest(request_streams, expected_revisions, request_sizes, request_ends)
-    with ordinality as r (stream, expected, size, last_event, number)
-  order by r.number;
+        );
+    end if;
+    actual_revision := tails[number];
+    moved_guard := moved_guards[number];
+    moved_revision := moved_revisions[number];
+    return next;
+  end loop;
 end $$;
 
 revoke all on all functions in schema es from public;

@@ -1,50 +1,74 @@
-import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import fc from "fast-check";
 import pg from "pg";
-import { noStream } from "#src/eventStore/eventStore.ts";
+import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Request } from "#src/eventStore/postgres/batch.ts";
-import { commit } from "#src/eventStore/postgres/commit.ts";
+import { commit, type Outcome } from "#src/eventStore/postgres/commit.ts";
 import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { newEvent, upTo } from "../contract/support.ts";
 
-const formerFile = new URL("../../../src/postgres/migrations/0015-append-guards.sql", import.meta.url);
-
-/** What a request of a call does, where streams stand as they do. */
+/** What a request of a call does, relative to where its streams are. */
 type Shape = { events: number; off: number; repeats: number; guards: { stream: number; off: number }[] };
 
-describe("The function that appends", function () {
+type Row = { position: number; stream: string; revision: number; id: string; data: string; bytes: number };
+
+/** The log as the function has to keep it: `append` judges a call by where streams are before it. */
+function modelOfLog() {
+  const rows: Row[] = [];
+  const of = (stream: string): Row[] => rows.filter((row) => row.stream === stream);
+  const at = (stream: string): number => of(stream).length - 1;
+
+  function judged(request: Request, last: number): { outcome: Outcome; added: Row[] } {
+    const { stream, expectedRevision, events, guards } = request;
+    const guard = guards.find((each) => at(each.stream) !== each.revision);
+    const revision = expectedRevision + events.length;
+    if (!guard && at(stream) === expectedRevision) {
+      const added = events.map(({ id, data, metadata }, index) => ({
+        ...{ position: last - events.length + 1 + index, stream, revision: expectedRevision + 1 + index, id, data },
+        bytes: data.length + metadata.length,
+      }));
+      return { outcome: { revision, position: last }, added };
+    }
+    const there = of(stream).slice(expectedRevision + 1, revision + 1);
+    if (there.length === events.length && there.every(({ id }, index) => id === events[index]!.id))
+      return { outcome: { revision, position: there.at(-1)!.position }, added: [] };
+    const moved = guard ?? { stream, revision: expectedRevision };
+    return { outcome: new StreamMoved(moved.stream, moved.revision, at(moved.stream)), added: [] };
+  }
+
+  return {
+    rows,
+    idsOf: (stream: string) => of(stream).map(({ id }) => id),
+    at,
+    append(batch: readonly Request[]): Outcome[] {
+      let last = rows.at(-1)?.position ?? 0;
+      const all = batch.map((request) => {
+        last += request.events.length;
+        return judged(request, last);
+      });
+      rows.push(...all.flatMap(({ added }) => added));
+      return all.map(({ outcome }) => outcome);
+    },
+  };
+}
+
+describe("the function that appends", function () {
   this.timeout(60_000);
   let database: TestDatabase;
   let client: pg.Client;
 
   before(async () => {
     database = await createTestDatabase();
-    client = new pg.Client({ connectionString: database.ownerUrl });
+    client = new pg.Client({ connectionString: database.serviceUrl });
     await client.connect();
-    const sql = (await readFile(formerFile, "utf8")).slice(0, -1).split("\nrevoke ")[0]!;
-    await client.query(sql.replace("function es.append(", "function es.append_before("));
   });
   after(async () => {
     await client.end();
     await database.drop();
   });
 
-  /** What the call answers and leaves behind; it is undone. */
-  async function tried(batch: readonly Request[], name: string) {
-    const asked = { query: (query: pg.QueryConfig) => client.query({ ...query, name, text: named(query.text, name) }) };
-    await client.query("begin");
-    const { outcomes, written } = await commit(asked as unknown as pg.Client, batch);
-    const columns = "position, stream_id, revision, event_id, type, schema_version, data::text, metadata::text, bytes";
-    const { rows } = await client.query(`select ${columns} from es.events order by position`);
-    await client.query("rollback");
-    return { outcomes, written, rows };
-  }
-
-  const named = (text: string, name: string): string => text.replace("es.append(", `es.${name}(`);
-
-  it("answers and writes what the one before it did, whatever is asked of it", async () => {
+  it("answers and writes what it says it does, whatever is asked of it", async () => {
     const guard = fc.record({ stream: fc.nat(2), off: fc.constantFrom(0, 0, 0, 1, -1) });
     const shape: fc.Arbitrary<Shape> = fc.record({
       events: fc.integer({ min: 1, max: 4 }),
@@ -52,31 +76,36 @@ describe("The function that appends", function () {
       repeats: fc.nat(6),
       guards: fc.array(guard, { maxLength: 3 }),
     });
+    const model = modelOfLog();
     const seen = { done: 0, moved: 0, guarded: 0, repeated: 0 };
     let round = 0;
+
+    async function call(batch: readonly Request[]): Promise<void> {
+      const known = model.rows.length;
+      const outcomes = model.append(batch);
+      expect((await commit(client, batch)).outcomes).to.deep.equal(outcomes);
+      const added = model.rows.slice(known);
+      const { rows } = await client.query(
+        `select position::int, stream_id as stream, revision, event_id as id, data::text, bytes from es.events
+         where position > $1 order by position`,
+        [model.rows[known - 1]?.position ?? 0],
+      );
+      expect(rows).to.deep.equal(added);
+      for (const [index, outcome] of outcomes.entries()) {
+        const { stream } = batch[index]!;
+        if (outcome instanceof Error) seen[outcome.message.startsWith(stream) ? "moved" : "guarded"] += 1;
+        else seen[added.some((row) => row.position === outcome.position) ? "done" : "repeated"] += 1;
+      }
+    }
+
+    // Of the streams `g-0` to `g-2`, which guard, one is there.
+    await call([request({ events: 3, off: 0, repeats: 0, guards: [] }, "g-0", model)]);
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(shape, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 8 }),
         async (calls) => {
           round += 1;
-          const ids = new Map<string, string[]>();
-          const idsOf = (stream: string): string[] => ids.get(stream) ?? ids.set(stream, []).get(stream)!;
-          for (const call of calls) {
-            const batch = call.map((one, index) => request(one, `s${round}-${index}`, idsOf));
-            const old = await tried(batch, "append_before");
-            const now = await tried(batch, "append");
-            expect(now).to.deep.equal(old);
-            const { outcomes } = await commit(client, batch);
-            for (const [index, outcome] of outcomes.entries()) {
-              const { stream, expectedRevision, events } = batch[index]!;
-              if (outcome instanceof Error) seen[outcome.message.startsWith(stream) ? "moved" : "guarded"] += 1;
-              else if (expectedRevision + 1 < idsOf(stream).length) seen.repeated += 1;
-              else {
-                seen.done += 1;
-                idsOf(stream).push(...events.map(({ id }) => id));
-              }
-            }
-          }
+          for (const shapes of calls) await call(shapes.map((one, n) => request(one, `s${round}-${n}`, model)));
         },
       ),
       { numRuns: inFull ? 200 : 15 },
@@ -84,17 +113,14 @@ describe("The function that appends", function () {
     expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).to.be.greaterThan(0);
   });
 
-  /** Guards are of the streams `g-0` to `g-2`, which stand where a stream stands that does not exist. */
   function request(
     { events, off, repeats, guards }: Shape,
     stream: string,
-    idsOf: (stream: string) => string[],
+    { idsOf, at }: ReturnType<typeof modelOfLog>,
   ): Request {
     const own = idsOf(stream);
     const isRepeated = repeats > 3 && own.length > 0;
-    const expectedRevision = isRepeated
-      ? Math.max(noStream, own.length - 1 - events)
-      : Math.max(noStream, own.length - 1 + off);
+    const expectedRevision = Math.max(-1, isRepeated ? at(stream) - events : at(stream) + off);
     const known = isRepeated ? own.slice(expectedRevision + 1) : [];
     return {
       stream,
@@ -107,7 +133,10 @@ describe("The function that appends", function () {
         metadata: "{}",
       })),
       bytes: 0,
-      guards: guards.map((one) => ({ stream: `g-${one.stream}`, revision: Math.max(noStream, noStream + one.off) })),
+      guards: guards.map((one) => ({
+        stream: `g-${one.stream}`,
+        revision: Math.max(-1, at(`g-${one.stream}`) + one.off),
+      })),
       deadline: 0,
       alone: false,
       resolve: () => {},

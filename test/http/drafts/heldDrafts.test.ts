@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
-
-const migration = new URL("../../../src/postgres/migrations/0032-held-for-identities.sql", import.meta.url);
 
 describe("an approved draft that cannot leave", function () {
   this.timeout(60_000);
@@ -47,39 +44,6 @@ describe("an approved draft that cannot leave", function () {
     await until(async () => (await read(id)).status === "sent");
     expect((await read(id)).held_code).to.equal(null);
   });
-
-  it("leaves once its identity is active, also where an earlier release held it and set nothing aside", async () => {
-    const id = await heldBefore();
-    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "active" } });
-    await until(async () => (await read(id)).status === "sent");
-  });
-
-  it("leaves an hour after the upgrade where an instance of the earlier release was the one that looked", async () => {
-    const id = await heldBefore();
-    const { database } = service;
-    const ofIts = "where process = 'sendApproved' and key = $1";
-    await database.query(`delete from work.items ${ofIts} and due_at <= now()`, [id]);
-    await database.query(`update work.lanes set obstacles = null ${ofIts}`, [id]);
-    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "active" } });
-    await database.query(`update work.items set due_at = now() ${ofIts}`, [id]);
-    await database.query(`update work.lanes set due_at = now() ${ofIts}`, [id]);
-    await until(async () => (await read(id)).status === "sent");
-  });
-
-  /** Held without being set aside, as an earlier release did it, then brought up to date and looked at. */
-  async function heldBefore(): Promise<string> {
-    const id = await submittedThenDisabled();
-    await held(id, "identity_not_active");
-    const { database } = service;
-    const isAside = async () =>
-      (await database.query("select 1 from work.lanes where key = $1 and obstacles is not null", [id])).rowCount === 1;
-    await until(isAside);
-    for (const table of ["items", "lanes"])
-      await database.query(`delete from work.${table} where process = 'sendApproved' and key = $1`, [id]);
-    await database.owner.query(await readFile(migration, "utf8"));
-    await until(isAside);
-    return id;
-  }
 
   /** The pause keeps it from leaving before its identity is disabled. */
   async function submittedThenDisabled(): Promise<string> {

@@ -62,8 +62,8 @@ export function createAnswerRecords({
       const { workspaceId, key, requestHash, apiKeyId, owner, secret } = post;
       const values = [workspaceId, key, requestHash, apiKeyId, owner, runMs, hours, secret];
       for (;;) {
-        const { rows } = await database.query<Begun & { begunAt: Date | null }>(beginRun, values);
-        if (rows[0]) return { operation: { ...rows[0], begunAt: rows[0].begunAt ?? undefined } };
+        const { rows } = await database.query<Begun>(beginRun, values);
+        if (rows[0]) return { operation: rows[0] };
         const kept = await find(post);
         // It ran out and was removed in this very moment: then it is ours.
         if (kept) return { kept };

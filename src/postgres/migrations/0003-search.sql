@@ -1,17 +1,17 @@
--- Full-text search over the read models message_words and search_words (projections/search).
+-- Full-text search over the read models message_words, search_words (projections/search) and contact_words (projections/contacts).
 
--- Finds parts of words by an index. Without it they are found by looking through the workspace's vocabulary.
+-- Finds parts of words by an index. Without it they are found by reading through the workspace's vocabulary.
 do $$ begin
   create extension if not exists pg_trgm with schema work;
 exception when others then
   raise notice 'pg_trgm is not to be had: %', sqlerrm;
 end $$;
 
--- A part of a word stands for many words. Asked for as one tsquery of alternatives, each candidate row would be held against all of them;
--- asked for one by one, each is a look-up. So whole words and phrases go into one tsquery, and each part is a set of messages of its own.
+-- A part of a word stands for many words. As one tsquery of alternatives, each candidate row would be compared with all of them; asked for
+-- one by one, each is a look-up. So whole words and phrases go into one tsquery, and each part is a separate set of messages.
 
--- The words of the vocabulary that a part of a word stands for. Of very many the shortest two hundred count. `class` is what the words
--- begin with: nothing, or @ for senders.
+-- Words of the vocabulary that a part of a word stands for: the shortest two hundred of them. `class` is the prefix of the words: nothing,
+-- or @ for senders.
 create function work.words_with(class text, part text, match text) returns setof text
 language plpgsql stable set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
@@ -24,7 +24,7 @@ begin
     order by length(v.word), v.word limit 200;
 end $$;
 
--- Words side by side, as a tsquery; null where one of them stands for no word there is.
+-- Words side by side, as a tsquery; null if one of them stands for no word of the vocabulary.
 create function work.phrase_of(class text, words json) returns tsquery
 language sql stable as $$
   select case when bool_and(w.alternatives is not null)
@@ -40,10 +40,10 @@ language sql stable as $$
   ) w
 $$;
 
--- The threads of the connection's workspace with a message that meets every term. A term is {words: [{word, match}]}, its words side by
+-- Threads of the connection's workspace with a message that meets every term. A term is {words: [{word, match}]}, its words side by
 -- side in this order. Text search operators are not leakproof and would lose their index under a policy: so the function is the owner's,
--- whom the policy of these tables lets see all, and holds on to the workspace itself. Reading all vectors one after the other never pays:
--- they lie beside the rows.
+-- whom a policy of these tables lets read every row, and keeps to the workspace itself. A sequential scan never pays: the vectors are stored
+-- outside the rows.
 create function work.threads_with(class text, terms json) returns setof uuid
 language plpgsql stable security definer
 set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
@@ -89,5 +89,24 @@ begin
       and (question is null or m.words @@ question) and (messages is null or m.id = any (messages));
 end $$;
 
-revoke all on function work.words_with, work.phrase_of, work.threads_with from public;
-grant execute on function work.threads_with to :service;
+-- Contacts of the connection's workspace whose folded name and address match, at most so many. `like` is not leakproof either: the function
+-- is the owner's, as work.threads_with is.
+create function work.contacts_with(pattern text, most int) returns setof uuid
+language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
+begin
+  return query select w.id from contact_words w where w.workspace_id = workspace and w.words like pattern limit most;
+end $$;
+
+-- The number of all that match.
+create function work.count_contacts_with(pattern text) returns int
+language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
+begin
+  return (select count(*) from contact_words w where w.workspace_id = workspace and w.words like pattern);
+end $$;
+
+revoke all on function work.words_with, work.phrase_of, work.threads_with, work.contacts_with, work.count_contacts_with from public;
+grant execute on function work.threads_with, work.contacts_with, work.count_contacts_with to :service;
