@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import PostalMime from "postal-mime";
-import { createRandom, type Random } from "./random.ts";
+import { createRandom, type Random } from "../support/random.ts";
 
 /** The sha256 of a picture that bodies refer to as `cid:logo@x`. */
 export const logo = "a1".repeat(32);

@@ -1,6 +1,6 @@
 import type { Operation } from "#test/support/hostileRequests.ts";
 import { planted } from "#test/support/hostileRequests.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
 import { hostile, type IdFor, sql, valid } from "./requestValues.ts";
 
 type Json = Record<string, any>;

@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "../support/random.ts";
 
 /** Values for the fields of a request, made from its schema: such as it takes, and such as it must not. */
 

@@ -1,13 +1,4 @@
-/** Numbers that look random and are the same on every run (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { seeded } from "./random.ts";
 
 const syllables =
   "an be co da el fi ga ho in jo ka lo mi no or pe qui ra se ti un ve wa xo yt zu ber der gen ler ßen ön".split(" ");

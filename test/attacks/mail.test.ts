@@ -2,13 +2,14 @@ import { expect } from "chai";
 import { pino } from "pino";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "#src/mail/in/smtpReceiver.ts";
-import { corpus, hasCorpus, seeded } from "#test/mail/in/mails.ts";
+import { corpus, hasCorpus } from "#test/mail/in/mails.ts";
 import { emptyLines, headerMail, type SlowMail, slowMails } from "#test/mail/in/slowMails.ts";
 import { startMail } from "#test/mail/in/smtpSender.ts";
 import { inFull, sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { longestHold } from "#test/support/processorTime.ts";
 import { rotated } from "#test/support/rotated.ts";
+import { seeded } from "../../scripts/support/random.ts";
 
 /** Mail as strangers may make it, over SMTP: each is told 250, filed, shown without harm, and can be answered. */
 describe("attacks by mail", function () {

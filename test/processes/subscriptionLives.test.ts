@@ -3,7 +3,7 @@ import { sized } from "#test/support/full.ts";
 import { monthsOn } from "#test/support/stripe/calendar.ts";
 import { type Life, lifeOf } from "#test/support/stripe/lives.ts";
 import { caps, inOrder, liveThrough, type Moment, shuffled } from "#test/support/stripe/liveThrough.ts";
-import { createRandom } from "../../scripts/soak/random.ts";
+import { createRandom } from "../../scripts/support/random.ts";
 
 /** What a subscription shows, in words that do not depend on when the service heard of anything. */
 const shownBy = ({ plan, status, interval, renewsAt, trialEndsAt, period }: Moment["plan"]) => ({

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type Counts, moveCounts } from "#projections/counts.ts";
 import { projectorOn, unseenTables } from "#test/support/projecting.ts";
-import { seeded } from "../../scripts/support/zipfMail.ts";
+import { seeded } from "../../scripts/support/random.ts";
 
 describe("counts beside a list", () => {
   const unseen = unseenTables();

@@ -75,8 +75,18 @@ export async function startInProcess(
     await until(() => deps.projected(head, { of }));
   };
 
+  /** Every mail that was taken is filed and can be read. */
+  const filed = () =>
+    until(async () => {
+      await caughtUp();
+      const { rows } = await database.reads.ofAll.query(unfiled);
+      return rows.length === 0;
+    });
+
   return {
     url,
+    /** Null unless SMTP_IN_PORT is set. */
+    smtpPort: service.smtpPort,
     /** Of its database: for another process on it. */
     urls: { serviceUrl: testDatabase.serviceUrl, ownerUrl: testDatabase.ownerUrl },
     deps,
@@ -87,6 +97,7 @@ export async function startInProcess(
     outbox: caughtMails(database),
     webhookDeliveries: composition.webhooks.deliveries,
     caughtUp,
+    filed,
     /** A workspace with a key of every scope, or of those given. */
     async workspace({ scopes = allScopes as readonly string[] } = {}) {
       const { workspaceId } = await createWorkspace(
@@ -124,11 +135,7 @@ export async function startInProcess(
         raw: Buffer.from(raw),
         remote: { ip, helo },
       });
-      await until(async () => {
-        await caughtUp();
-        const { rows } = await database.reads.ofAll.query(unfiled);
-        return rows.length === 0;
-      });
+      await filed();
     },
     async stop() {
       await service.stop();

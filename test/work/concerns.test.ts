@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { NewEvent } from "#src/eventStore/eventStore.ts";
 import type { Process } from "#src/processes/process.ts";
-import { createRandom } from "../../scripts/soak/random.ts";
+import { createRandom } from "../../scripts/support/random.ts";
 import { append, newEvent } from "../subscriptions/support.ts";
 import { sized } from "../support/full.ts";
 import { rule, useWorkTable } from "./support.ts";

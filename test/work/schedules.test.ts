@@ -8,7 +8,7 @@ import { bringBackLanes, type Claimed, claimLanes, extendClaims, type Taken } fr
 import { PlanMoved, writePlan } from "#src/work/plan.ts";
 import { tryEveryMs, trySetAside } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
-import { createRandom } from "../../scripts/soak/random.ts";
+import { createRandom } from "../../scripts/support/random.ts";
 import { inFull } from "../support/full.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { readHeaders } from "#src/mail/in/headers.ts";
-import { type CorpusFile, corpus, hasCorpus, mail, seeded, sharedJson } from "./mails.ts";
+import { seeded } from "../../../scripts/support/random.ts";
+import { type CorpusFile, corpus, hasCorpus, listMail, mail, sharedJson } from "./mails.ts";
 
 type Named = { name: string; ids: string[] };
 
@@ -48,15 +49,10 @@ if (hasCorpus("list-mail"))
     let mails: CorpusFile[];
     let expected: string[][];
     before(() => {
-      const files = corpus("list-mail");
-      mails = files.filter(({ name }) => name.endsWith(".eml"));
-      const table = files.find(({ name }) => name.endsWith(".tsv"))!.raw.toString();
-      const rows = table
-        .split("\n")
-        .filter((line) => /^\d+\t/.test(line))
-        .map((line) => line.split("\t"));
-      expected = [...grouped(rows, ([thread]) => thread!).values()].map((group) =>
-        group.map(([, file]) => `list-mail/${file}`).sort(),
+      const all = listMail();
+      mails = all;
+      expected = [...grouped(all, ({ conversation }) => conversation).values()].map((group) =>
+        group.map(({ name }) => name).sort(),
       );
     });
 

@@ -3,7 +3,8 @@ import { maxEventBytes } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { inFull } from "#test/support/full.ts";
 import { processorMs } from "#test/support/processorTime.ts";
-import { fixture, fixtureNames, mail, seeded } from "./mails.ts";
+import { seeded } from "../../../scripts/support/random.ts";
+import { fixture, fixtureNames, mail } from "./mails.ts";
 
 /** What every reading must be, whatever the bytes: storable as JSON in PostgreSQL, and small enough for an event. */
 function expectStorable(raw: Buffer): void {

@@ -32,6 +32,19 @@ export function corpus(name: string): CorpusFile[] {
   }
 }
 
+/** The mailing list mail, each with the conversation it belongs to, in order of their names. */
+export function listMail(): (CorpusFile & { conversation: string })[] {
+  const files = corpus("list-mail");
+  const table = files.find(({ name }) => name.endsWith(".tsv"))!.raw.toString();
+  const conversationOf = new Map(
+    [...table.matchAll(/^(\d+)\t(.+)$/gm)].map(([, id, name]) => [`list-mail/${name}`, id!]),
+  );
+  return files.flatMap((file) => {
+    const conversation = conversationOf.get(file.name);
+    return conversation === undefined ? [] : [{ ...file, conversation }];
+  });
+}
+
 export const sharedJson = (name: string) => JSON.parse(readFileSync(join(shared, name), "utf8"));
 
 const filesUnder = (folder: string): string[] =>
@@ -39,14 +52,3 @@ const filesUnder = (folder: string): string[] =>
     .sort()
     .map((entry) => join(folder, entry))
     .flatMap((path) => (statSync(path).isDirectory() ? filesUnder(path) : [path]));
-
-/** Numbers in [0, 1) that are the same for the same seed. */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

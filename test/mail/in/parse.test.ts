@@ -5,7 +5,8 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { inFull } from "#test/support/full.ts";
-import { corpus, fixture, fixtureNames, hasCorpus, mail, seeded } from "./mails.ts";
+import { seeded } from "../../../scripts/support/random.ts";
+import { corpus, fixture, fixtureNames, hasCorpus, mail } from "./mails.ts";
 import { obedientThread, order, startParser, type TestParser } from "./parser.ts";
 
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;

@@ -21,7 +21,7 @@ export type Sender = {
 
 /** Connects and reads the greeting. `first`: what is written before that. `localAddress`: any of 127.0.0.0/8, all of which are this machine. */
 export async function startSender(port: number, first = "", localAddress = "127.0.0.1"): Promise<Sender> {
-  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
   if (first !== "") socket.write(first);
   const sender = speakingOn(socket);
   return { ...sender, greeting: await sender.reply() };
@@ -76,3 +76,33 @@ export async function startMail(
   await sender.say("DATA");
   return sender;
 }
+
+/** A connection that hands over whole mails, one after the other. */
+export type Mailer = {
+  /** Resolves with the reply to the final dot, or with the first refusal before it; rejects if the connection ends before that. */
+  send(raw: Buffer, to: string | readonly string[], from?: string): Promise<string>;
+  close(): void;
+};
+
+export async function openMailer(port: number, { localAddress }: { localAddress?: string } = {}): Promise<Mailer> {
+  const sender = await startSender(port, "", localAddress);
+  await sender.say("EHLO customer.example");
+  return {
+    async send(raw, to, from = "sender@customer.example") {
+      for (const line of [`MAIL FROM:<${from}>`, ...[to].flat().map((each) => `RCPT TO:<${each}>`), "DATA"]) {
+        const answer = await sender.say(line);
+        if (!/^[23]/.test(answer)) return answer;
+      }
+      await sender.write(
+        Buffer.concat([stuffed(raw), Buffer.from(raw.subarray(-2).equals(crlf) ? ".\r\n" : "\r\n.\r\n")]),
+      );
+      return sender.reply();
+    },
+    close: () => sender.hangUp("destroy"),
+  };
+}
+
+const crlf = Buffer.from("\r\n");
+
+/** A line that begins with a dot gets one more on the wire. */
+const stuffed = (raw: Buffer): Buffer => Buffer.from(raw.toString("latin1").replace(/^\./gm, ".."), "latin1");

@@ -12,7 +12,7 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import { system } from "#test/support/cause.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
-import type { Random } from "../../../scripts/soak/random.ts";
+import type { Random } from "../../../scripts/support/random.ts";
 import type { Life } from "./lives.ts";
 import { createSubscriptionWorld, type Told } from "./subscriptionWorld.ts";
 

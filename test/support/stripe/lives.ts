@@ -1,4 +1,4 @@
-import type { Random } from "../../../scripts/soak/random.ts";
+import type { Random } from "../../../scripts/support/random.ts";
 import type { Action, Bought } from "./subscriptionWorld.ts";
 
 /** What happens in the life of a customer, and when: milliseconds since its beginning. */

@@ -1,4 +1,0 @@
-import { corpus } from "../../scripts/soak/corpus.ts";
-import { sampled } from "./sampled.ts";
-
-sampled(corpus);

@@ -1,4 +1,0 @@
-import { grants } from "../../scripts/soak/grants.ts";
-import { sampled } from "./sampled.ts";
-
-sampled(grants);

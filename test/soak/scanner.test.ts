@@ -1,4 +1,0 @@
-import { scanner } from "../../scripts/soak/scanner.ts";
-import { sampled } from "./sampled.ts";
-
-sampled(scanner);
