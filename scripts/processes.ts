@@ -8,12 +8,12 @@ import { loadConfig } from "#src/config.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { visible } from "#src/html/visible.ts";
 import type { Sql } from "#src/postgres/database.ts";
-import { allProcesses, formerProcesses } from "#src/processes/index.ts";
+import { allProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { oldestReady } from "#src/subscriptions/depths.ts";
 import { unansweredName } from "#src/work/heldAsks.ts";
-import { formerReaders, listenersReader } from "#src/work/listeners.ts";
+import { listenersReader } from "#src/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/work/parked.ts";
 import { plannerLease } from "#src/work/plannerLease.ts";
 import { type Between, rewind } from "#src/work/rewind.ts";
@@ -51,9 +51,9 @@ const status: Run = async ({ database, store }) => {
        count(*) filter (where lane.obstacles is not null) as set_aside,
        (select count(*) from work.parked where parked.process = name) as parked,
        (select min(due_at) from work.items where items.process = name and timer is not null) as next_timer
-     from work.planned left join work.lanes lane on lane.process = name where name <> all($1)
-     group by name, planned order by name = any($2), name`,
-    [[...formerProcesses, ...formerReaders], [...plannersOwn.keys()]],
+     from work.planned left join work.lanes lane on lane.process = name
+     group by name, planned order by name = any($1), name`,
+    [[...plannersOwn.keys()]],
   );
   console.table(rows.map((row) => shownRow(row, head)));
   const { rows: aside } = await database.query(

@@ -10,6 +10,7 @@ import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { createLogger } from "#src/logger.ts";
 import { allProcesses } from "#src/processes/index.ts";
+import { unansweredReader } from "#src/work/heldAsks.ts";
 import { besideService } from "./support/beside.ts";
 import { catchUp } from "./support/catchUp.ts";
 import { makeScaleLog } from "./support/scaleLog.ts";
@@ -62,7 +63,7 @@ await besideService(async ({ deps, channels, telegram, database, store, provider
   );
   const head = await store.head();
   // Nothing is to be done about mail that never was.
-  for (const { name } of allProcesses(deps, {
+  const processes = allProcesses(deps, {
     provider,
     channels,
     telegram,
@@ -70,7 +71,8 @@ await besideService(async ({ deps, channels, telegram, database, store, provider
     ...config,
     webhooks: queued,
     onReduced: () => {},
-  })) {
+  });
+  for (const { name } of [...processes, ...unansweredReader(processes)]) {
     await database.query(
       "insert into work.processes (name, planned) values ($1, $2) on conflict (name) do update set planned = excluded.planned",
       [name, head],

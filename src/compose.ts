@@ -56,7 +56,6 @@ import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import type { Attended } from "./processes/attendTelegramBots.ts";
-import { formerProcesses } from "./processes/index.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
@@ -67,7 +66,6 @@ import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
 import { createPostgresDeliveries } from "./webhooks/postgresDeliveries.ts";
 import type { WebhookSender } from "./webhooks/sender.ts";
 import { createUndiciSender } from "./webhooks/undiciSender.ts";
-import { formerReaders } from "./work/listeners.ts";
 
 /** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
 export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
@@ -129,7 +127,6 @@ export function compose(
         database,
         store: unmeasured,
         projections,
-        formerProcesses: [...formerProcesses, ...formerReaders],
         isPaused,
       }),
     stateBytes: () => states.bytes(),

@@ -28,9 +28,6 @@ type Claimed = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
  */
 const claimAloneMs = 5_000;
 
-/** The processes that it was made of. */
-export const deliverWas: readonly string[] = ["deliverDraft", "finishSends", "concludeSettled", "recoverClaims"];
-
 /** After which a claim needs no look. */
 const endsClaiming = ["DraftQueued", "DraftRequeued", "SendClaimReleased"];
 
@@ -202,7 +199,6 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   return {
     name: "deliver",
-    formerly: deliverWas,
     categories: ["draft", "thread", "delivery"],
     longestRunSeconds: settings.handOverSeconds + 60,
     concurrency: lanesFor(settings.connections),

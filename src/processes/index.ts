@@ -10,7 +10,7 @@ import { checkDomains } from "./checkDomains.ts";
 import { concludeCards } from "./concludeCards.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { createCustomers } from "./createCustomers.ts";
-import { deliver, deliverWas } from "./deliver.ts";
+import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
@@ -54,9 +54,6 @@ export type ProcessSettings = {
   retentionDaysHeld: number | "never";
   retentionDaysQuarantined: number | "never";
 };
-
-/** Names that none of them has any more: their positions are kept for an older instance. */
-export const formerProcesses: readonly string[] = deliverWas;
 
 /** Every rule of the service. */
 export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] =>

@@ -96,8 +96,6 @@ export type Process = {
    * is rewound. All others look again: their streams say what is left to do.
    */
   onlyNews?: true;
-  /** What it was called before, or what it was made of: it goes on where the slowest of those was. */
-  formerly?: readonly string[];
   /** A handler that has not ended after so many seconds is given up (default 300). */
   longestRunSeconds?: number;
   /** Handlers that run at once, where they mostly wait for others' answers; the runner's number by default. */

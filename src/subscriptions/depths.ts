@@ -9,14 +9,11 @@ export async function readDepths({
   database,
   store,
   projections,
-  formerProcesses,
   isPaused,
 }: {
   database: Database;
   store: Pick<EventStore, "head">;
   projections: readonly Pick<Projection, "name" | "apart">[];
-  /** Names that no process has any more: their positions are kept for an older instance, and are no lag. */
-  formerProcesses: readonly string[];
   /** Whether the operator lets nothing leave. */
   isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
@@ -27,7 +24,7 @@ export async function readDepths({
   const [checkpoints, planned, lanes, timersDue, parked, draftsSending, webhookDeliveriesPending, paused] =
     await Promise.all([
       loadCheckpoints(database, names),
-      counts(database, "select name, planned as count from work.planned where name <> all($1)", [formerProcesses]),
+      counts(database, "select name, planned as count from work.planned"),
       lanesOf(database),
       counts(
         database,
@@ -79,8 +76,8 @@ async function lanesOf(
   };
 }
 
-async function counts(sql: Sql, text: string, values: unknown[] = []): Promise<Map<string, number>> {
-  const { rows } = await sql.query<{ name: string; count: number }>(text, values);
+async function counts(sql: Sql, text: string): Promise<Map<string, number>> {
+  const { rows } = await sql.query<{ name: string; count: number }>(text);
   return new Map(rows.map(({ name, count }) => [name, count]));
 }
 

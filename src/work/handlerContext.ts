@@ -36,7 +36,7 @@ export async function handle(
   const context = handlerContext({ ...handling, process: process.name }, subject);
   if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
   keyFor(process, subject);
-  // What an earlier release planned may ask nothing of it.
+  // The planner leaves to the handler what it could not judge: an event that it could not read, or a process that could not tell.
   if (!concerns(process, subject)) return undefined;
   return (await process.on[subject.type]?.(subject, context)) || undefined;
 }
@@ -68,7 +68,7 @@ type Trace = Pick<Cause, "workspaceId" | "correlationId" | "causationId">;
 
 /** A process acts because of an event: same correlation, caused by it. What a timer sets in motion has the cause that the timer was set for. */
 export function causeOf(process: string, subject: Recorded | Timer): Cause {
-  const trace = isEvent(subject) ? traceOfEvent(subject) : storedTrace(subject);
+  const trace = isEvent(subject) ? traceOfEvent(subject) : traceOf(subject.payload as Trace);
   return { actor: { kind: "system", id: process }, ...trace };
 }
 
@@ -78,17 +78,7 @@ const traceOfEvent = ({ id, stream, metadata }: Recorded): Trace => ({
   causationId: id,
 });
 
-/** Some older timers have none: what they set in motion begins with them. */
-function storedTrace({ payload }: Timer): Trace {
-  const {
-    workspaceId = null,
-    correlationId = crypto.randomUUID(),
-    causationId = correlationId,
-  } = payload as Partial<Trace>;
-  return { workspaceId, correlationId, causationId };
-}
-
-const traceOf = ({ workspaceId, correlationId, causationId }: Cause): Trace => ({
+const traceOf = ({ workspaceId, correlationId, causationId }: Trace): Trace => ({
   workspaceId,
   correlationId,
   causationId,

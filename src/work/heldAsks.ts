@@ -18,14 +18,13 @@ export const askingOf = (processes: readonly Process[]): Process[] => processes.
 
 /**
  * Reads the log like a process, for the planner itself, a moment behind: what an event asks is planned by it alone, and only if no answer has come
- * by then. None where nothing asks. It begins where those that ask have been planned up to.
+ * by then. None where nothing asks.
  */
 export function unansweredReader(processes: readonly Process[]): Process[] {
   const asking = askingOf(processes);
   if (asking.length === 0) return [];
   const categories = [...new Set(asking.flatMap((process) => process.categories))];
-  const formerly = asking.map(({ name }) => name);
-  return [{ name: unansweredName, categories, formerly, keyOf: ({ stream }) => stream, on: {} }];
+  return [{ name: unansweredName, categories, keyOf: ({ stream }) => stream, on: {} }];
 }
 
 /** What an event asks of a process, by a name of the process's own; null where it asks nothing that the log answers. */

@@ -8,19 +8,13 @@ import { workspaceOf } from "./keys.ts";
 /** Where it is not known who listens. */
 export const anyListeners: Listeners = { rules: true, webhooks: true, furtherChannels: true };
 
-/**
- * Reads the log like a process, for the planner itself: how far it is known who listens is stored like how far a process is planned. It has a
- * name for what it reads: `listeners`, before it, knew nothing of identities.
- */
+/** Reads the log like a process, for the planner itself: how far the listeners are known is stored like how far a process is planned. */
 export const listenersReader: Process = {
-  name: "listenersAndChannels",
+  name: "listeners",
   categories: ["rule", "webhook", "identity"],
   keyOf: ({ stream }) => stream,
   on: {},
 };
-
-/** What read in its place before, and still does in an older instance: the same table tells it who listens. */
-export const formerReaders: readonly string[] = ["listeners"];
 
 const ended = ["RuleDeleted", "WebhookDeleted"];
 

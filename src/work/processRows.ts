@@ -4,21 +4,16 @@ import type { Process } from "#src/processes/process.ts";
 type Named = readonly { name: string }[];
 
 /**
- * Up to where the log is planned for each of these processes. One that is new begins where it says: at the log's beginning, or with what
- * happens from now on (`head`); one that was renamed or merged goes on where the slowest of those before was.
+ * Position up to which the log is planned for each of these processes. A new one begins where it says: at the log's beginning, or with what
+ * happens from now on (`head`).
  */
 export async function planned(sql: Sql, processes: readonly Process[], head: number): Promise<Map<string, number>> {
-  const wanted = processes.map(({ name, begins = "with the log", formerly = [] }) => ({
-    name,
-    formerly,
-    beginning: begins === "now" ? head : 0,
-  }));
+  const beginnings = processes.map(({ begins }) => (begins === "now" ? head : 0));
   await sql.query(
     `insert into work.processes (name, planned)
-     select name, coalesce((select min(planned) from work.planned before where before.name = any(wanted.formerly)), beginning)
-     from json_to_recordset($1::json) as wanted (name text, formerly text[], beginning bigint) order by name
+     select * from unnest($1::text[], $2::bigint[]) as wanted (name, beginning) order by name
      on conflict do nothing`,
-    [JSON.stringify(wanted)],
+    [processes.map(({ name }) => name), beginnings],
   );
   return storedPlanned(sql, processes);
 }

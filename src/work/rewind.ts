@@ -5,7 +5,7 @@ import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { type Lease, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "#src/subscriptions/leases.ts";
 import { unansweredName, unansweredReader } from "./heldAsks.ts";
-import { formerReaders, listenersReader, loadListeners } from "./listeners.ts";
+import { listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
 import { plannerLease } from "./plannerLease.ts";
 import { planned, putAlone } from "./processRows.ts";
@@ -62,7 +62,7 @@ async function goBack(database: Database, head: number): Promise<void> {
   const steps: [sql: string, ...values: unknown[]][] = [
     // The listeners are read again: what came and went in lost events is not known one by one.
     ["delete from work.listeners"],
-    ["update work.processes set planned = 0 where name = any($1)", [listenersReader.name, ...formerReaders]],
+    ["update work.processes set planned = 0 where name = $1", listenersReader.name],
     ["update work.processes set planned = $1 where planned > $1", head],
     ["delete from work.items where position > $1", head],
     ["delete from work.parked where position > $1", head],

@@ -43,27 +43,6 @@ describe("what a handler is told, and what it may answer", () => {
     expect(causes[3], "an operator's, about a workspace").to.include({ workspaceId });
   });
 
-  it("a timer of before carries its cause in its payload, or none", async () => {
-    const causes: unknown[] = [];
-    const trace = { workspaceId, correlationId: "request", causationId: "event" };
-    await work.database.query(
-      `insert into work.items (process, key, timer, payload, due_at)
-       values ('toyRule', 'toy-1', 'a', $1, '2020-01-01'), ('toyRule', 'toy-1', 'b', '{}', '2020-01-02')`,
-      [JSON.stringify({ ...trace, reason: "late" })],
-    );
-    await work.database.query(
-      "insert into work.lanes (process, key, workspace, state, due_at) values ('toyRule', 'toy-1', '', 'waiting', '2020-01-01')",
-    );
-    const process = rule({ on: {}, onTimer: async (_, { cause }) => void causes.push(cause) });
-    const runner = work.run([process]);
-    await eventually(() => causes.length === 2);
-    await runner.idle();
-    const actor = { kind: "system", id: "toyRule" };
-    expect(causes[0]).to.deep.equal({ actor, ...trace });
-    expect(causes[1]).to.deep.include({ actor, workspaceId: null });
-    expect((causes[1] as typeof trace).correlationId).to.be.a("string");
-  });
-
   describe("waiting for read models", () => {
     /** Read models that reach everything once they are told to; whoever waits in its place is told no. */
     function readModels() {

@@ -39,7 +39,7 @@ describe("rewinding a database that is older than the event log", function () {
       { process: "tells", ...events, skipped: true },
     ]);
     expect(await stood()).to.deep.equal([
-      { name: "listenersAndChannels", planned: head },
+      { name: "listeners", planned: head },
       { name: "looks", planned: head },
       { name: "tells", planned: head },
     ]);
@@ -118,12 +118,13 @@ describe("rewinding a database that is older than the event log", function () {
       "insert into work.checkpoints (name, version, position, tables) values ('ahead', 3, $1, '{}')",
       [head + 1],
     );
-    await table.database.query("insert into work.processes (name, planned) values ('listeners', $1)", [head]);
+    await table.database.query("insert into work.listeners (stream, workspace) values ('rule-lost', 'w')");
     const before = await stood();
     expect([(await rewound({ act: false })).logIsOlder, await stood()]).to.deep.equal([true, before]);
     expect((await rewound()).logIsOlder).to.equal(true);
-    // An older instance that plans next reads anew who listens, too.
-    expect((await stood()).map((row) => (row as { planned: number }).planned)).to.deep.equal([0, head, head, head]);
+    expect((await stood()).map((row) => (row as { planned: number }).planned)).to.deep.equal([head, head, head]);
+    // The listeners were read again.
+    expect(await table.rows("select stream from work.listeners")).to.deep.equal([]);
     expect(await table.rows(`select key from work.items where position > ${head}`)).to.deep.equal([]);
     const checkpoints = await table.rows("select version, position from work.checkpoints where name = 'ahead'");
     expect(checkpoints).to.deep.equal([{ version: 0, position: 0 }]);
