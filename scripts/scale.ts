@@ -8,11 +8,9 @@ import { createWorkspace } from "#src/commands/workspaces.ts";
 import type { Composition } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
-import { createLogger } from "#src/logger.ts";
 import { allProcesses } from "#src/processes/index.ts";
 import { unansweredReader } from "#src/work/heldAsks.ts";
 import { besideService } from "./support/beside.ts";
-import { catchUp } from "./support/catchUp.ts";
 import { makeScaleLog } from "./support/scaleLog.ts";
 
 const usage = `Creates a workspace with a year of mail, to try lists and search at scale. Stop the service first.
@@ -78,17 +76,5 @@ await besideService(async ({ deps, channels, telegram, database, store, provider
       [name, head],
     );
   }
-  const seconds = await catchUp({ store, database, logger: createLogger("warn") }, (position) =>
-    say(`read models at ${position.toLocaleString("en")} of ${head.toLocaleString("en")}`),
-  );
-  console.error(`read models: ${rate(made.events, seconds)}`);
-  console.log(
-    JSON.stringify({
-      workspace_id: workspaceId,
-      api_key: key,
-      threads,
-      ...made,
-      events_per_s: Math.round(made.events / seconds),
-    }),
-  );
+  console.log(JSON.stringify({ workspace_id: workspaceId, api_key: key, threads, ...made }));
 });

@@ -1,17 +1,69 @@
-import type { BenchServer } from "./server.ts";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
 
-/** What a benchmark is given; `seconds` is how long one measurement lasts, if somebody asked for a length; `threads`, `mails` and `replies`, where for a size; `only`: the part of a job that is measured. */
-export type BenchRun = {
-  server: BenchServer;
-  repetitions: number;
-  seconds: number | undefined;
-  threads: number | undefined;
-  mails: number | undefined;
-  replies: number | undefined;
-  /** How many agents and approvers work side by side. */
-  agents: number | undefined;
-  only: "mails" | "replies" | undefined;
+/** A benchmark: measures one or more kinds of work on a server. `size` is the default; `unit` says what it counts. */
+export type Bench = { size: number; unit: string; run(server: BenchServer, size: number): Promise<void> };
+
+/** A PostgreSQL server of one benchmark. */
+export type BenchServer = {
+  /** Removed at the end. */
+  directory: string;
+  /** Creates an empty database. */
+  database(): Promise<BenchDatabase>;
+  /** Does `work` and records what it took as one row of the table. */
+  measure(what: string, subject: Subject, work: Work): Promise<void>;
+  /** Registers a cleanup. Cleanups run in reverse order before the server stops. */
+  atEnd(cleanup: () => Promise<void>): void;
 };
 
-/** A benchmark: prints what it finds and answers its summary. */
-export type Bench = { title: string; repetitions: number; run(run: BenchRun): Promise<Record<string, unknown>> };
+export type BenchDatabase = DatabaseUrls & {
+  name: string;
+  /** Runs a query that returns one number, as the superuser, whose statements are not counted. */
+  number(sql: string): Promise<number>;
+};
+
+/** Whose CPU is counted, and the database whose events and statements are. */
+export type Subject = { pid: number; database: BenchDatabase };
+
+/** Returns how many units were done, or how many milliseconds each of them took. */
+export type Work = () => Promise<number | number[]>;
+
+/** A measured kind of work: CPU and counts are for one unit. */
+export type Row = {
+  what: string;
+  perSecond: number;
+  /** Milliseconds. */
+  p50?: number;
+  p99?: number;
+  /** Milliseconds of CPU; 0 where the system does not report it (only Linux does). */
+  node: number;
+  postgres: number;
+  events: number;
+  statements: number;
+  /** Transactions that wrote. */
+  writes: number;
+  /** The most memory that the Node process has had so far. */
+  megabytes?: number;
+};
+
+/** Shows a line of progress: overwritten on a terminal, one line each elsewhere. */
+export const progress = (text: string): void =>
+  void process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
+
+/** Runs `workers` copies of a task concurrently, `count` times in all. Returns the milliseconds that each call took. */
+export async function concurrently(
+  workers: number,
+  count: number,
+  task: (n: number, worker: number) => Promise<unknown>,
+): Promise<number[]> {
+  const times: number[] = [];
+  let begun = 0;
+  const worker = async (_: unknown, index: number): Promise<void> => {
+    while (begun < count) {
+      const began = performance.now();
+      await task(begun++, index);
+      times.push(performance.now() - began);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+  return times;
+}

@@ -1,105 +1,87 @@
+import { execFileSync, spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { runUntilStopped } from "#src/lifecycle.ts";
-import { createLogger } from "#src/logger.ts";
-import type { Bench } from "./bench.ts";
-import { type BenchServer, startServer } from "./server.ts";
+import { progress, type Row } from "./bench.ts";
+import { benches } from "./benches.ts";
+import { mediansOf, ratioOf, tableOf } from "./table.ts";
 
-const benches: Record<string, () => Promise<{ bench: Bench }>> = {
-  append: () => import("./append.ts"),
-  catchup: () => import("./catchup.ts"),
-  visible: () => import("./visible.ts"),
-  inbound: () => import("./inbound.ts"),
-  "read-scale": () => import("./readScale.ts"),
-  console: () => import("./console.ts"),
-  "read-api": () => import("./readApi.ts"),
-  "main-job": () => import("./mainJob.ts"),
-  rules: () => import("./rules.ts"),
-};
+const usage = `npm run bench -- [NAME …] [--size N] [--rounds N] [--beside DIR]
+npm run bench -- table                  all of them, three rounds each, into scripts/bench/README.md
 
-/** What `main-job` can be told to measure alone. */
-const parts = ["mails", "replies"] as const;
+NAME: ${Object.keys(benches).join(", ")}; all of them by default.
+--size    how much work one round has, in the benchmark's own unit
+--rounds  runs each benchmark so often and shows medians (default 1)
+--beside  a checkout of another commit, with its own node_modules: measured in turns with this one`;
 
-/** Those that drive a whole service, wherever its log is. The others measure PostgreSQL's. */
-const onAnyLog = ["inbound", "main-job", "rules"];
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const readme = new URL("README.md", import.meta.url);
+const { names, size, rounds, beside, isTable } = asked();
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    repetitions: { type: "string" },
-    seconds: { type: "string" },
-    threads: { type: "string" },
-    mails: { type: "string" },
-    replies: { type: "string" },
-    agents: { type: "string" },
-    only: { type: "string" },
-    "event-store": { type: "string" },
-    profile: { type: "string" },
-    statements: { type: "boolean" },
-  },
-});
-const eventStore = values["event-store"];
-const names = positionals.length > 0 ? positionals : eventStore ? onAnyLog : Object.keys(benches);
-const unknown = names.filter((name) => !(name in benches));
-const { repetitions, seconds, threads, mails, replies, agents } = values;
-const numbers = [repetitions, seconds, threads, mails, replies, agents].every(
-  (value) => value === undefined || Number(value) > 0,
-);
-const misplaced = eventStore ? names.filter((name) => !onAnyLog.includes(name)) : [];
-const only = parts.find((part) => part === values.only);
-const isPart = only === values.only;
-if (unknown.length > 0 || misplaced.length > 0 || !numbers || !isPart) {
-  const options =
-    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--replies N] [--agents N] [--only mails|replies] [--event-store stand-in|URL] [--profile FOLDER] [--statements]";
-  console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] ${options}`);
-  console.error(`--event-store goes with ${onAnyLog.join(", ")}`);
-  process.exit(2);
+let running: ReturnType<typeof spawn> | undefined;
+// The process of the benchmark stops what it has started; this one waits for that.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => running?.kill(signal));
+
+const measured = `Measured on ${new Date().toISOString().slice(0, 10)} at commit ${commitOf(root)} on ${machine()}; ${rounds === 1 ? "one round" : `medians of ${rounds} rounds`}.`;
+const rows: Row[] = [];
+for (const name of names) {
+  const [here, there]: Row[][][] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    here!.push(await run(name, root));
+    if (beside !== undefined) there!.push(await run(name, beside));
+  }
+  rows.push(...(beside === undefined ? mediansOf(here!) : compared(mediansOf(here!), mediansOf(there!), beside)));
+}
+progress("");
+const made = `${measured}\n\n${tableOf(rows)}`;
+console.log(made);
+if (isTable) await writeFile(readme, (await readFile(readme, "utf8")).replace(/^Measured on [\s\S]*/m, `${made}\n`));
+
+/** Runs one benchmark once, in a process of its own. Ends this process if that fails. */
+async function run(name: string, checkout: string): Promise<Row[]> {
+  const words = ["--import", "tsx", "scripts/bench/one.ts", name, ...(size === undefined ? [] : [size])];
+  const child = spawn(process.execPath, words, { cwd: checkout, stdio: ["ignore", "pipe", "inherit"] });
+  running = child;
+  const said = await text(child.stdout);
+  if (said === "") process.exit(1);
+  return JSON.parse(said);
 }
 
-let server: BenchServer | undefined;
+function compared(here: Row[], there: Row[], checkout: string): Row[] {
+  return here.flatMap((row) => {
+    const other = there.find(({ what }) => what === row.what);
+    return other ? [row, { ...other, what: `  at ${commitOf(checkout)}` }, ratioOf(row, other)] : [row];
+  });
+}
 
-await runUntilStopped({
-  logger: createLogger("warn"),
-  endWithParent: true,
-  async start(end) {
-    const [cpu] = cpus();
-    const gigabytes = Math.round(totalmem() / 2 ** 30);
-    console.log(
-      `${cpus().length} x ${cpu?.model.trim()}, ${gigabytes} GB, Node ${process.version}; PostgreSQL on the same machine`,
-    );
-    if (eventStore)
-      console.log(
-        `the log is in EventStoreDB: ${eventStore === "stand-in" ? "the tests' stand-in" : "the server named"}`,
-      );
-    server = await startServer(createLogger("warn"), {
-      ...{ eventStore, profileInto: values.profile, statements: values.statements },
-    });
-    runAll(server).then(
-      () => end("done"),
-      (error) => {
-        console.error(error);
-        process.exitCode = 1;
-        end("failed");
-      },
-    );
-  },
-  async drain() {},
-  lastly: async () => server?.stop(),
-});
-
-async function runAll(on: BenchServer): Promise<void> {
-  for (const name of names) {
-    const { bench } = await benches[name]!();
-    console.log(`\n${bench.title}`);
-    const rounds = whole(repetitions) ?? bench.repetitions;
-    const summary = await bench.run({
-      ...{ server: on, repetitions: rounds, seconds: seconds === undefined ? undefined : Number(seconds), only },
-      ...{ threads: whole(threads), mails: whole(mails), replies: whole(replies), agents: whole(agents) },
-    });
-    console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions: rounds, ...summary }));
+function commitOf(checkout: string): string {
+  try {
+    return execFileSync("git", ["describe", "--always", "--dirty"], { cwd: checkout, encoding: "utf8" }).trim();
+  } catch {
+    return "unknown";
   }
 }
 
-function whole(given: string | undefined): number | undefined {
-  return given === undefined ? undefined : Math.max(1, Math.round(Number(given)));
+function machine(): string {
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${gigabytes} GB, Node ${process.version}`;
+}
+
+function asked() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { size: { type: "string" }, rounds: { type: "string" }, beside: { type: "string" } },
+    });
+    const isTable = positionals.join() === "table";
+    const names = isTable || positionals.length === 0 ? Object.keys(benches) : positionals;
+    const { size, rounds = isTable ? "3" : "1", beside } = values;
+    const isCount = (value: string): boolean => Number.isInteger(Number(value)) && Number(value) > 0;
+    if (names.every((name) => name in benches) && isCount(rounds) && isCount(size ?? "1"))
+      return { names, size, rounds: Number(rounds), beside, isTable };
+  } catch {}
+  console.error(usage);
+  process.exit(1);
 }

@@ -2,90 +2,111 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import type { Logger } from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
-import type { DatabaseUrls } from "#src/postgres/database.ts";
-import { prepareDatabase } from "#src/postgres/prepare.ts";
-import { type BenchEventStore, openEventStore } from "./eventStore.ts";
-import { asAdmin, statementSettings } from "./statements.ts";
+import { createLogger, logTo } from "#src/logger.ts";
+import { cpuSecondsOf, cpuSecondsOfServer } from "../support/cpuSeconds.ts";
+import { residentMegabytes } from "../support/memory.ts";
+import { type BenchServer, progress, type Row, type Subject, type Work } from "./bench.ts";
 
-/** A PostgreSQL of this run alone, with the settings the embedded one has in service, gone afterwards. */
-export type BenchServer = {
-  /** A new database, empty or with the service's schemas. */
-  database(options?: { migrated: boolean }): Promise<DatabaseUrls>;
-  /** As the superuser. */
-  admin(sql: string): Promise<Record<string, unknown>[]>;
-  /** Of the postmaster. */
-  pid(): number;
-  /** Where the service has its log; absent: in this PostgreSQL. */
-  eventStore?: BenchEventStore;
-  /** A folder for CPU profiles of the service. */
-  profileInto?: string;
-  /** Where the server counts the time of each statement: a superuser's URL. */
-  statementsAt?: string;
-  /** Work to be done before the server stops, unless it was done early. */
-  beforeEnd(work: () => Promise<void>): void;
-  endEarly(work: () => Promise<void>): Promise<void>;
-  stop(): Promise<void>;
-};
-
-/** `eventStore`: where the service has its log if not in this PostgreSQL, `stand-in` or a URL. */
-export async function startServer(
-  logger: Logger,
-  { eventStore, profileInto, statements }: { eventStore?: string; profileInto?: string; statements?: boolean } = {},
-): Promise<BenchServer> {
+/** Starts a PostgreSQL with the settings of the embedded one, on a directory that `stop` removes. `rows`: where measurements are recorded. */
+export async function startServer(rows: Row[]): Promise<BenchServer & { stop(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "countersign-bench-"));
-  const postgres = await startPostgres(join(directory, "data"), { logger, statements });
-  const databaseOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
-  const owner = new URL(postgres.ownerUrl).username;
-  const log = eventStore === undefined ? undefined : await openEventStore(eventStore);
-  const ends = new Set<() => Promise<void>>();
-  let made = 0;
-
-  const admin = async (sql: string): Promise<Record<string, unknown>[]> =>
-    asAdmin(postgres.adminUrl, async (client) => (await client.query(sql)).rows);
-
-  async function endEarly(work: () => Promise<void>): Promise<void> {
-    if (ends.delete(work)) await work();
-  }
+  const postgres = await startCounting(join(directory, "data"));
+  const cleanups: (() => Promise<void>)[] = [];
+  const superuser = async (database: string): Promise<pg.Client> => {
+    const client = new pg.Client(urlOf(postgres.adminUrl, database));
+    client.on("error", () => {});
+    await client.connect();
+    cleanups.push(() => client.end());
+    return client;
+  };
+  const admin = await superuser("postgres");
+  await admin.query("create extension pg_stat_statements");
+  let databases = 0;
 
   return {
-    admin,
-    pid: postgres.pid,
-    ...(log && { eventStore: log }),
-    ...(profileInto !== undefined && { profileInto }),
-    ...(statements && { statementsAt: postgres.adminUrl }),
-    beforeEnd: (work) => void ends.add(work),
-    endEarly,
-    async database({ migrated } = { migrated: true }) {
-      const name = `bench_${++made}`;
-      await admin(`create database ${name} owner ${pg.escapeIdentifier(owner)}`);
-      const urls = {
-        ownerUrl: databaseOf(postgres.ownerUrl, name),
-        serviceUrl: databaseOf(postgres.serviceUrl, name),
+    directory,
+    atEnd: (cleanup) => void cleanups.push(cleanup),
+    async database() {
+      const name = `bench_${++databases}`;
+      await admin.query(`create database ${name} owner ${pg.escapeIdentifier(new URL(postgres.ownerUrl).username)}`);
+      const client = await superuser(name);
+      return {
+        name,
+        ownerUrl: urlOf(postgres.ownerUrl, name),
+        serviceUrl: urlOf(postgres.serviceUrl, name),
+        number: async (sql) => Number(Object.values((await client.query(sql)).rows[0] ?? {})[0]),
       };
-      if (migrated) await prepareDatabase(urls);
-      return urls;
+    },
+    async measure(what, subject, work) {
+      progress(what);
+      rows.push(await measured(what, { subject, admin }, work));
     },
     async stop() {
-      await Promise.allSettled([...ends].map(endEarly));
-      await log?.stop();
+      for (const cleanup of cleanups.reverse()) await cleanup().catch((error) => console.error(error));
       await postgres.stop();
       for (const path of [directory, postgres.directory]) await rm(path, { recursive: true, force: true });
     },
   };
 }
 
-/** With `statements` it starts twice: a library has to be there from the start. */
-async function startPostgres(
-  dataDir: string,
-  { logger, statements }: { logger: Logger; statements?: boolean },
-): Promise<EmbeddedPostgres> {
+/** Starts it twice: pg_stat_statements has to be loaded at the start. */
+async function startCounting(dataDir: string): Promise<EmbeddedPostgres> {
+  const logger = createLogger("warn", logTo(2));
   const postgres = await startEmbeddedPostgres({ dataDir, logger });
-  if (!statements) return postgres;
-  await asAdmin(postgres.adminUrl, async (client) => {
-    for (const setting of statementSettings) await client.query(`alter system set ${setting}`);
-  });
+  const client = new pg.Client(postgres.adminUrl);
+  await client.connect();
+  await client.query("alter system set shared_preload_libraries = 'pg_stat_statements'");
+  await client.end();
   await postgres.stop();
   return startEmbeddedPostgres({ dataDir, logger });
+}
+
+const urlOf = (url: string, database: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href;
+
+type Counts = Pick<Row, "node" | "postgres" | "events" | "statements" | "writes">;
+
+async function measured(what: string, by: { subject: Subject; admin: pg.Client }, work: Work): Promise<Row> {
+  const before = await countsOf(by);
+  const began = performance.now();
+  const done = await work();
+  const seconds = (performance.now() - began) / 1_000;
+  const after = await countsOf(by);
+  const count = typeof done === "number" ? done : done.length;
+  const each = (name: keyof Counts): number => (after[name] - before[name]) / count;
+  return {
+    ...{ what, perSecond: count / seconds, ...(typeof done !== "number" && percentiles(done)) },
+    ...{ node: each("node"), postgres: each("postgres") },
+    ...{ events: each("events"), statements: each("statements"), writes: each("writes") },
+    megabytes: residentMegabytes(by.subject.pid)?.most,
+  };
+}
+
+/** Counts without the superuser's statements, which are the benchmark's own, and without the beginning and end of transactions. */
+const statements = `select sum(calls) as statements, pg_snapshot_xmax(pg_current_snapshot())::text as writes
+  from pg_stat_statements join pg_database on pg_database.oid = dbid
+  where datname = $1 and userid <> current_user::regrole and query !~* '^(begin|commit|rollback)'`;
+
+async function countsOf({
+  subject: { pid, database },
+  admin,
+}: {
+  subject: Subject;
+  admin: pg.Client;
+}): Promise<Counts> {
+  const { rows } = await admin.query(statements, [database.name]);
+  const hasLog = await database.number("select count(to_regclass('es.events'))");
+  return {
+    node: cpuSecondsOf(pid) * 1_000,
+    postgres: (await cpuSecondsOfServer(async (sql) => (await admin.query(sql)).rows)) * 1_000,
+    events: hasLog ? await database.number("select count(*) from es.events") : 0,
+    statements: Number(rows[0].statements),
+    writes: Number(rows[0].writes),
+  };
+}
+
+function percentiles(times: readonly number[]): Pick<Row, "p50" | "p99"> {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)];
+  return { p50: at(0.5), p99: at(0.99) };
 }

@@ -1,134 +1,48 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
-import { projections } from "#projections/index.ts";
-import { noStream } from "#src/eventStore/eventStore.ts";
-import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { createLogger } from "#src/logger.ts";
-import { connectDatabase, type Sql } from "#src/postgres/database.ts";
-import { createProjectionRunner } from "#src/subscriptions/projections.ts";
-import { createWaitFor } from "#src/subscriptions/waitFor.ts";
+import { plainTable } from "./append.ts";
 import type { Bench } from "./bench.ts";
-import { figure, goal, latency, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
+import { sendMails } from "./mails.ts";
+import { startService, untilAtLeast } from "./service.ts";
 
-const perSecond = 1_000;
+const perSecond = 50;
+const threadCount = 20;
 
 /**
- * How long after an append was asked for its row can be read, at a steady rate that does not wait for answers. Beside it, the same for a
- * plain INSERT of one row that is there when it is answered: the least there could be.
+ * How long a write takes to be answered, which it is once it can be read: at a steady rate, timed from when each was due. Beside it an INSERT
+ * of one row at the same rate.
  */
 export const bench: Bench = {
-  title: `visible: append to row in the read model, ${perSecond} a second`,
-  repetitions: 5,
-  async run({ server, repetitions, seconds = 5 }) {
-    const urls = await server.database();
-    const database = connectDatabase(urls);
-    const store = createPostgresEventStore({ connectionString: urls.serviceUrl });
-    const { projected, reached: onProjected, rest, close } = createWaitFor({ database, projections });
-    const of = projections.map(({ name }) => name);
-    const logger = createLogger("warn");
-    const runner = createProjectionRunner({
-      ...{ store, database, projections, logger, instanceId: "bench", onProjected, rest },
-    });
-    await runner.start();
-    await runner.caughtUp();
-    const pool = new pg.Pool({ connectionString: (await server.database({ migrated: false })).ownerUrl, max: 32 });
-    pool.on("error", () => {});
-    await pool.query("create table rows (id uuid primary key, data json not null)");
-
-    const ours = async (): Promise<number> => {
-      const id = randomUUID();
-      const { position } = await store.append(`workspace-${id}`, noStream, [
-        { id: randomUUID(), ...workspaceCreated(id) },
-      ]);
-      if (!(await projected(position, { of, timeoutMs: 60_000 })))
-        throw new Error(`${position} is not visible after 60 s`);
-      return performance.now();
+  size: 500,
+  unit: `writes, ${perSecond} a second`,
+  async run(server, size) {
+    const service = await startService(server, await server.database());
+    const { client, database, smtpPort } = service;
+    const identity = await client.identity();
+    await sendMails(smtpPort, identity.email_address, threadCount * 4);
+    await untilAtLeast(database, threadCount, "select count(*) from read.threads");
+    const { data: threads } = await client.ask(`GET /v1/threads?limit=${threadCount}`);
+    const write = (n: number): Promise<unknown> => {
+      const priority = Math.floor(n / threadCount) % 2 === 0 ? "high" : "low";
+      return client.ask(`PATCH /v1/threads/${threads[n % threadCount].id}`, { priority });
     };
-    const plain = async (): Promise<number> => {
-      const id = randomUUID();
-      const data = JSON.stringify(workspaceCreated(id).data);
-      await pool.query({ name: "insert", text: "insert into rows values ($1, $2)", values: [id, data] });
-      return performance.now();
-    };
-    try {
-      await openLoop(ours, 1);
-      const results = { countersign: [] as Latency[], plain: [] as Latency[] };
-      for (let repetition = 1; repetition <= repetitions; repetition++) {
-        progress(`round ${repetition} of ${repetitions}`);
-        results.countersign.push(latency(await openLoop(ours, seconds)));
-        results.plain.push(latency(await openLoop(plain, seconds)));
-      }
-      progressDone();
-      await requireRows(database.reads.ofAll);
-      return summarise(results);
-    } finally {
-      await runner.stop();
-      close();
-      await store.close();
-      await Promise.all([database.close(), pool.end()]);
-    }
+    const { name, subject, append } = await plainTable(server);
+    const insert = (n: number): Promise<unknown> => append("bench-visible", n);
+    // An even number of rounds, so that the first measured write changes its thread too.
+    await byTheClock(write, threadCount * 10);
+    await server.measure("PATCH /v1/threads/{id}, until it can be read", service, () => byTheClock(write, size));
+    await byTheClock(insert, threadCount);
+    await server.measure(`${name}, ${perSecond} a second`, subject, () => byTheClock(insert, size));
   },
 };
 
-type Latency = ReturnType<typeof latency>;
-
-/** Starts calls by the clock, also those it is late for, and times them from when they were due. */
-async function openLoop(call: () => Promise<number>, seconds: number): Promise<number[]> {
+/** Starts `count` calls at the steady rate without waiting for their answers. Returns milliseconds from when each was due. */
+async function byTheClock(call: (n: number) => Promise<unknown>, count: number): Promise<number[]> {
   const began = performance.now();
-  const total = perSecond * seconds;
   const calls: Promise<number>[] = [];
-  while (calls.length < total) {
-    const due = began + (calls.length * 1_000) / perSecond;
-    if (due > performance.now()) {
-      await sleep(1);
-      continue;
-    }
-    calls.push(call().then((end) => end - due));
+  for (let n = 0; n < count; n++) {
+    const due = began + (n * 1_000) / perSecond;
+    await sleep(Math.max(0, due - performance.now()));
+    calls.push(call(n).then(() => performance.now() - due));
   }
   return Promise.all(calls);
 }
-
-/** That what was called visible can be read. */
-async function requireRows(sql: Sql): Promise<void> {
-  const { rows } = await sql.query<{ events: number; rows: number }>(
-    "select (select count(*) from es.events) as events, (select count(*) from workspaces) as rows",
-  );
-  if (rows[0]!.events !== rows[0]!.rows) throw new Error(`${rows[0]!.rows} rows of ${rows[0]!.events} events`);
-}
-
-function summarise(results: Record<"countersign" | "plain", Latency[]>): Record<string, unknown> {
-  const of = (name: keyof typeof results, which: keyof Latency) => spreadOf(results[name].map((one) => one[which]));
-  for (const name of ["countersign", "plain"] as const) {
-    console.log(
-      `  ${name.padEnd(12)} p50 ${spreadText(of(name, "p50"), "ms")}  p99 ${spreadText(of(name, "p99"), "ms")}`,
-    );
-  }
-  const p99 = of("countersign", "p99").median;
-  console.log(`  p99 is ${figure(p99 / of("plain", "p99").median)}x that of a plain INSERT being answered`);
-  goal("p99, ms", p99, { atMost: 10 });
-  return {
-    p50_ms: round(of("countersign", "p50").median, 2),
-    p99_ms: round(p99, 2),
-    plain_p99_ms: round(of("plain", "p99").median, 2),
-  };
-}
-
-const workspaceCreated = (id: string) => ({
-  type: "WorkspaceCreated",
-  data: {
-    name: "Bench",
-    slug: `bench-${id}`,
-    plan: "pro",
-    planStatus: "active",
-    betaOverride: false,
-    createdAt: "2026-01-01T00:00:00.000Z",
-  },
-  metadata: {
-    workspaceId: id,
-    actor: { kind: "system" as const, id: "bench" },
-    correlationId: id,
-    causationId: id,
-    at: "2026-01-01T00:00:00.000Z",
-  },
-});

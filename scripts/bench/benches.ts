@@ -1,0 +1,12 @@
+import type { Bench } from "./bench.ts";
+
+/** All benchmarks, in the order of the table. */
+export const benches: Record<string, () => Promise<{ bench: Bench }>> = {
+  append: () => import("./append.ts"),
+  visible: () => import("./visible.ts"),
+  "main-job": () => import("./mainJob.ts"),
+  catchup: () => import("./catchup.ts"),
+  read: () => import("./read.ts"),
+  search: () => import("./search.ts"),
+  console: () => import("./console.ts"),
+};

@@ -1,0 +1,51 @@
+import { type BenchServer, concurrently, progress } from "./bench.ts";
+import { runCommand, type Service, startService, untilAtLeast } from "./service.ts";
+
+/** A service whose only workspace has a year of made-up mail. */
+export type Workspace = Service & { workspaceId: string };
+
+const projected = "select coalesce(min(position), 0) from work.checkpoints";
+const head = "select max(position) from es.events";
+
+/** Makes the workspace with `npm run scale` and starts a service on it. Its read models are empty at first. */
+export async function startWorkspace(server: BenchServer, threads: number): Promise<Workspace> {
+  progress(`making a workspace of ${threads} threads`);
+  const database = await server.database();
+  const made = await runCommand(server, database, ["--import", "tsx", "scripts/scale.ts", "--threads", `${threads}`]);
+  const { workspace_id: workspaceId, api_key: apiKey } = JSON.parse(made);
+  // Without processes: nothing is to be done about mail that never was.
+  return { ...(await startService(server, database, { apiKey, ROLES: "api,projections" })), workspaceId };
+}
+
+/** Waits until the read models have everything. Returns how many events that took from now on. */
+export async function catchUp({ database }: Service): Promise<number> {
+  const [from, to] = [await database.number(projected), await database.number(head)];
+  await untilAtLeast(database, to, projected);
+  return to - from;
+}
+
+/** The same workspace, ready for questions. */
+export async function startFilledWorkspace(server: BenchServer, threads: number): Promise<Workspace> {
+  const workspace = await startWorkspace(server, threads);
+  progress("filling the read models");
+  await catchUp(workspace);
+  await workspace.database.number("vacuum analyze");
+  return workspace;
+}
+
+/** One kind of question; `path` may be another one each time. */
+export type Question = { what: string; path(): string };
+
+const [askers, warmUps, asked] = [4, 50, 200];
+
+/** Asks each kind of question by itself, four at a time. */
+export async function askAll(
+  server: BenchServer,
+  { workspace, ask }: { workspace: Workspace; ask: (path: string) => Promise<unknown> },
+  questions: readonly Question[],
+): Promise<void> {
+  for (const { what, path } of questions) {
+    await concurrently(askers, warmUps, () => ask(path()));
+    await server.measure(what, workspace, () => concurrently(askers, asked, () => ask(path())));
+  }
+}
