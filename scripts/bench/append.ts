@@ -7,12 +7,12 @@ import { type Bench, type BenchServer, concurrently, type Subject } from "./benc
 
 /** Appends of one event, by one writer and by many; beside it a plain INSERT of the same row. Both run in this process. */
 export const bench: Bench = {
-  size: 10_000,
-  unit: "appends by 32 writers, a fifth of them by one",
+  size: 20_000,
+  unit: "appends by 32 writers, a tenth of them by one",
   async run(server, size) {
     const [store, plain] = [await ourStore(server), await plainTable(server)];
     for (const [writers, count] of [
-      [1, Math.ceil(size / 5)],
+      [1, Math.ceil(size / 10)],
       [32, size],
     ] as const) {
       for (const { name, subject, append } of [store, plain]) {

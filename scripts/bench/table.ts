@@ -20,8 +20,9 @@ export function mediansOf(rounds: readonly Row[][]): Row[] {
   return rounds[0]!.map((row, at) => {
     const median = (name: Figure): [Figure, number][] => {
       const values = rounds.flatMap((rows) => rows[at]?.[name] ?? []).sort((a, b) => a - b);
-      const middle = values[Math.floor(values.length / 2)];
-      return middle === undefined ? [] : [[name, middle]];
+      const middle = (values.length - 1) / 2;
+      if (values.length === 0) return [];
+      return [[name, (values[Math.floor(middle)]! + values[Math.ceil(middle)]!) / 2]];
     };
     return { ...row, ...Object.fromEntries(columns.flatMap(([name]) => median(name))) };
   });
