@@ -42,6 +42,7 @@ const columns = [
   "quarantined",
   "from_blocked_contact",
   "approval_links",
+  "notes",
   "created_at",
   "placed_on",
   "placed_at",
@@ -77,6 +78,7 @@ function inboundRow(event: Recorded, message: InboundMessage): Record<string, un
     quarantined: message.quarantined,
     from_blocked_contact: message.fromBlockedContact ?? false,
     approval_links: message.approvalLinks ?? null,
+    notes: message.notes ?? [],
     created_at: message.receivedAt,
     placed_on: idOf(event.stream),
     placed_at: event.revision,
@@ -108,13 +110,14 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
     attachments: attachmentsOf({ attachments: content.attachments ?? [], body_html: content.body_html ?? null }),
     quarantined: false,
     from_blocked_contact: false,
+    notes: [],
     created_at: event.metadata.at,
   };
 }
 
 export const messages: Projection<MessagesEvent> = {
   name: "messages",
-  version: 9,
+  version: 10,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",

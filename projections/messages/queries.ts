@@ -43,13 +43,14 @@ export type MessageRow = {
   from_blocked_contact: boolean;
   /** Whether it had links by which approvers decide, or could not be looked through; null: neither. */
   approval_links: InboundMessage["approvalLinks"] | null;
+  notes: string[];
   created_at: Date;
 };
 
 const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, from_email,
   from_name, to_emails, cc_emails, bcc_emails, reply_to, subject, body_text, body_html, extracted_text, body_blob,
   content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
-  raw_sha256, attachments, quarantined, authentication, from_blocked_contact, approval_links, created_at`;
+  raw_sha256, attachments, quarantined, authentication, from_blocked_contact, approval_links, notes, created_at`;
 
 export const messageById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<MessageRow>(reads, workspaceId, { id, select: columns, from: "messages" });

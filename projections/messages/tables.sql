@@ -32,6 +32,7 @@ create table messages (
   quarantined boolean not null,
   from_blocked_contact boolean not null,
   approval_links text,
+  notes json not null,
   created_at timestamptz not null,
   -- Comes by an event of its own, after the mail.
   authentication json,

@@ -112,7 +112,10 @@ export type ApprovalView = {
   participants: readonly string[];
   /** Sentences beyond those that follow from the view itself (approvalWarnings.ts). */
   warnings: string[];
-  /** Sentences about the message it answers that may be mistaken: they point at something, and stop nothing. */
+  /**
+   * Sentences about the message it answers: its notes, and what its words seem to do, which may be mistaken. They point at something, and stop
+   * nothing.
+   */
   hints: string[];
   /** Approving also sends: the button says so. */
   sendsOnApproval: boolean;

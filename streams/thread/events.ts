@@ -58,6 +58,8 @@ export type InboundMessage = {
    * came still has. `unchecked`: not all of it could be looked through. Absent: it had none, and in events from before mails were looked through.
    */
   approvalLinks?: "removed" | "unchecked";
+  /** Sentences about what of the mail could not be read, is encrypted or hidden, or was repaired. Absent: there are none. */
+  notes?: string[];
 };
 
 /**

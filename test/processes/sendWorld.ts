@@ -175,6 +175,7 @@ export function openSendWorld(
           attachments: [],
           unreadable: null,
           cut: null,
+          notes: [],
           links: { ...uncheckedRuns, unchecked: false },
         }),
       },

@@ -139,10 +139,13 @@ function messageOf(message: MessageRow, body: MessageBody): AnsweredMessage {
   };
 }
 
-const hintsOf = ({ subject }: MessageRow, body: MessageBody): string[] =>
-  hintsAbout({ subject, newText: newAndQuoted(body).newText, text: body.text, html: body.html }).map(
+/** The message's notes, which are certain, come before the hints. */
+const hintsOf = ({ subject, notes }: MessageRow, body: MessageBody): string[] => [
+  ...notes,
+  ...hintsAbout({ subject, newText: newAndQuoted(body).newText, text: body.text, html: body.html }).map(
     ({ sentence }) => sentence,
-  );
+  ),
+];
 
 async function newerMessage(deps: Dependencies, message: MessageRow): Promise<NewerMessage> {
   const { fromName, fromEmail, receivedAt, subject, newText } = messageOf(message, await bodyOf(deps, message));

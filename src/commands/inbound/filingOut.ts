@@ -124,6 +124,7 @@ async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }
     headers.from && contactOf(deps, workspaceId, headers.from.address),
     deps.threads.kept(threadId) ?? deps.threads.load(threadId),
   ]);
+  const notes = notesOf(parsed);
   const message: InboundMessage = {
     messageId: decision.messageId,
     identityId,
@@ -146,11 +147,15 @@ async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }
     quarantined: decision.disposition === "quarantined",
     ...(sender?.status === "blocked" && { fromBlockedContact: true }),
     ...(approvalLinks && { approvalLinks }),
+    ...(notes.length > 0 && { notes }),
   };
   const reviewReason = decision.quarantined === undefined ? decision.reviewReason : "a mail that could not be recorded";
   const command = { type: "FileMessage", message, opens: opening(decision, event), reviewReason } as const;
   await onItsThread(deps, { decision, event, command }, cause);
 }
+
+const notesOf = ({ unreadable, notes }: ParsedMail): string[] =>
+  unreadable === null ? notes : [`The mail could not be read: ${unreadable}. Its source has all of it.`, ...notes];
 
 /** The customer's newer word, of which nothing is shown before it is released. */
 async function holdMessage(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {

@@ -24,9 +24,9 @@ export async function withoutApprovalLinks(
   { mail, messageId }: { mail: ReadMail; messageId?: string },
 ): Promise<CleanMail> {
   const { event, parsed } = mail;
-  const { links, attachments } = parsed;
+  const { links, attachments, notes } = parsed;
   const { subject, from } = event.data.headers;
-  const lines = [subject, from?.name ?? "", ...attachments.map(({ filename }) => filename ?? "")];
+  const lines = [subject, from?.name ?? "", ...attachments.map(({ filename }) => filename ?? ""), ...notes];
   const runs = new Set([...links.found, ...lines.flatMap(runsIn)]);
   const { removed, tokens } = await linksAmong(deps, { event, runs });
   for (const token of tokens) await closeLink(deps, { token, event, messageId });
@@ -133,7 +133,7 @@ function cleanHeaders(headers: MailHeaders, removed: ReadonlySet<string>): MailH
 }
 
 function cleanBodies(parsed: ParsedMail, removed: ReadonlySet<string>): ParsedMail {
-  const { bodyText, bodyHtml, extractedText, attachments, links } = parsed;
+  const { bodyText, bodyHtml, extractedText, attachments, notes, links } = parsed;
   const isRemoved = (index: number): boolean => removed.has(links.found[index] as string);
   const { text, html, extracted } = links.places;
   return {
@@ -142,6 +142,7 @@ function cleanBodies(parsed: ParsedMail, removed: ReadonlySet<string>): ParsedMa
     bodyHtml: bodyHtml && withoutRuns(bodyHtml, html, isRemoved),
     extractedText: withoutRuns(extractedText, extracted, isRemoved),
     attachments: attachments.map((each) => ({ ...each, filename: each.filename && cleanLine(each.filename, removed) })),
+    notes: notes.map((note) => cleanLine(note, removed)),
   };
 }
 

@@ -35,6 +35,7 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
     delivery_status: whole.delivery_status as WireMessage["delivery_status"],
     from_blocked_contact: whole.from_blocked_contact,
     approval_link_removed: whole.approval_links === "removed",
+    notes: whole.notes,
     draft_id: whole.draft_id,
     attachments: await Promise.all(whole.attachments.map((attachment) => presentAttachment(blobs, attachment))),
     received_at: timestampOrNull(whole.received_at),

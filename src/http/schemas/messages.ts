@@ -48,6 +48,10 @@ export const Message = Strict(
       description:
         "True if it had approval links: they are closed, and shown as [approval link removed]. Its raw form and its attachments need the scope write:approvals.",
     }),
+    notes: Type.Array(Type.String(), {
+      description:
+        "Sentences about what of the mail could not be read, is encrypted, is hidden from who looks at it, or was repaired. They may quote the mail. Empty for mail of ours.",
+    }),
     draft_id: Nullable(Uuid),
     attachments: Type.Array(Attachment),
     received_at: Nullable(Timestamp),

@@ -3,7 +3,14 @@ import { extractReply, textOfHtml, withoutTags } from "./bodies.ts";
 import { cappedForParser, parserOptions } from "./capped.ts";
 import { isDeeperThan } from "./htmlDepth.ts";
 import { runsInMail } from "./links/mailRuns.ts";
-import { type ParsedAttachment, type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
+import {
+  maxNoteLength,
+  maxNotes,
+  type ParsedAttachment,
+  type ParsedMail,
+  type ParseLimits,
+  unreadableMail,
+} from "./parsedMail.ts";
 import { storable, storableLine } from "./storable.ts";
 
 /** Deeper HTML costs every later reader (sanitisers, browsers) more than a letter is worth. */
@@ -26,9 +33,14 @@ export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<Parse
     return unreadableMail(`it has ${email.attachments.length} attachments: at most ${limits.maxAttachments} are read`);
   }
   const { attachments, ...bodies } = bodiesOf(email, limits);
+  const notes = cut === null ? [] : [`The mail is too long to be read whole: ${cut}.`];
   const shown = await runsInMail(bodies, { raw, attachments, isCut: cut !== null });
-  return { ...shown, attachments, unreadable: null, cut };
+  return { ...shown, attachments, unreadable: null, cut, notes: shownNotes(notes) };
 }
+
+/** Each note once, within the bounds of a message. */
+const shownNotes = (notes: readonly string[]): string[] =>
+  [...new Set(notes)].slice(0, maxNotes).map((note) => storableLine(note, maxNoteLength));
 
 type Bodies = Pick<ParsedMail, "bodyText" | "bodyHtml" | "extractedText" | "attachments">;
 

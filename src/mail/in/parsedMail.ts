@@ -14,9 +14,16 @@ export type ParsedMail = {
   unreadable: string | null;
   /** What was left out because it is more than can be read, in one sentence; null if nothing was. */
   cut: string | null;
+  /**
+   * Sentences for a reader of the mail, which is their subject: what of it could not be read, is encrypted or hidden, or was repaired. At most `maxNotes`, of at most `maxNoteLength` UTF-16 units each. They may quote the mail.
+   */
+  notes: string[];
   /** What may be the token of an approval link. */
   links: MailRuns;
 };
+
+export const maxNotes = 10;
+export const maxNoteLength = 500;
 
 export type ParsedAttachment = {
   filename: string | null;
@@ -43,5 +50,6 @@ export const unreadableMail = (reason: string): ParsedMail => ({
   attachments: [],
   unreadable: reason,
   cut: null,
+  notes: [],
   links: uncheckedRuns,
 });

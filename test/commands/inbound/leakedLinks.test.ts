@@ -18,7 +18,15 @@ describe("approval links in a mail", () => {
   const mailWith = (found: string[]): ReadMail => ({
     event: { data: received, position: 7, metadata: { at: receivedAt } } as unknown as Received,
     parsed: {
-      ...{ bodyText: token, bodyHtml: null, extractedText: token, attachments: [], unreadable: null, cut: null },
+      ...{
+        bodyText: token,
+        bodyHtml: null,
+        extractedText: token,
+        attachments: [],
+        unreadable: null,
+        cut: null,
+        notes: [],
+      },
       links: {
         ...uncheckedRuns,
         unchecked: false,

@@ -69,6 +69,7 @@ export const wireMessage = (words: Words, change: Partial<WireMessage> = {}): Wi
   delivery_status: null,
   from_blocked_contact: false,
   approval_link_removed: false,
+  notes: [],
   draft_id: null,
   attachments: [
     {

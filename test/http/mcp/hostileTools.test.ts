@@ -23,6 +23,7 @@ const messageOf = (words: string, rest: object = {}) => ({
   },
   ...{ body_text: `${words}\n\nOn Monday somebody wrote:\n> ${words}`, extracted_text: words, rfc_message_id: words },
   ...{ in_reply_to: words, references: [words], classification: "person", delivery_status: null, draft_id: null },
+  notes: Array(5).fill(words),
   authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
   ...{ from_blocked_contact: false, approval_link_removed: false, received_at: at, sent_at: null, created_at: at },
   attachments: Array.from({ length: 7 }, (_, n) => ({

@@ -1,6 +1,14 @@
 import { parentPort } from "node:worker_threads";
 
-const read = { bodyText: "done", bodyHtml: null, extractedText: "", attachments: [], unreadable: null, cut: null };
+const read = {
+  bodyText: "done",
+  bodyHtml: null,
+  extractedText: "",
+  attachments: [],
+  unreadable: null,
+  cut: null,
+  notes: [],
+};
 
 /** Stands in for the thread that reads mail: the bytes are JSON that says what to do. */
 export async function readInThread({ job, bytes }) {

@@ -24,6 +24,7 @@ export function messageArticle(view: MessageView, options: ArticleOptions): Mark
 ${head(message)}
 ${proofLine(view)}
 ${message.approval_link_removed && html`<p class="caution">It had links by which approvers decide. They are closed, and were taken out of what is shown here.</p>`}
+${message.notes.map((note) => html`<p class="caution">${visibleLine(note)}</p>`)}
 ${body(view, options)}
 ${files(view)}
 <p class="meta ways">${htmlLink(view, options)}${message.draft_id !== null && html`<a class="press" href="/drafts/${message.draft_id}">How this came to be sent</a> `}<a class="press" href="/messages/${id}/source">Source</a> <a class="press" href="/messages/${id}/raw" download>Download</a></p>

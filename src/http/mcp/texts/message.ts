@@ -20,6 +20,8 @@ export function shownMessage(message: WireMessage, options: MessageOptions): Mes
 
 /** Attachments of a message that are named; the rest are counted. */
 const maxAttachments = 5;
+/** Characters of a message's notes. */
+const maxNotes = 240;
 /** Characters of a list of addresses. */
 const maxAddresses = 240;
 
@@ -39,6 +41,7 @@ export function messageText(shown: MessageShown, { fence, now, place, decision =
         To: listed(to_emails),
         Cc: listed(cc_emails),
         Subject: untrustedLine(subject, 200),
+        Notes: untrustedLine(message.notes.join(" "), maxNotes),
         ...Object.fromEntries(attachments.slice(0, maxAttachments).map(attachmentField)),
       },
       text: shown.piece.text === "" ? undefined : shown.piece.text,
@@ -122,6 +125,7 @@ export function messageData({ message, piece, quotedLength, isQuoted }: MessageS
       to: addresses(message.to_emails),
       cc: addresses(message.cc_emails),
       subject: untrustedLine(message.subject, 200),
+      notes: message.notes.slice(0, 3).map((note) => untrustedLine(note, maxNotes)),
       text: piece.text,
       attachments: attachments.slice(0, maxAttachments).map(({ id, filename, content_type, size_bytes }) => ({
         id: attachmentId(id),
