@@ -1,16 +1,18 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { Crashed } from "#test/support/faultyEventStore.ts";
 import { expectSound, isHandingOver, send } from "./sendChecks.ts";
 import { createSendWorld } from "./sendWorld.ts";
 
-describe("a crash or an outage at every append of the send path", () => {
-  const faults: Omit<Fault, "at">[] = [
+describe("a crash, an outage or a wrong answer at every append of the send path", () => {
+  const faults = [
     { when: "before", how: "crash" },
     { when: "after", how: "crash" },
     { when: "before", how: "unavailable" },
     { when: "after", how: "unavailable" },
-  ];
+    { when: "after", how: "conflict" },
+  ] as const;
   const endings = { approval: ["sent", "failed"], key: ["sent", "failed", "pending"] };
 
   for (const { when, how } of faults) {
@@ -21,17 +23,19 @@ describe("a crash or an outage at every append of the send path", () => {
           const world = await createSendWorld({ tickMs: 200 });
           const draftId = await world.submit();
           let begun = false;
-          const crash = async () => {
+          const noting = async () => {
             begun = isHandingOver(world);
-            return "crash" as const;
+            return how;
           };
-          const faulty = world.createNode({ at, when, how: how === "crash" ? crash : how });
+          const faulty = world.createNode({ at, when, how: how === "unavailable" ? how : noting });
           world.useNode(faulty);
           const start = by === "approval" ? world.approve(draftId, faulty) : send(world, draftId, faulty);
           const failed = await start.then(
             () => false,
             (error: unknown) => {
-              if (!(error instanceof Crashed || error instanceof Unavailable)) throw error;
+              // What was appended already is refused the second time.
+              const isRefused = how === "conflict" && error instanceof Rejected;
+              if (!(error instanceof Crashed || error instanceof Unavailable || isRefused)) throw error;
               return true;
             },
           );

@@ -21,6 +21,8 @@ import { handlerContext } from "#src/work/handlerContext.ts";
 import { askBy } from "#src/work/heldAsks.ts";
 import { movedStreams } from "#src/work/workOf.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import type { StoredContent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { quotaStream } from "#streams/quota/events.ts";
@@ -105,8 +107,10 @@ export function openSendWorld(
   const blobs = memoryBlobs(contents);
   let ms = beginning?.ms ?? Date.parse("2026-01-01T00:00:00Z");
   let ticks = beginning?.ticks ?? 0;
+  /** How far off the wall clock is, in milliseconds. The monotonic one never is. */
+  let offMs = 0;
   const clock: Clock = {
-    now: () => new Date(ms),
+    now: () => new Date(ms + offMs),
     monotonic() {
       ticks += tickMs;
       return ms + ticks;
@@ -303,7 +307,7 @@ export function openSendWorld(
     asked = asked.filter((each) => !again.includes(each));
     for (const { name, run } of again) await work(name, run);
     for (const [key, { process: name, timer }] of [...timers]) {
-      if (timer.dueAt.getTime() > ms) continue;
+      if (timer.dueAt > clock.now()) continue;
       timers.delete(key);
       await work(name, (process) => process.onTimer?.(timer, contextFor(process, timer)));
     }
@@ -320,7 +324,8 @@ export function openSendWorld(
     await drain();
     for (let steps = 0; timers.size + asked.length > 0 && !until(); steps++) {
       if (steps > 1_000) throw new Error("it never comes to rest");
-      const due = [...[...timers.values()].map(({ timer }) => timer.dueAt.getTime()), ...asked.map(({ atMs }) => atMs)];
+      const dueTimers = [...timers.values()].map(({ timer }) => timer.dueAt.getTime() - offMs);
+      const due = [...dueTimers, ...asked.map(({ atMs }) => atMs)];
       const next = Math.min(...due);
       await advance(Math.max(0, next - ms));
     }
@@ -343,13 +348,19 @@ export function openSendWorld(
     return received && { threadId: idOf(received.stream), revision: received.revision };
   }
 
-  async function submit(different: { autoApproved?: boolean } = {}): Promise<string> {
+  async function submit({
+    content = draftContent(),
+    stored = { content, contentBlob: null },
+    ...different
+  }: {
+    autoApproved?: boolean;
+    content?: DraftContent;
+    stored?: StoredContent;
+  } = {}): Promise<string> {
     const draftId = systemIds.uuid();
     const word = await newestWord();
-    const content = draftContent();
     const draft = {
-      content,
-      contentBlob: null,
+      ...stored,
       workspaceId,
       threadId: threadId(),
       identityId,
@@ -440,6 +451,10 @@ export function openSendWorld(
     /** Lets only this much time pass, telling nobody. */
     sleepThrough(by: number) {
       ms += by;
+    },
+    /** The wall clock jumps by this much, back if it is negative. */
+    jumpClock(by: number) {
+      offMs += by;
     },
     onWrite(work: () => unknown) {
       beforeWriting = work;

@@ -1,4 +1,4 @@
-import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
+import { type EventStore, StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { categoryOf } from "#streams/event.ts";
 
 /** A process that died: nothing it does from here on has any effect. */
@@ -14,9 +14,15 @@ export type Fault = {
   /** Readings of streams of these categories alone count. */
   categories?: readonly string[];
   when: "before" | "after";
-  /** A function: that is done there, and it says whether anything goes wrong. unavailable: the one append fails, its outcome unknown to the caller. crash: that, and nothing works afterwards. */
-  how: "unavailable" | "crash" | (() => Promise<"go on" | "crash">);
+  /** A function is called there and returns what goes wrong, if anything does. */
+  how: Wrong | (() => Promise<"go on" | Wrong>);
 };
+
+/**
+ * unavailable: the call fails, and its caller cannot know the outcome. conflict: an append is answered as if another instance had been faster.
+ * crash: the call fails, and so does every later one.
+ */
+type Wrong = "unavailable" | "conflict" | "crash";
 
 export type FaultyEventStore = EventStore & {
   readonly appends: number;
@@ -33,9 +39,10 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
   let crashed = false;
   const barriers: { category: string; reach(): void; gate: Promise<void> }[] = [];
 
-  async function fail(how: Fault["how"]): Promise<void> {
+  async function fail(how: Fault["how"], stream: string): Promise<void> {
     const then = typeof how === "function" ? await how() : how;
     if (then === "go on") return;
+    if (then === "conflict") throw new StreamMoved(stream, 0, 1);
     crashed = then === "crash";
     throw crashed ? new Crashed("crashed") : new Unavailable("the event store went away");
   }
@@ -51,9 +58,9 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
     const counts = fault?.categories?.includes(categoryOf(stream)) ?? true;
     if (counts) readings += 1;
     const now = counts ? faultAt("reading", readings) : undefined;
-    if (now?.when === "before") await fail(now.how);
+    if (now?.when === "before") await fail(now.how, stream);
     const found = await work();
-    if (now?.when === "after") await fail(now.how);
+    if (now?.when === "after") await fail(now.how, stream);
     return found;
   }
 
@@ -91,9 +98,9 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
       alive(() => undefined);
       appends += 1;
       const now = faultAt("append", appends);
-      if (now?.when === "before") await fail(now.how);
+      if (now?.when === "before") await fail(now.how, stream);
       const appended = await store.append(stream, expected, events);
-      if (now?.when === "after") await fail(now.how);
+      if (now?.when === "after") await fail(now.how, stream);
       return appended;
     },
     read: (stream, ...args) => reading(stream, () => store.read(stream, ...args)),

@@ -50,8 +50,8 @@ describe("filing", () => {
     })).timeout(60_000);
 
   for (const when of ["before", "after"] as const) {
-    for (const how of ["crash", "unavailable"] as const) {
-      it(`does the same after a ${how} ${when} any append`, () =>
+    for (const how of ["crash", "unavailable", "conflict"] as const) {
+      it(`does the same after "${how}" ${when} any append`, () =>
         property(sized(4, 12), async (_, mails) => {
           for (let at = 1, reached = true; reached; at++) {
             const world = await createSendWorld({ deliveries: 1 });
