@@ -1,7 +1,7 @@
 import PostalMime from "postal-mime";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Classification } from "#streams/inbox/events.ts";
-import { type CorpusFile, corpus } from "#test/mail/in/mails.ts";
+import { type CorpusFile, corpus } from "./mails.ts";
 
 /** How well mail is told apart, on mail that others have collected: what each is follows from the archive, not from our own reading. */
 
@@ -16,16 +16,13 @@ export type ClassificationFigures = {
 };
 
 /** The archives that it is measured on. */
-export const archives = ["automatic", "replies", "list-mail"] as const;
+export const archives = ["automatic", "replies", "list-mail"];
 
-export async function classificationFigures(
-  of: readonly (typeof archives)[number][] = archives,
-): Promise<ClassificationFigures> {
-  const files = (name: (typeof archives)[number]): CorpusFile[] => (of.includes(name) ? corpus(name) : []);
+export async function classificationFigures(): Promise<ClassificationFigures> {
   // Mails of bare carriage returns are no mails of SMTP, nor are bodies alone: these get a plain header.
-  const automatic = files("automatic").filter(({ name }) => !name.includes("/cr-only/"));
-  const replies = files("replies").map(({ name, raw }) => ({ name, raw: Buffer.concat([plainHeader, raw]) }));
-  const lists = files("list-mail").filter(({ name }) => name.endsWith(".eml"));
+  const automatic = corpus("automatic").filter(({ name }) => !name.includes("/cr-only/"));
+  const replies = corpus("replies").map(({ name, raw }) => ({ name, raw: Buffer.concat([plainHeader, raw]) }));
+  const lists = corpus("list-mail").filter(({ name }) => name.endsWith(".eml"));
   const labelled = [
     ...automatic.map((file) => ({ ...file, is: automaticKind(file) })),
     ...replies.map((file) => ({ ...file, is: "person" as const })),
@@ -53,7 +50,7 @@ export function rates(mails: readonly Classified[], kind: Classification) {
 
 export const isMachine = (kind: Classification): boolean => kind === "bounce" || kind === "auto_reply";
 
-export const percent = (part: number, of: number): number => Math.round((1000 * part) / of) / 10;
+const percent = (part: number, of: number): number => Math.round((1000 * part) / of) / 10;
 
 const plainHeader = Buffer.from(
   "From: Ann <ann@customer.example>\r\nTo: support@agents.example\r\nSubject: Re: it\r\n\r\n",
