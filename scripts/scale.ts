@@ -11,22 +11,24 @@ import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { allProcesses } from "#src/processes/index.ts";
 import { unansweredReader } from "#src/work/heldAsks.ts";
 import { besideService } from "./support/beside.ts";
+import { Misuse, runCommand } from "./support/command.ts";
+import { progressBar } from "./support/progress.ts";
 import { makeScaleLog } from "./support/scaleLog.ts";
 
-const usage = `Creates a workspace with a year of mail, to try lists and search at scale. Stop the service first.
+const usage = `Creates a workspace with a year of made-up mail, to try lists and search on. Stop the service first: started again, it
+fills its read models.
 
-  npm run scale -- [--threads 200000]    about five messages a thread, so 1,000,000 by default`;
+  npm run scale -- [--threads 200000]    about five messages a thread`;
 
-const { values } = parseArgs({ options: { threads: { type: "string", default: "200000" } } });
-const threads = Number(values.threads);
-if (!Number.isInteger(threads) || threads < 1) {
-  console.error(usage);
-  process.exit(2);
-}
+await runCommand(usage, async () => {
+  const { values } = parseArgs({ options: { threads: { type: "string", default: "200000" } } });
+  const threads = Number(values.threads);
+  if (!Number.isInteger(threads) || threads < 1) throw new Misuse("--threads: expected a whole number.");
+  await besideService((composition) => scale(composition, threads));
+});
 
-const rate = (count: number, seconds: number): string => `${Math.round(count / seconds).toLocaleString("en")} a second`;
-
-await besideService(async ({ deps, channels, telegram, database, store, provider, webhooks }: Composition) => {
+async function scale(composition: Composition, threads: number): Promise<void> {
+  const { deps, channels, telegram, database, store, provider, webhooks } = composition;
   const queued = { deliveries: webhooks.deliveries, onQueued: () => {} };
   const id = randomUUID();
   const actor = { kind: "operator", id: "npm run scale" } as const;
@@ -43,22 +45,12 @@ await besideService(async ({ deps, channels, telegram, database, store, provider
     );
     identities.push({ id: identityId, email_address: `${localPart}@${deps.settings.sandboxDomain}` });
   }
-  const config = loadConfig();
-  let saidAt = 0;
-  const say = (text: string): void => {
-    if (performance.now() - saidAt < 2_000) return;
-    saidAt = performance.now();
-    console.error(text);
-  };
-  const began = performance.now();
+  const bar = progressBar("messages", threads * 5);
   const made = await makeScaleLog({
     ...{ owner: database.owner, workspaceId, identities, threads },
-    onProgress: (events, messages) =>
-      say(`${messages.toLocaleString("en")} messages, ${events.toLocaleString("en")} events`),
+    onProgress: (messages, events) => bar.update(messages, events),
   });
-  console.error(
-    `log: ${made.events.toLocaleString("en")} events, ${rate(made.events, (performance.now() - began) / 1_000)}`,
-  );
+  bar.stop();
   const head = await store.head();
   // Nothing is to be done about mail that never was.
   const processes = allProcesses(deps, {
@@ -66,7 +58,7 @@ await besideService(async ({ deps, channels, telegram, database, store, provider
     channels,
     telegram,
     instanceId: id,
-    ...config,
+    ...loadConfig(),
     webhooks: queued,
     onReduced: () => {},
   });
@@ -77,4 +69,4 @@ await besideService(async ({ deps, channels, telegram, database, store, provider
     );
   }
   console.log(JSON.stringify({ workspace_id: workspaceId, api_key: key, threads, ...made }));
-});
+}
