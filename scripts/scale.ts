@@ -52,7 +52,7 @@ async function scale(composition: Composition, threads: number): Promise<void> {
   });
   bar.stop();
   const head = await store.head();
-  // Nothing is to be done about mail that never was.
+  // Processes pass over these events: nothing is to be done about mail that never arrived.
   const processes = allProcesses(deps, {
     provider,
     channels,

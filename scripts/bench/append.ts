@@ -5,7 +5,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { prepareDatabase } from "#src/postgres/prepare.ts";
 import { type Bench, type BenchServer, concurrently, type Subject } from "./bench.ts";
 
-/** Appends of one event, by one writer and by many; beside it a plain INSERT of the same row. Both run in this process. */
+/** Appends one event at a time, by one writer and by many. The reference is a plain INSERT of the same row. Both run in this process. */
 export const bench: Bench = {
   size: 20_000,
   unit: "appends by 32 writers, a tenth of them by one",
@@ -27,7 +27,7 @@ export const bench: Bench = {
 type Append = (stream: string, revision: number) => Promise<unknown>;
 type Contender = { name: string; subject: Subject; append: Append };
 
-/** A writer begins a new stream after so many events. */
+/** Events after which a writer begins a new stream. */
 const streamLength = 10;
 
 function write(append: Append, writers: number, count: number): Promise<number[]> {
@@ -67,7 +67,7 @@ const table = `create table events (
 const insert =
   "insert into events (stream_id, revision, event_id, type, schema_version, data, metadata) values ($1, $2, $3, $4, 1, $5, $6)";
 
-/** The reference: what PostgreSQL does of itself, without a revision check. */
+/** The reference: PostgreSQL alone, without a revision check. */
 export async function plainTable(server: BenchServer): Promise<Contender> {
   const database = await server.database();
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 32 });

@@ -1,6 +1,6 @@
 import type { DatabaseUrls } from "#src/postgres/database.ts";
 
-/** A benchmark: measures one or more kinds of work on a server. `size` is the default; `unit` says what it counts. */
+/** A benchmark: measures one or more kinds of work on a server. `size`: the default number of units; `unit`: what they are, for people. */
 export type Bench = { size: number; unit: string; run(server: BenchServer, size: number): Promise<void> };
 
 /** A PostgreSQL server of one benchmark. */
@@ -21,7 +21,7 @@ export type BenchDatabase = DatabaseUrls & {
   number(sql: string): Promise<number>;
 };
 
-/** Whose CPU is counted, and the database whose events and statements are. */
+/** The Node process whose CPU is counted, and the database whose events and statements are. */
 export type Subject = { pid: number; database: BenchDatabase };
 
 /** Returns how many units were done, or how many milliseconds each of them took. */

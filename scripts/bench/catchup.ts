@@ -3,7 +3,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import type { Bench } from "./bench.ts";
 import { catchUp, startWorkspace } from "./workspace.ts";
 
-/** All read models of a service from nothing; beside it the same log merely read, in this process. */
+/** Fills all read models of a service from nothing. The reference reads the same log in this process. */
 export const bench: Bench = {
   size: 4_000,
   unit: "threads, about 15 events each",

@@ -5,7 +5,7 @@ import type { Bench, BenchServer } from "./bench.ts";
 import { runCommand } from "./service.ts";
 import { askAll, startFilledWorkspace, type Workspace } from "./workspace.ts";
 
-/** Pages of the console as its owner sees them. */
+/** Loads pages of the console as the workspace's owner. */
 export const bench: Bench = {
   size: 2_000,
   unit: "threads in the workspace",

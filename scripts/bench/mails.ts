@@ -14,7 +14,7 @@ function write(count: number): Buffer[] {
   return Array.from({ length: count }, (_, index) => mail(from + index, index % conversationLength));
 }
 
-/** `place`: in its conversation. */
+/** Writes one mail. `place`: its index in its conversation. */
 function mail(number: number, place: number): Buffer {
   const id = (of: number): string => `<bench.${of}@customer.example>`;
   const first = number - place;

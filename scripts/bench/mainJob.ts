@@ -4,7 +4,7 @@ import { type Service, startService, untilAtLeast } from "./service.ts";
 
 const agents = 8;
 
-/** The whole job over sockets: mail in, then for each conversation a draft, its approval and the reply into the outbox. */
+/** Does the whole job over sockets: mail in, then for each conversation a draft, its approval and the reply into the outbox. */
 export const bench: Bench = {
   size: 400,
   unit: "mails in conversations of four, each answered",

@@ -2,7 +2,7 @@ import { createWriter } from "../support/zipfMail.ts";
 import type { Bench } from "./bench.ts";
 import { askAll, startFilledWorkspace } from "./workspace.ts";
 
-/** Lists and single reads over HTTP. */
+/** Reads lists and single resources over HTTP. */
 export const bench: Bench = {
   size: 2_000,
   unit: "threads in the workspace",

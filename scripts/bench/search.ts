@@ -2,7 +2,7 @@ import { createWriter } from "../support/zipfMail.ts";
 import type { Bench } from "./bench.ts";
 import { askAll, startFilledWorkspace } from "./workspace.ts";
 
-/** `GET /v1/threads?q=` for words of the workspace's own vocabulary. */
+/** Searches by `GET /v1/threads?q=` for words of the workspace's own vocabulary. */
 export const bench: Bench = {
   size: 2_000,
   unit: "threads in the workspace",

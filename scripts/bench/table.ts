@@ -36,7 +36,7 @@ export function ratioOf(row: Row, other: Row): Row {
 
 /** A Markdown table whose columns are aligned. */
 export function tableOf(rows: readonly Row[]): string {
-  const head = ["for one of", ...columns.map(([, title]) => title)];
+  const head = ["unit", ...columns.map(([, title]) => title)];
   const cells = rows.map((row) => [row.what, ...columns.map(([name]) => figure(row[name]))]);
   const widths = head.map((title, column) => Math.max(title.length, ...cells.map((line) => line[column]!.length)));
   const line = (texts: readonly string[]): string =>

@@ -8,8 +8,8 @@ const perSecond = 50;
 const threadCount = 20;
 
 /**
- * How long a write takes to be answered, which it is once it can be read: at a steady rate, timed from when each was due. Beside it an INSERT
- * of one row at the same rate.
+ * Times the answer to a write, which is given once what was written can be read: at a steady rate, from the moment each write was due. The
+ * reference is an INSERT of one row at the same rate.
  */
 export const bench: Bench = {
   size: 500,

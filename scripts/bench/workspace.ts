@@ -13,18 +13,18 @@ export async function startWorkspace(server: BenchServer, threads: number): Prom
   const database = await server.database();
   const made = await runCommand(server, database, ["--import", "tsx", "scripts/scale.ts", "--threads", `${threads}`]);
   const { workspace_id: workspaceId, api_key: apiKey } = JSON.parse(made);
-  // Without processes: nothing is to be done about mail that never was.
+  // Without the role `processes`: nothing is to be done about mail that never arrived.
   return { ...(await startService(server, database, { apiKey, ROLES: "api,projections" })), workspaceId };
 }
 
-/** Waits until the read models have everything. Returns how many events that took from now on. */
+/** Waits until the read models have reached the end of the log. Returns how many events they were behind. */
 export async function catchUp({ database }: Service): Promise<number> {
   const [from, to] = [await database.number(projected), await database.number(head)];
   await untilAtLeast(database, to, projected);
   return to - from;
 }
 
-/** The same workspace, ready for questions. */
+/** Makes the workspace and waits until its read models are filled. */
 export async function startFilledWorkspace(server: BenchServer, threads: number): Promise<Workspace> {
   const workspace = await startWorkspace(server, threads);
   progress("filling the read models");

@@ -4,14 +4,14 @@ import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { type ThreadEvent, threadStream } from "#streams/thread/events.ts";
 import { createWriter, type Writer } from "./zipfMail.ts";
 
-/** Who is written to, and how many threads there will be. */
+/** The workspace, the identities that are written to, and the number of threads to make. */
 export type Setting = {
   workspaceId: string;
   identities: readonly { id: string; email_address: string }[];
   threads: number;
 };
 
-/** How much was made so far. */
+/** Counts of what was made so far. */
 export type Made = { messages: number; drafts: number };
 
 /** An event of a thread or of a draft, and its place in its stream. */
@@ -57,10 +57,10 @@ type Conversation = {
   subject: string;
   /** Of its next event. */
   revision: number;
-  /** How many messages came in, and the id of the newest. */
+  /** The number of messages received, and the id of the newest. */
   number: number;
   lastMessageId: string;
-  /** How many messages are to come. */
+  /** The number of messages still to make. */
   left: number;
 };
 
@@ -76,7 +76,7 @@ function begin({ workspaceId, identities, threads }: Setting, writer: Writer): C
   };
 }
 
-/** When a step of a conversation is, who writes its texts, and what is counted. */
+/** One message of a conversation: its time, the writer of its text, and the counts that it adds to. */
 type Step = { at: string; writer: Writer; made: Made };
 
 function next(thread: Conversation, step: Step): MadeEvent[] {
@@ -172,7 +172,7 @@ function answer(thread: Conversation, step: Step): MadeEvent[] {
   ];
 }
 
-/** How a thread is left: mostly closed, some waiting for a decision; a few marked. */
+/** Ends a thread: most are closed, some wait for a decision; a few have a priority or ask for review. */
 function ending(thread: Conversation, step: Step): MadeEvent[] {
   const { at, writer } = step;
   const events: MadeEvent[] = [];
