@@ -1,4 +1,5 @@
 import { letterOf } from "#src/channels/letter.ts";
+import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { visible } from "#src/html/visible.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
@@ -77,11 +78,12 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
     counts.again = (counts.again ?? 0) + 1;
   const draft = { ...empty, body_html: reduced.html };
   const letter = letterOf(draft, { textDerived: true });
-  if (letter.html === null || letter.html === "unreadable") throw new Error(`${name}: the page cannot show it`);
-  const { sanitised, asText } = letter.html;
+  if (letter.html === null) throw new Error(`${name}: the page does not show it`);
+  const { pieces, asText } = letter.html;
+  const shown = pageHtml(pieces);
   const images = /<span class="image"[^>]*>\[image(?:: )?([^<]*)\]<\/span>/g;
-  const alternatives = [...sanitised.matchAll(images)].map(([, text]) => text).join("\n");
-  const frame = `${sanitised.replace(images, "").replace(/<[^>]*>/g, "")}\n${alternatives}`;
+  const alternatives = [...shown.matchAll(images)].map(([, text]) => text).join("\n");
+  const frame = `${shown.replace(images, "").replace(/<[^>]*>/g, "")}\n${alternatives}`;
   return { name, html: composeBodies(draft).html ?? "", page: bare(`${unescaped(frame)}\n${asText}`) };
 }
 

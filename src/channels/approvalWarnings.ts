@@ -110,13 +110,10 @@ const filesWithWarnings: Rule = ({ attachments }) => {
         .join(" ");
 };
 
-const unreadableHtml: Rule = (_, letter) =>
-  letter.html === "unreadable" ? "Its HTML is too large or too deeply nested to be shown here." : undefined;
-
 const unseenCharacters: Rule = ({ content }, { html, text }) => {
   const written = [content.subject, content.from.name, text].some(hasUnseen);
   // HTML can spell such a character as an entity, so it is looked for after the reading.
-  const inHtml = html !== null && html !== "unreadable" && /\[U\+[0-9A-F]{4,6}(?: ×\d+)?\]/.test(html.asText);
+  const inHtml = html !== null && /\[U\+[0-9A-F]{4,6}(?: ×\d+)?\]/.test(html.asText);
   return written || inHtml
     ? "It has invisible characters, or characters that change the order of letters. They are shown as their code, like [U+202E]."
     : undefined;
@@ -133,7 +130,6 @@ const rules: Rule[] = [
   misleadingLinks,
   filesWithWarnings,
   twoVersions,
-  unreadableHtml,
   unseenCharacters,
 ];
 

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareReadings, type Difference } from "#src/html/compare/compareReadings.ts";
-import { sanitise } from "#src/html/sanitise.ts";
-import { textOfSanitised } from "#src/html/textOfHtml.ts";
+import { plainText } from "#src/html/letter/plainText.ts";
+import { type Piece, readLetter } from "#src/html/letter/readLetter.ts";
+import { visible } from "#src/html/visible.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
@@ -12,8 +13,8 @@ export type HeadField = { label: string; values: string[] };
 export type Letter = {
   /** The plain text as it leaves. */
   text: string;
-  /** The HTML: sanitised for a frame, and as text. `unreadable`: too large or too deep to be shown. Null if the draft has none. */
-  html: { sanitised: string; asText: string; signatureAsText: string } | "unreadable" | null;
+  /** The HTML, as it is read, and its text, in which everything can be seen. Null if the draft has none. */
+  html: { pieces: readonly Piece[]; asText: string; signatureAsText: string } | null;
   /**
    * In what HTML and plain text say different things, signatures left aside; null if they do not. Mail programs show one of them, so that
    * an approver has to see both.
@@ -49,13 +50,14 @@ function newLetter({ textDerived, ...content }: Made): Letter {
   const bodies = composeBodies(content);
   const difference = textDerived ? null : differenceOf(content);
   const written = { text: bodies.text, difference };
-  if (bodies.html === null) return { ...written, html: null };
-  const clean = sanitise(bodies.html);
-  if ("refused" in clean) return { ...written, html: "unreadable" };
-  const signature = sanitise(content.signature_html ?? "");
-  const signatureAsText = "refused" in signature ? "" : textOfSanitised(signature.html);
-  return { ...written, html: { sanitised: clean.html, asText: textOfSanitised(clean.html), signatureAsText } };
+  if (content.body_html === null) return { ...written, html: null };
+  const signature = readLetter(content.signature_html ?? "");
+  const pieces = [...readLetter(content.body_html), ...signature];
+  return { ...written, html: { pieces, asText: shownText(pieces), signatureAsText: shownText(signature) } };
 }
+
+/** What readers of HTML read, as text that is safe to look at. */
+const shownText = (pieces: readonly Piece[]): string => plainText(pieces, { show: visible });
 
 const differenceOf = ({ body_html, body_text }: Pick<DraftContent, "body_html" | "body_text">): Difference | null =>
   body_html === null || body_text === null ? null : compareReadings(body_html, body_text);

@@ -33,7 +33,7 @@ const allowed: sanitizeHtml.IOptions = {
     td: ["colspan", "rowspan"],
     th: ["colspan", "rowspan"],
     ol: ["start"],
-    span: ["class", "data-href", "data-picture"],
+    span: ["class", "data-href"],
   },
   disallowedTagsMode: "discard",
   transformTags: {
@@ -41,9 +41,9 @@ const allowed: sanitizeHtml.IOptions = {
       tagName: "span",
       attribs: { ...direction(dir, lang), ...(href ? { class: "link", "data-href": href.trim() } : {}) },
     }),
-    img: (_, { alt, src }) => ({
+    img: (_, { alt }) => ({
       tagName: "span",
-      attribs: { class: "image", ...pictureOf(src) },
+      attribs: { class: "image" },
       text: alt ? `[image: ${alt}]` : "[image]",
     }),
     span: (_, { dir, lang }) => ({ tagName: "span", attribs: direction(dir, lang) }),
@@ -52,12 +52,6 @@ const allowed: sanitizeHtml.IOptions = {
     ol: numbered,
   },
 };
-
-/** Of a picture that the mail carries: the hash of its bytes, for a page that shows it. */
-function pictureOf(src: string | undefined): sanitizeHtml.Attributes {
-  const sha256 = /^cid:([0-9a-f]{64})$/.exec(src ?? "")?.[1];
-  return sha256 === undefined ? {} : { "data-picture": sha256 };
-}
 
 function cell(tagName: string, { colspan, rowspan, dir, lang }: sanitizeHtml.Attributes): sanitizeHtml.Tag {
   const spans = Object.entries({ colspan, rowspan }).filter(([, value]) => /^\d{1,2}$/.test(value ?? ""));
@@ -76,16 +70,6 @@ function direction(dir: string | undefined, lang: string | undefined): sanitizeH
   const sane = /^(ltr|rtl|auto)$/i.test(dir ?? "");
   return { ...(sane && dir ? { dir } : {}), ...(lang ? { lang } : {}) };
 }
-
-/**
- * Sanitised HTML with the pictures that the mail carries: under each alternative text, which stays, the picture itself, once on white and once
- * on black, since a picture can be seen through and readers have either ground. `pictures`: `data:` addresses by sha256.
- */
-export const withPictures = (sanitised: string, pictures: ReadonlyMap<string, string>): string =>
-  sanitised.replace(/<span class="image" data-picture="([0-9a-f]{64})"(>[^<]*<\/span>)/g, (_, sha256, rest) => {
-    const data = pictures.get(sha256);
-    return `<span class="image"${rest}${data === undefined ? "" : `<br><img class="light" src="${data}" alt=""> <img class="dark" src="${data}" alt="">`}`;
-  });
 
 class TooDeep extends Error {}
 

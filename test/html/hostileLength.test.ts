@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { compareReadings } from "#src/html/compare/compareReadings.ts";
+import { htmlOfText } from "#src/html/htmlOfText.ts";
 import { htmlOfWritten } from "#src/html/htmlOfWritten.ts";
+import { textOfBody } from "#src/html/letter/plainText.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
-import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
 import { bytesOfDataUrl, picturesIn } from "#src/mail/out/pictures.ts";
 import { inFull } from "#test/support/full.ts";
 import { processorMs } from "#test/support/processorTime.ts";

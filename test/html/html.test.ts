@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { html, trusted } from "#src/html/html.ts";
+import { htmlOfText } from "#src/html/htmlOfText.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { sanitise } from "#src/html/sanitise.ts";
-import { htmlOfText, textOfBody, textOfSanitised } from "#src/html/textOfHtml.ts";
 import { readableTime } from "#src/html/times.ts";
 import { hasUnseen, shortLine, visible, visibleLine } from "#src/html/visible.ts";
 import { inFull } from "#test/support/full.ts";
@@ -167,26 +167,6 @@ describe("sanitise", () => {
     expect(sanitise("é".repeat(524_289))).to.deep.equal({ refused: "too_large" });
     expect(sanitise("é".repeat(524_288))).to.have.property("html");
   });
-
-  it("reads as text: links with their target, cells apart, words for comparing", () => {
-    const letter = clean(
-      '<h1>Hi</h1><p>See <a href="https://x.example">here</a> &amp; now</p><table> <tr> <td>Atlas</td> <td>0 EUR</td></tr><tr><td>Map<td>9 EUR</table><img alt="logo">',
-    );
-    expect(textOfSanitised(letter)).to.equal(
-      "Hi\n\nSee here [https://x.example] & now\n\nAtlas | 0 EUR\nMap | 9 EUR\n\n[image: logo]",
-    );
-  });
-
-  it("reads the numbers of lists, quotations, terms and whole targets", () => {
-    const target = `https://x.example/${"y".repeat(3000)}`;
-    expect(
-      textOfSanitised(
-        clean(
-          `<ol start="4"><li>four</li><li>five<ul><li>in</li></ul></li></ol><p>He said <q>no</q> <a href="${target}">l</a></p><dl><dt>term</dt><dd>what</dd></dl>`,
-        ),
-      ),
-    ).to.equal(` 4. four\n 5. five\n    * in\n\nHe said “no” l [${target}]\n\nterm\nwhat`.trim());
-  });
 });
 
 describe("readableTime", () => {
@@ -196,23 +176,7 @@ describe("readableTime", () => {
   });
 });
 
-describe("texts made at submission", () => {
-  it("reads HTML as plain text: numbers, targets, alternative texts, cells", () => {
-    expect(
-      textOfBody(
-        '<h1>Hi</h1><ol start="2"><li>a</li></ol><p>See <a href="https://x.example">here</a>, <a href="mailto:a@x.example">a@x.example</a></p><table><tr><td>A</td><td>1</td></tr></table><img src="cid:x" alt="Logo"><img src="cid:y">',
-      ),
-    ).to.equal("Hi\n\n 2. a\n\nSee here [https://x.example], a@x.example\n\nA | 1\n\n[Logo]");
-  });
-
-  it("cuts nothing of a long body", () => {
-    const deep = `${"<div>".repeat(100)}deep${"</div>".repeat(100)}`;
-    const long = `${"<p>word</p>".repeat(40_000)}${deep}`;
-    expect(textOfBody(long))
-      .to.match(/deep$/)
-      .and.to.have.length(40_000 * 6 + 4);
-  });
-
+describe("HTML made of a signature's text", () => {
   it("writes plain text as HTML that is within the limits", () => {
     expect(htmlOfText("Ann & <Co>\r\nLondon\n\n\nx  y\n")).to.equal("<p>Ann &amp; &lt;Co&gt;<br>London</p><p>x  y</p>");
     expect(htmlOfText(" \n")).to.equal("");

@@ -61,11 +61,10 @@ function changedBeside(before: Version, after: Version, { textDerived }: { textD
   const hasOtherHtml = differs("body_html") || differs("signature_html");
   const isSameReading = before.read.text === after.read.text && !hasOtherQuote;
   // If a version has no HTML, its plain text is what was compared.
-  const hasTwoForms = [before, after].every(({ letter }) => letter.html !== null && letter.html !== "unreadable");
+  const hasTwoForms = [before, after].every(({ letter }) => letter.html !== null);
   const hasOtherPlain = visible(before.letter.text) !== visible(after.letter.text);
   return [
     ...(hasOtherQuote ? ["The quoted text below it changed."] : []),
-    ...(hasOtherHtml && after.letter.html === "unreadable" ? ["Its HTML changed. It cannot be shown here."] : []),
     ...(hasOtherHtml && isSameReading && hasTwoForms ? ["Its words are the same. How its HTML looks changed."] : []),
     ...(hasTwoForms && hasOtherPlain && (!textDerived || differs("signature_text"))
       ? ["The plain text changed, too. Programs without HTML show it."]
@@ -82,11 +81,9 @@ const reasons: Partial<Record<string, string>> = {
 
 type Read = Pick<ApprovalView, "content" | "answers">;
 
-/** What most recipients read: the words of the HTML if it can be shown, else the plain text. What is quoted of the answered message is apart. */
+/** What most recipients read: the words of the HTML if there is any, else the plain text. What is quoted of the answered message is apart. */
 function readingOf({ html, text }: Letter, { content, answers }: Read): Writing {
-  if (html !== null && html !== "unreadable") {
-    return foldQuote(html.asText, { signature: html.signatureAsText, answers });
-  }
+  if (html !== null) return foldQuote(html.asText, { signature: html.signatureAsText, answers });
   return foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
 }
 

@@ -1,6 +1,6 @@
 import { getDomain, parse } from "tldts";
 import { targetKey, withoutTargets } from "#src/html/compare/targets.ts";
-import { readTokens } from "#src/html/reduce/tokens.ts";
+import { elementsIn, targetOf, wordsIn } from "#src/html/letter/readLetter.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import type { Letter } from "../letter.ts";
 
@@ -21,7 +21,9 @@ export function linksOf(letter: Letter): Link[] {
 }
 
 function linksIn({ html, text }: Letter): Link[] {
-  const formatted = html === null || html === "unreadable" ? [] : linksInHtml(html.sanitised);
+  const formatted = elementsIn(html?.pieces ?? [], "a").map(
+    (link): Found => ({ target: targetOf(link), shown: wordsIn(link.pieces) }),
+  );
   const known = new Set(formatted.flatMap(({ target, shown }) => [targetKey(target), targetKey(shown)]));
   const inText = withoutTargets(visible(text), known).keys.filter((key) => !known.has(key));
   const links = [...formatted, ...inText.map((key) => ({ target: key, shown: "" }))].map(linkOf);
@@ -30,28 +32,6 @@ function linksIn({ html, text }: Letter): Link[] {
 }
 
 type Found = { target: string; shown: string };
-
-/** Sanitised HTML has a span for each link (src/html/sanitise.ts). */
-function linksInHtml(sanitised: string): Found[] {
-  const found: Found[] = [];
-  const open: (Found | null)[] = [];
-  readTokens(sanitised, {
-    open({ name, attributes }) {
-      if (name === "br" || name === "hr") return;
-      const target = name === "span" ? attributes.find((one) => one.name === "data-href")?.value : undefined;
-      const link = target === undefined ? null : { target, shown: "" };
-      if (link) found.push(link);
-      open.push(link);
-    },
-    close: () => void open.pop(),
-    text(_source, text) {
-      for (const link of open) if (link) link.shown += text;
-    },
-    comment() {},
-    doctype() {},
-  });
-  return found;
-}
 
 function linkOf({ target, shown }: Found): Link {
   const text = visibleLine(shown);

@@ -1,4 +1,6 @@
-import { textOfSanitised } from "#src/html/textOfHtml.ts";
+import { plainText } from "#src/html/letter/plainText.ts";
+import { type Element, elementsIn, type Piece } from "#src/html/letter/readLetter.ts";
+import { visible } from "#src/html/visible.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
 import type { Writing } from "./reviewCard.ts";
 
@@ -35,24 +37,11 @@ function restOf(whole: string, newText: string): string {
   return whole.trim() === newText.trim() ? "" : whole.trim();
 }
 
-/**
- * The last quotation of sanitised HTML, folded where its words are those that `foldQuote` folded in its text: a reader opens it with one press,
- * and needs no script for it.
- */
-export function foldBlockquote(sanitised: string, folded: string): string {
-  const quotes = [...sanitised.matchAll(/<(\/?)blockquote\b[^>]*>/g)];
-  const last = quotes.at(-1);
-  if (folded === "" || last?.[1] !== "/") return sanitised;
-  let depth = 0;
-  const first = quotes.findLast(([, slash]) => {
-    depth += slash === "/" ? 1 : -1;
-    return depth === 0;
-  });
-  if (!first) return sanitised;
-  const end = last.index + last[0].length;
-  const quotation = sanitised.slice(first.index, end);
-  if (words(textOfSanitised(quotation)) !== words(folded)) return sanitised;
-  return `${sanitised.slice(0, first.index)}<details><summary>Show the quoted text</summary>${quotation}</details>${sanitised.slice(end)}`;
+/** The last quotation of a letter, if its words are those that `foldQuote` folded in its text. */
+export function foldedQuotation(letter: readonly Piece[], folded: string): Element | undefined {
+  if (folded === "") return undefined;
+  const last = elementsIn(letter, "blockquote", { outermost: true }).at(-1);
+  return last && words(plainText([last], { show: visible })) === words(folded) ? last : undefined;
 }
 
 /** Where the signature begins, with the line that parts it from the rest. */

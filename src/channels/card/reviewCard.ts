@@ -1,3 +1,4 @@
+import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import { type AnsweredMessage, type ApprovalView, approveLabel, type NewerMessage } from "../approvalView.ts";
 import { approvalWarnings } from "../approvalWarnings.ts";
@@ -9,7 +10,7 @@ import { type Escalation, escalationOf } from "./escalation.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { type Link, linksOf } from "./links.ts";
 import { named } from "./names.ts";
-import { foldBlockquote, foldQuote } from "./quotes.ts";
+import { foldedQuotation, foldQuote } from "./quotes.ts";
 import { removedInWords } from "./removed.ts";
 import { type Proof, proofOf } from "./senderProof.ts";
 
@@ -24,10 +25,8 @@ export type CardLetter = {
   fields: Field[];
   /** As programs without HTML show it. */
   plain: Writing;
-  /** As text, what programs with HTML show, and the sanitised HTML itself; null if the draft has none that can be shown. */
-  formatted: (Writing & { sanitised: string; pictures: ReadonlyMap<string, string> }) | null;
-  /** It has HTML, which is too large or too deep to be shown. */
-  isUnreadable: boolean;
+  /** As text, and as HTML for a frame of our pages, what programs with HTML show; null if the draft has none. */
+  formatted: (Writing & { pageHtml: string }) | null;
   /** The two do not say the same: both have to be read. */
   differs: boolean;
   links: Link[];
@@ -97,7 +96,6 @@ function cardLetter(view: ApprovalView, letter: Letter, links: Link[]): CardLett
   return {
     fields: fieldsOf(view),
     ...newTexts(letter, view),
-    isUnreadable: letter.html === "unreadable",
     differs: letter.difference !== null,
     links,
     attachments: attachmentsShown(view.attachments),
@@ -106,12 +104,12 @@ function cardLetter(view: ApprovalView, letter: Letter, links: Link[]): CardLett
   };
 }
 
-function newTexts({ text, html }: Letter, { content, answers, pictures = new Map() }: ApprovalView) {
+function newTexts({ text, html }: Letter, { content, answers, pictures }: ApprovalView) {
   const plain = foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
-  if (html === null || html === "unreadable") return { plain, formatted: null };
+  if (html === null) return { plain, formatted: null };
   const writing = foldQuote(html.asText, { signature: html.signatureAsText, answers });
-  const sanitised = foldBlockquote(html.sanitised, writing.folded);
-  return { plain, formatted: { ...writing, sanitised, pictures } };
+  const folded = foldedQuotation(html.pieces, writing.folded);
+  return { plain, formatted: { ...writing, pageHtml: pageHtml(html.pieces, { pictures, folded }) } };
 }
 
 const technicalOf = ({ version, contentSha256, content }: ApprovalView): CardLetter["technical"] =>

@@ -103,13 +103,12 @@ const attached = ({ attachments }: CardLetter): Field[] =>
       ];
 
 /** What recipients will read comes first: the HTML's words if there is HTML. */
-function partsOf({ plain, formatted, isUnreadable, differs }: CardLetter): ApprovalMail["parts"] {
+function partsOf({ plain, formatted, differs }: CardLetter): ApprovalMail["parts"] {
   const part = (label: string, writing: Writing) => ({
     label,
     text: excerpt(writing.text, limits.letter, limits.lines),
     folded: foldedNote(writing),
   });
-  if (isUnreadable) return [part("The plain text (its HTML cannot be shown)", plain)];
   if (formatted === null) return [part("The text", plain)];
   const shown = part("The text (from its HTML)", formatted);
   return differs ? [shown, part("The plain text, which differs", plain)] : [shown];

@@ -79,8 +79,7 @@ function valueInWords({ name, text, mark }: Value): string {
 }
 
 /** What recipients will read comes first: the HTML's words if there is HTML. */
-function letterParts({ plain, formatted, isUnreadable, differs }: CardLetter): Piece[] {
-  if (isUnreadable) return [letter("The plain text (its HTML cannot be shown)", plain)];
+function letterParts({ plain, formatted, differs }: CardLetter): Piece[] {
   if (formatted === null) return [letter("The text", plain)];
   const shown = letter("The text (from its HTML)", formatted);
   return differs ? [shown, letter("The plain text, which differs", plain)] : [shown];

@@ -79,9 +79,8 @@ const files = (attachments: CardLetter["attachments"]): Span[] =>
   );
 
 /** What recipients will read comes first: the HTML's words if there is HTML. */
-function letterParts({ plain: text, formatted, isUnreadable, differs }: CardLetter): Span[][] {
+function letterParts({ plain: text, formatted, differs }: CardLetter): Span[][] {
   const part = (label: string, { text, folded }: Writing): Span[] => [title(label), quote(text), ...foldedNote(folded)];
-  if (isUnreadable) return [part("The plain text (its HTML cannot be shown)", text)];
   if (formatted === null) return [part("The text", text)];
   const shown = part("The text (from its HTML)", formatted);
   return differs ? [shown, part("The plain text, which differs", text)] : [shown];

@@ -1,5 +1,6 @@
 import type { Blobs } from "#src/blobs/blobs.ts";
-import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
+import { htmlOfText } from "#src/html/htmlOfText.ts";
+import { textOfBody } from "#src/html/letter/plainText.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";

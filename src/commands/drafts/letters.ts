@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { textOfBody } from "#src/html/letter/plainText.ts";
 import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
-import { textOfBody } from "#src/html/textOfHtml.ts";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
 import type { DraftContent, Making, Picture } from "#streams/draft/content.ts";

@@ -1,5 +1,6 @@
 import { diffArrays } from "diff";
-import { sanitise } from "../sanitise.ts";
+import { type Marks, markNames } from "../letter/markedText.ts";
+import { readLetter } from "../letter/readLetter.ts";
 import { shortLine, visible } from "../visible.ts";
 import { readsAs } from "./optional.ts";
 import { readHtml, readText } from "./readings.ts";
@@ -12,14 +13,12 @@ export type Difference = { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml
 const most = { runs: 6, runLength: 120, links: 6, linkLength: 200, edits: 1500 };
 
 /**
- * How what a reader of the HTML reads differs from what a reader of the plain text reads; null if it does not. Case, layout and markup
- * do not count; amounts, the numbers of lists and the targets of links do. The words of a picture and a number to call may be missing in
- * the text, and count anywhere but at their own place. Null too for HTML that cannot be shown (the page says so).
+ * How what a reader of reduced HTML reads differs from what a reader of the plain text reads; null if it does not. Case and layout do not
+ * count; amounts, marks (struck through, underlined, raised, lowered, quoted), the numbers of lists and the targets of links do. The words of a
+ * picture and a number to call may be missing in the text, and count anywhere but at their own place.
  */
-export function compareReadings(html: string, text: string): Difference | null {
-  const clean = sanitise(html);
-  if ("refused" in clean) return null;
-  const formatted = readHtml(clean.html);
+export function compareReadings(reducedHtml: string, text: string): Difference | null {
+  const formatted = readHtml(readLetter(reducedHtml));
   const plain = readText(visible(text), new Set(formatted.targets.keys()));
   const { removed, added } = readsAs(formatted.items, plain.words)
     ? { removed: [], added: [] }
@@ -71,15 +70,16 @@ const shownRuns = (runs: Word[][]): string[] =>
   runs
     .filter((run) => run.length > 0)
     .slice(0, most.runs)
-    .map((run) =>
-      shortLine(
-        run
-          .slice(0, most.runLength)
-          .map(({ shown }) => shown)
-          .join(" "),
-        most.runLength,
-      ),
-    );
+    .map((run) => shortLine(inWords(run.slice(0, most.runLength)), most.runLength));
+
+/** The words of a run, with their marks in words: `will not (struck through) pay`. */
+const inWords = (run: readonly Word[]): string =>
+  run
+    .map(({ shown, marks }, index) => (marks === run[index + 1]?.marks ? shown : `${shown}${marksInWords(marks)}`))
+    .join(" ");
+
+const marksInWords = (marks: Marks): string =>
+  marks === "" ? "" : ` (${[...new Set(marks)].map((mark) => markNames[mark as keyof typeof markNames]).join(", ")})`;
 
 const shownLinks = (targets: Map<string, string>, isKnown: (key: string) => boolean): string[] =>
   [...targets]

@@ -4,7 +4,7 @@ import type { Word } from "./words.ts";
  * What one version may say at this place and the other need not: the words of a picture, or the digits of a number to call, which may be
  * written with blanks and signs.
  */
-export type Optional = { words: string[] } | { digits: string };
+export type Optional = { words: Word[] } | { digits: string };
 
 /** The words of a version, and what may be between them. */
 export type Item = Word | Optional;
@@ -37,15 +37,15 @@ function afterOptional(optional: Optional, text: readonly Word[], ways: Readonly
   return after;
 }
 
-function endOfWords(words: readonly string[], text: readonly Word[], at: number): number | undefined {
-  return words.every((key, index) => text[at + index]?.key === key) ? at + words.length : undefined;
+function endOfWords(words: readonly Word[], text: readonly Word[], at: number): number | undefined {
+  return words.every(({ key }, index) => text[at + index]?.key === key) ? at + words.length : undefined;
 }
 
 /** Signs may be before and between the digits, and nothing else. */
 function endOfDigits(digits: string, text: readonly Word[], at: number): number | undefined {
   let left = digits;
   for (let end = at; left !== ""; end++) {
-    const key = text[end]?.key ?? "";
+    const key = text[end]?.shown ?? "";
     const found = key.replace(/[.,'+-]/g, "");
     if (key === "" || !/^\d*$/.test(found) || !left.startsWith(found)) return undefined;
     left = left.slice(found.length);

@@ -1,14 +1,18 @@
 import { asciiLower } from "./asciiLower.ts";
 import { readDeclarations } from "./declarations.ts";
 import type { Grounds } from "./grounds.ts";
+import { marksOf } from "./marks.ts";
 import { globalAttributes, keptAttributes } from "./names.ts";
 import { type CellStyle, meaningsOf, meaningsOfTable } from "./presentation.ts";
 import type { Tally } from "./removed.ts";
 import { judgeStyles, type Look, type Styling } from "./styles.ts";
 import type { Attribute, OpenTag } from "./tokens.ts";
 
-/** The attributes an element keeps, in their order. `asWritten`: nothing was taken away, added or changed. */
-export type Dressed = { attributes: Attribute[]; asWritten: boolean; look: Look };
+/**
+ * An element's name and the attributes it keeps, in their order. `marks`: elements right inside it that say what its style said.
+ * `asWritten`: nothing was taken away, added or changed.
+ */
+export type Dressed = { name: string; attributes: Attribute[]; marks: string[]; asWritten: boolean; look: Look };
 
 /**
  * What is around an element: how it makes text look, and for a cell the table's wishes. `inherited`: attributes of an element that goes.
@@ -16,17 +20,23 @@ export type Dressed = { attributes: Attribute[]; asWritten: boolean; look: Look 
  */
 export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
 
-/** Keeps of an element's attributes what says nothing of its own; presentational ones become styles. `name` is the element's new name. */
-export function dress({ tag, name }: { tag: OpenTag; name: string }, around: Around, tally: Tally): Dressed {
+/**
+ * Keeps of an element's attributes what says nothing of its own; presentational ones become styles, and styles that say something become
+ * elements. `named` is the element's new name.
+ */
+export function dress({ tag, named }: { tag: OpenTag; named: string }, around: Around, tally: Tally): Dressed {
   const unique = firstOfEach(tag.attributes, tally);
-  if (around.bare) return undressed({ attributes: unique, name }, around, tally);
   const own = readDeclarations(unique.find((attribute) => attribute.name === "style")?.value ?? "");
+  const { elements, said } = marksOf(own, named);
+  const [name = named, ...marks] = named === "span" ? elements : [named, ...elements];
+  if (around.bare) return { ...undressed({ attributes: unique, name }, around, tally), name, marks };
   const meanings = [
     ...(around.cells && (name === "td" || name === "th") ? meaningsOfTable(around.cells) : []),
     ...meaningsOf(tag.name, unique),
   ];
   const made = meanings.filter(({ property }) => property !== "").map(styling);
-  const judged = judgeStyles([...made, ...own], name, around);
+  const dressing = own.filter((declaration) => !said.has(declaration));
+  const judged = judgeStyles([...made, ...dressing], name, { ...around, isInTable: around.cells !== null });
   countGone(judged.gone, judged.kept, tally);
 
   const meant = new Set(meanings.map(({ from }) => from));
@@ -43,7 +53,7 @@ export function dress({ tag, name }: { tag: OpenTag; name: string }, around: Aro
   const attributes = [...kept, ...inherited];
   const styleAt = unique.findIndex((attribute) => attribute.name === "style");
   if (style !== null) attributes.splice(styleAt < 0 ? attributes.length : countBefore(unique, kept, styleAt), 0, style);
-  return { attributes, asWritten: isSame(attributes, tag.attributes), look: judged.look };
+  return { name, attributes, marks, asWritten: isSame(attributes, tag.attributes), look: judged.look };
 }
 
 /** The same without any style. Written again, whatever it was like. */
@@ -51,7 +61,7 @@ function undressed(
   { attributes, name }: { attributes: readonly Attribute[]; name: string },
   around: Around,
   tally: Tally,
-): Dressed {
+): Pick<Dressed, "attributes" | "asWritten" | "look"> {
   const kept = attributes.filter((attribute) => {
     const stays = essential.has(attribute.name) && isKept(name, attribute);
     if (!stays) tally.attribute(attribute.name);
@@ -60,7 +70,11 @@ function undressed(
   const added = around.inherited.filter(
     (one) => essential.has(one.name) && !kept.some((other) => other.name === one.name),
   );
-  return { attributes: [...kept, ...added], asWritten: false, look: judgeStyles([], name, around).look };
+  return {
+    attributes: [...kept, ...added],
+    asWritten: false,
+    look: judgeStyles([], name, { ...around, isInTable: false }).look,
+  };
 }
 
 const essential = new Set(["href", "src", "alt", "dir", "colspan"]);

@@ -17,6 +17,8 @@ export type Place = {
   /** How text looks here. */
   color: Luminance;
   background: Luminance;
+  /** The colours of the lines under or through text here: each that of the element that draws it. */
+  lines: readonly Luminance[];
   colorStays: boolean;
   groundStays: boolean;
   /** The innermost place around text here, this one included, whose own ground stays. */
@@ -40,6 +42,7 @@ export class Grounds {
     parted: false,
     color: black,
     background: white,
+    lines: [],
     colorStays: false,
     groundStays: false,
     grounded: null,
@@ -54,7 +57,14 @@ export class Grounds {
   begin(element: string, around: Place, wish: Wish): Place {
     if (blockElements.has(element)) part(around);
     if (wish.color === undefined && wish.ground === undefined && !ofTheirOwn.has(element)) return around;
-    const place = { ...this.page, number: this.#places.length, element, around, wish, shows: element === "li" };
+    const place = {
+      ...this.page,
+      number: this.#places.length,
+      element,
+      around,
+      wish,
+      shows: ofTheirOwn.get(element) === "shows",
+    };
     this.#places.push(place);
     settle(place, around, this.#gone);
     return place;
@@ -81,7 +91,7 @@ export class Grounds {
     for (const place of this.#places) {
       const around = place.around ?? this.page;
       settle(place, around, gone);
-      const hidden = place.shows && !canBeRead(place.color, place.background);
+      const hidden = place.shows && ![place.color, ...place.lines].every((color) => canBeRead(color, place.background));
       // The marker of a list item is beside the item.
       const hidesMarker = place.element === "li" && !canBeRead(place.color, around.background);
       // A block in marked text has what is behind the mark as its ground. The page is bright enough for all that can be read on yellow.
@@ -95,8 +105,15 @@ export class Grounds {
 /** Time grows with the length alone; real bodies have fewer grounds within each other. */
 const maxRounds = 20;
 
-/** Links and marked text have colours of their own, list items a marker; a caption is not on its table's ground. */
-const ofTheirOwn = new Set(["a", "mark", "li", "table", "caption"]);
+/**
+ * Links and marked text have colours of their own, list items a marker, quotations their signs; a caption is not on its table's ground; the
+ * lines through and under text have the colour of the element that draws them, whatever is in it.
+ */
+const ofTheirOwn: ReadonlyMap<string, "shows" | "draws" | "other"> = new Map([
+  ...["li", "q"].map((name) => [name, "shows"] as const),
+  ...["s", "del", "u", "ins"].map((name) => [name, "draws"] as const),
+  ...["a", "mark", "table", "caption"].map((name) => [name, "other"] as const),
+]);
 
 /** Colours that are nearer than this cannot be told apart with ease. */
 const canBeRead = (color: Luminance, background: Luminance): boolean => contrast(color, background) >= 2;
@@ -118,4 +135,6 @@ function settle(place: Place, around: Place, gone: ReadonlySet<number>): void {
   place.color = element === "a" ? linkBlue : element === "mark" ? black : around.color;
   place.colorStays = wish.color !== undefined && canBeRead(wish.color, place.background);
   if (place.colorStays) place.color = wish.color ?? place.color;
+  const draws = ofTheirOwn.get(element) === "draws" && !around.lines.includes(place.color);
+  place.lines = draws ? [...around.lines, place.color] : around.lines;
 }

@@ -66,5 +66,5 @@ export function lineHeightOf(value: string, fontSize: number): { multiple: numbe
   return px === undefined ? undefined : { multiple: px / fontSize, px };
 }
 
-/** 0.8 to 3 times the text. */
-export const isReadableLine = (multiple: number): boolean => multiple >= 0.795 && multiple <= 3.005;
+/** 1 to 3 times the text: in less, what is written on one line lies on the next. */
+export const isReadableLine = (multiple: number): boolean => multiple >= 0.995 && multiple <= 3.005;

@@ -37,10 +37,32 @@ export const keptAttributes: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 
 export const globalAttributes = words("dir lang style");
 
-/** Style properties that a reduced body may have, each within limits. */
+/** Style properties that a reduced body may have, each within limits: none of them says anything, and none joins or parts words. */
 export const keptProperties = words(
-  "color background background-color font-family font-size font-weight font-style line-height text-align text-decoration vertical-align list-style-type width height max-width margin margin-top margin-right margin-bottom margin-left padding padding-top padding-right padding-bottom padding-left border border-top border-right border-bottom border-left border-collapse border-radius",
+  "color background background-color font-family font-size font-weight font-style line-height text-align vertical-align width height max-width margin margin-top margin-right margin-bottom margin-left padding padding-top padding-right padding-bottom padding-left border border-top border-right border-bottom border-left border-collapse border-radius",
 );
+
+/**
+ * Whether such an element may have the property. Around text within a line, a box would part words or cover the line above. Padding at
+ * the side of a list moves its markers out of sight. A column shows its width and nothing else.
+ */
+export function mayHave(element: string, property: string): boolean {
+  if (!keptProperties.has(property)) return false;
+  if (element === "col" || element === "colgroup") return property === "width";
+  if (property === "vertical-align") return aligned.has(element);
+  if (
+    /^(?:margin|padding|border)(?:-(?!collapse|radius)|$)/.test(property) &&
+    !blockElements.has(element) &&
+    element !== "img"
+  )
+    return false;
+  return !((element === "ul" || element === "ol") && /^padding(?:-left|-right)?$/.test(property));
+}
+
+const aligned = words("td th tr img");
+
+/** Elements that may be as high as they are told: elsewhere, text would lie on what comes after it. */
+export const withHeight = words("table tr td th img hr");
 
 /** Characters of one declaration of a style. A longer one goes: honest ones are short, and patterns take long on long ones. */
 export const maxDeclaration = 1024;

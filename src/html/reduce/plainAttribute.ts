@@ -1,4 +1,4 @@
-import { keptProperties, maxDeclaration } from "./names.ts";
+import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 
 /** Whether the raw value of an attribute (as it is between its quotes) says how something looks or where it leads, and no more. */
 export function isPlainAttribute(element: string, name: string, raw: string): boolean {
@@ -48,8 +48,8 @@ function isPlainStyle(element: string, style: string): boolean {
     const [written = "", value, ...more] = part.length > maxDeclaration ? [] : part.split(":").map((one) => one.trim());
     if (!/^[a-z-]+$/i.test(written) || value === undefined || more.length > 0) return false;
     const property = written.toLowerCase() === "background" ? "background-color" : written.toLowerCase();
-    if (properties.has(property) || !keptProperties.has(property) || !isPlainDeclaration(property, value)) return false;
-    if ((element === "col" || element === "colgroup") && property !== "width") return false;
+    if (properties.has(property) || !mayHave(element, property) || !isPlainDeclaration(property, value)) return false;
+    if (property === "height" && !withHeight.has(element) && !/^auto$/i.test(value)) return false;
     properties.add(property);
   }
   return properties.size > 0;
@@ -104,8 +104,6 @@ const patterns = new Map([
   ["font-style", /^(?:normal|italic|oblique)$/i],
   ["line-height", /^(?:normal|(?!0+(?:\.0*)?(?:[a-z%]|$))\d*\.?\d+(?:px|pt|em|rem|%)?)$/i],
   ["text-align", /^(?:left|right|center|justify|start|end)$/i],
-  ["text-decoration", /^(?:none|(?:underline|line-through|overline)(?:\s+(?:underline|line-through|overline))*)$/i],
-  ["vertical-align", /^(?:baseline|sub|super|top|middle|bottom|text-top|text-bottom)$/i],
-  ["list-style-type", /^(?:none|disc|circle|square|decimal)$/i],
+  ["vertical-align", /^(?:top|middle|bottom)$/i],
   ["border-collapse", /^(?:collapse|separate)$/i],
 ]);

@@ -165,12 +165,13 @@ export class Reducer implements TokenHandler {
   }
 
   /** Answers how the element's content looks. */
-  #keep(tag: OpenTag, name: string): Look {
+  #keep(tag: OpenTag, named: string): Look {
     const inherited = tag.name === "body" ? this.#ofDocument : [];
     if (tag.name === "body") this.#bodySeen = true;
     const cells = this.#open.cellStyle;
     const around = { look: this.#look, grounds: this.#grounds, cells, inherited, bare: this.#bare };
-    const dressed = dress({ tag, name }, around, this.#tally);
+    const dressed = dress({ tag, named }, around, this.#tally);
+    const { name } = dressed;
     if (shrinking.has(name) && !isReadableSize(Math.min(dressed.look.fontSize, 16))) {
       this.#unwrap(tag.name);
       return this.#look;
@@ -181,6 +182,7 @@ export class Reducer implements TokenHandler {
       const cells = name === "table" ? cellStyleOf(tag.attributes) : null;
       this.#push({ name: tag.name, out: name, look: dressed.look, cells });
     }
+    this.#begin(dressed.marks);
     return dressed.look;
   }
 

@@ -52,11 +52,7 @@ const values = new Map<string, Judge>(
     "font-weight": among("normal bold bolder lighter 100 200 300 400 500 600 700 800 900"),
     "font-style": among("normal italic oblique"),
     "text-align": among("left right center justify start end"),
-    "text-decoration": (value) =>
-      value === "none" || value.split(/\s+/).every((part) => ["underline", "line-through", "overline"].includes(part)),
-    "vertical-align": among("baseline sub super top middle bottom text-top text-bottom"),
-    // Letters would spell words that nobody else shows: the ten-thousandth item's marker is one.
-    "list-style-type": among("disc circle square decimal none"),
+    "vertical-align": among("top middle bottom"),
     width: (value, em) => value === "auto" || percentage(value) || isBoxLength(value, em),
     "max-width": (value, em) => percentage(value) || isBoxLength(value, em),
     height: (value, em) => value === "auto" || isBoxLength(value, em),

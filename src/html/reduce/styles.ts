@@ -2,7 +2,7 @@ import { colourOf, luminance } from "./colours.ts";
 import type { Declaration } from "./declarations.ts";
 import type { Grounds, Place } from "./grounds.ts";
 import { fontSizePx, isReadableLine, isReadableSize, lineHeightOf, rootSize } from "./lengths.ts";
-import { keptProperties, maxDeclaration } from "./names.ts";
+import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
 
 /**
@@ -50,10 +50,10 @@ const scales = new Map([
 export function judgeStyles(
   stylings: readonly Styling[],
   element: string,
-  { look: around, grounds }: { look: Look; grounds: Grounds },
+  { look: around, grounds, isInTable }: { look: Look; grounds: Grounds; isInTable: boolean },
 ): { kept: Styling[]; gone: Styling[]; look: Look } {
   const kept = new Set(
-    stylings.filter(({ property, source }) => source.length <= maxDeclaration && isKept(property, element)),
+    stylings.filter(({ property, source }) => source.length <= maxDeclaration && mayHave(element, property)),
   );
   const fits = (styling: Styling, judge: () => boolean): void => {
     if (!judge()) kept.delete(styling);
@@ -80,7 +80,8 @@ export function judgeStyles(
   }
 
   for (const one of kept)
-    if (!judgedHere.has(one.property)) fits(one, () => isPlainValue(one.property, one.value, look.fontSize));
+    if (!judgedHere.has(one.property))
+      fits(one, () => isPlainValue(one.property, one.value, look.fontSize) && hasRoom(one, element, isInTable));
   for (const property of new Set([...kept].map((one) => one.property)))
     if (!judgedHere.has(property)) onlyLast(kept, property);
 
@@ -110,9 +111,18 @@ function luminanceOf(styling: Styling | undefined): number | undefined {
   return colour && luminance(colour);
 }
 
-/** A column shows its width and nothing else. */
-const isKept = (property: string, element: string): boolean =>
-  keptProperties.has(property) && (property === "width" || (element !== "col" && element !== "colgroup"));
+/**
+ * Whether a length can be kept as far as it depends on the element: text would lie on what comes after it if its box is too low, and on
+ * the next cell if it is too narrow.
+ */
+function hasRoom({ property, value }: Styling, element: string, isInTable: boolean): boolean {
+  const isFree = /^auto$|%$/i.test(value);
+  if (property === "height") return isFree || withHeight.has(element);
+  const isBox = property === "max-width" || (property === "width" && !tableOrPicture.has(element));
+  return isFree || !isBox || !isInTable || element === "img";
+}
+
+const tableOrPicture = new Set(["table", "td", "th", "col", "colgroup", "img", "hr"]);
 
 const of = (kept: Set<Styling>, ...properties: string[]): Styling[] =>
   [...kept].filter((one) => properties.includes(one.property));

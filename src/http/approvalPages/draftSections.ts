@@ -5,7 +5,6 @@ import type { Link } from "#src/channels/card/links.ts";
 import type { CardLetter, ReviewCard, Said, Writing } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
-import { withPictures } from "#src/html/sanitise.ts";
 import { readableTime } from "#src/html/times.ts";
 
 /** Exactly what would be sent, to whom. */
@@ -37,13 +36,10 @@ ${warning !== null && html`<p class="caution">${warning}</p>`}</li>`,
   )}</ul>`;
 
 /** What most recipients read comes first; the other version is folded unless it says something else. */
-function letterBodies({ plain, formatted, isUnreadable, differs }: CardLetter): Markup {
-  if (isUnreadable) {
-    return html`<p>Its HTML is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(plain)}`;
-  }
+function letterBodies({ plain, formatted, differs }: CardLetter): Markup {
   if (formatted === null) return writing(plain);
   return html`<h3>As most mail programs show it</h3>
-${frame(withPictures(formatted.sanitised, formatted.pictures), "The letter as most mail programs show it")}
+${frame(formatted.pageHtml, "The letter as most mail programs show it")}
 <p class="meta">Shown without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers see if their mail program shows no pictures. Each picture is shown on white and on black.</p>
 ${differs ? html`<h3>As programs without HTML show it</h3>${writing(plain)}` : more("The same words as programs without HTML show them", writing(plain))}`;
 }

@@ -1,4 +1,4 @@
-import { textOfBody } from "#src/html/textOfHtml.ts";
+import { textOfBody } from "#src/html/letter/plainText.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
 /** The two readings of one letter, signature included, as they leave. Who shows a draft shows these. `html` is null for a plain text draft. */

@@ -78,12 +78,12 @@ describe("the review card", () => {
         "On its way.\n\nHarbour",
         quotedLines.replaceAll("\n>\n", "\n"),
       ]);
-      expect(good?.sanitised).to.match(
+      expect(good?.pageHtml).to.match(
         /<details><summary>Show the quoted text<\/summary><blockquote>.*<\/blockquote><\/details>/s,
       );
       const forged = html("We pay you 10,000 EUR.");
       expect(forged?.folded).to.equal("");
-      expect(forged?.sanitised).not.to.include("<details>");
+      expect(forged?.pageHtml).not.to.include("<details>");
     });
 
     it("keeps apart what the message says anew and what it quotes", () => {
@@ -219,10 +219,10 @@ describe("the review card", () => {
         ]);
       });
 
-      it("in HTML that cannot be shown", () => {
+      it("in HTML that is deeper than any that is stored", () => {
         const deep = (word: string) => ({ ...content, body_html: `${"<b>".repeat(600)}${word}` });
         const found = changes(deep("one"), { content: deep("two") });
-        expect(found?.sentences).to.include("Its HTML changed. It cannot be shown here.");
+        expect(found?.text.map(({ text }) => text)).to.include.members(["one", "two"]);
       });
     });
 

@@ -15,7 +15,7 @@ const names =
   );
 const dropping = "head title style script textarea select option svg template noscript xmp".split(" ");
 const declarations =
-  "color:red|color:#fff|background:black|background-color:#123|font-size:7px|font-size:.5em|font-size:30px|line-height:1|line-height:9px|width:50%|margin:0 auto|padding:1em|border:1px solid red|border-top:0|position:absolute|background:url(x)|COLOR:Blue|font-family:'A B',c|color:white!important|vertical-align:top|list-style-type:none| |/*|x:(|margin:AUTO|margin:0 AUTO|margin:Auto 1PX|width:050%|width:.5%|width:00%|width:100.5%|width:AUTO|max-width:050%|max-width:.50%|max-width:Auto|height:AUTO|height:007.50Px|list-style-type:lower-gree\u212a|list-style-type:LOWER-GREEK|color:blac\u212a|color:BLACK|bac\u212aground:red|border:01px SOLID Red|border:NONE|border-top:.5pt Da\u017fhed #FFF|font-size:012PT|font-size:MEDIUM|font-size:.9REM|line-height:01.50|line-height:NORMAL|font-weight:BOLD|font-family:\u212aelvin,\u0130|text-align:\u017ftart|text-align:CENTER|text-decoration:Underline OVERLINE|vertical-align:TOP|padding:00|padding:００px|border-radius:.5E\u212a".split(
+  "color:red|color:#fff|background:black|background-color:#123|font-size:7px|font-size:.5em|font-size:30px|line-height:1|line-height:9px|width:50%|margin:0 auto|padding:1em|border:1px solid red|border-top:0|position:absolute|background:url(x)|COLOR:Blue|font-family:'A B',c|color:white!important|vertical-align:top|vertical-align:super|vertical-align:sub!important|text-decoration:line-through|text-decoration:underline dotted|text-decoration:none|text-decoration-line:LINE-THROUGH|list-style-type:none| |/*|x:(|margin:AUTO|margin:0 AUTO|margin:Auto 1PX|width:050%|width:.5%|width:00%|width:100.5%|width:AUTO|max-width:050%|max-width:.50%|max-width:Auto|height:AUTO|height:007.50Px|list-style-type:lower-gree\u212a|list-style-type:LOWER-GREEK|color:blac\u212a|color:BLACK|bac\u212aground:red|border:01px SOLID Red|border:NONE|border-top:.5pt Da\u017fhed #FFF|font-size:012PT|font-size:MEDIUM|font-size:.9REM|line-height:01.50|line-height:NORMAL|font-weight:BOLD|font-family:\u212aelvin,\u0130|text-align:\u017ftart|text-align:CENTER|text-decoration:Underline OVERLINE|vertical-align:TOP|padding:00|padding:００px|border-radius:.5E\u212a".split(
     "|",
   );
 const attribute = fc.oneof(
@@ -122,7 +122,7 @@ const dressed = fc.constantFrom(
     "",
     ' dir="rtl"',
     ' lang="de-AT"',
-    ' style="color: #333; margin:0 0 12px"',
+    ' style="color: #333"',
     '  style="font-family:&quot;A B&quot;,serif;"',
   ],
   ...[' style="text-align:center" dir="auto"', '\n lang="sv"'],

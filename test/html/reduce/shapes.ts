@@ -1,5 +1,6 @@
 import { darkGrounds } from "./darkGrounds.ts";
 import { logo } from "./generated.ts";
+import { marks } from "./marks.ts";
 import { type Shape, same } from "./shape.ts";
 
 const answers: Shape[] = [
@@ -44,8 +45,8 @@ const answers: Shape[] = [
     name: "a button as a link",
     given:
       '<a href="https://x.example" style="display:inline-block;padding:12px;background:#0b57b0;color:#fff">Pay</a>',
-    kept: '<a href="https://x.example" style="padding:12px;background:#0b57b0;color:#fff">Pay</a>',
-    removed: ["style:display 1"],
+    kept: '<a href="https://x.example" style="background:#0b57b0;color:#fff">Pay</a>',
+    removed: ["style:display 1", "style:padding 1"],
   },
   {
     name: "capitals and open ends",
@@ -325,4 +326,4 @@ const attacks: Shape[] = [
 ];
 
 /** Bodies as agents, people and mail programs write them. */
-export const shapes: Shape[] = [...answers, ...programs, ...tables, ...letters, ...darkGrounds, ...attacks];
+export const shapes: Shape[] = [...marks, ...answers, ...programs, ...tables, ...letters, ...darkGrounds, ...attacks];

@@ -1,6 +1,7 @@
 import { letterHead } from "#src/channels/card/fields.ts";
 import { letterOf } from "#src/channels/letter.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
+import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { frame } from "#src/html/page.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import type { Changes, Version } from "./steps.ts";
@@ -20,13 +21,10 @@ ${rationale ? html`<p class="label">Why it was written, in its author's words</p
 function bodies(content: Version["content"], frames: boolean): Markup {
   const { html: formatted, text } = letterOf(content, { textDerived: true });
   if (formatted === null) return writing(text);
-  if (formatted === "unreadable") {
-    return html`<p class="meta">Its HTML is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
-  }
   if (!frames) {
     return html`<p class="label">Words of its HTML</p>${writing(formatted.asText)}${formatted.asText.trim() !== text.trim() && html`<p class="label">Its plain text</p>${writing(text)}`}`;
   }
-  return html`${frame(formatted.sanitised, "The letter as most mail programs show it")}
+  return html`${frame(pageHtml(formatted.pieces), "The letter as most mail programs show it")}
 <details><summary>As programs without HTML show it</summary>${writing(text)}</details>`;
 }
 

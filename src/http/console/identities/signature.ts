@@ -1,9 +1,10 @@
 import { removedInWords } from "#src/channels/card/removed.ts";
 import { reducedHtml, refusedHtml } from "#src/commands/drafts/reducedHtml.ts";
 import { html, type Markup } from "#src/html/html.ts";
+import { pageHtml } from "#src/html/letter/pageHtml.ts";
+import { readLetter } from "#src/html/letter/readLetter.ts";
 import { frame } from "#src/html/page.ts";
 import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
-import { sanitise, withPictures } from "#src/html/sanitise.ts";
 import type { Identity } from "./around.ts";
 
 /** Pictures are fetched when an identity is saved; until then each is shown by its alternative text. */
@@ -15,7 +16,7 @@ export function signaturePreview(typed: string): Markup {
   const sources = picturesNamed(typed).filter((source) => /^(https|data|cid):/i.test(source));
   const reduced = reducedHtml(typed, new Map(sources.map((source) => [source, notFetched])));
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
-  return html`<div class="signature">${frame(framed(reduced.html, new Map()), "Preview of the signature")}</div>
+  return html`<div class="signature">${frame(pageHtml(readLetter(reduced.html)), "Preview of the signature")}</div>
 ${removedList(removedInWords(reduced.removed), "Would be removed:")}
 ${sources.length > 0 && html`<p class="hint">Pictures are fetched when you save. One that cannot be had is removed, and its alternative text stays.</p>`}`;
 }
@@ -26,14 +27,9 @@ export const storedSignature = (
   pictures: ReadonlyMap<string, string>,
 ): Markup | false =>
   signature_html !== null &&
-  html`<div class="signature">${frame(framed(signature_html, pictures), "The signature as most mail programs show it")}</div>
+  html`<div class="signature">${frame(pageHtml(readLetter(signature_html), { pictures }), "The signature as most mail programs show it")}</div>
 ${removedList(removedInWords(html_removed), "Removed when it was saved:")}
 ${signature_difference !== null && differences(signature_difference)}`;
-
-function framed(reducedHtml: string, pictures: ReadonlyMap<string, string>): string {
-  const sanitised = sanitise(reducedHtml);
-  return "refused" in sanitised ? "" : withPictures(sanitised.html, pictures);
-}
 
 const removedList = (removed: readonly string[], title: string): Markup | false =>
   removed.length > 0 && html`<p class="hint">${title} ${removed.join(", ")}.</p>`;

@@ -1,4 +1,4 @@
-import { textOfBody } from "#src/html/textOfHtml.ts";
+import { textOfBody } from "#src/html/letter/plainText.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { pieceOf } from "../bounds.ts";
 import { type Fence, untrustedLine } from "../fence.ts";

@@ -1,5 +1,6 @@
 import { foldQuote, newAndQuoted } from "#src/channels/card/quotes.ts";
-import { textOfBody } from "#src/html/textOfHtml.ts";
+import { textOfBody } from "#src/html/letter/plainText.ts";
+import { textOfHtml } from "#src/mail/in/bodies.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import { untrustedText } from "../fence.ts";
 
@@ -14,7 +15,7 @@ export function letterOf(message: WireMessage, answered: WireMessage | undefined
 
 function received({ body_text, body_html, extracted_text }: WireMessage): Letter {
   const { newText, quotedText } = newAndQuoted({ text: body_text, extracted: extracted_text });
-  const written = newText.trim() === "" && quotedText === "" && body_html !== null ? textOfBody(body_html) : newText;
+  const written = newText.trim() === "" && quotedText === "" && body_html !== null ? textOfHtml(body_html) : newText;
   return { written, quoted: quotedText };
 }
 

@@ -1,0 +1,130 @@
+/**
+ * The marks of a run of text, in their order: `~` struck through, `+` underlined, `^` raised, `_` lowered (which can be several, one in the
+ * other). "" for text without any.
+ */
+export type Marks = string;
+
+/** Text that has the same marks throughout. */
+export type Run = { text: string; marks: Marks };
+
+export const markNames = { "~": "struck through", "+": "underlined", "^": "raised", _: "lowered" } as const;
+
+/** The mark that an element sets on its text. */
+export const markOf: ReadonlyMap<string, keyof typeof markNames> = new Map([
+  ["s", "~"],
+  ["del", "~"],
+  ["u", "+"],
+  ["ins", "+"],
+  ["sup", "^"],
+  ["sub", "_"],
+]);
+
+/** The marks within an element of such a mark. Text that is struck or underlined twice looks as if it were once. */
+export function withMark(marks: Marks, mark: keyof typeof markNames): Marks {
+  if (mark === "^" || mark === "_") return marks + mark;
+  if (marks.includes(mark)) return marks;
+  return mark === "~" ? `~${marks}` : marks.replace(/^~?/, "$&+");
+}
+
+/**
+ * A line with its marks as signs: `~~struck~~`, `{+underlined+}`, `10^00`, `H_2`, and `^(…)`, `_(…)` around more than one plain word. Text that
+ * would read as one of the first two has a backslash before it.
+ */
+export function markedText(runs: readonly Run[]): string {
+  const hasMarks = runs.some(({ marks }) => marks !== "");
+  return written(
+    runs.map((run) => ({ ...run, text: literal(run, hasMarks) })),
+    0,
+  );
+}
+
+/** Text in which nothing reads as a sign, at its ends neither, where signs may be next to it. */
+function literal({ text, marks }: Run, hasMarks: boolean): string {
+  const isInBrackets = /[\^_]/.test(marks);
+  const isSignAt = (at: number): boolean =>
+    at === text.length
+      ? hasMarks
+      : text[at] === "~" || /^(?:\{\+|\+\})/.test(text.slice(at, at + 2)) || (isInBrackets && text[at] === ")");
+  return text.replace(/\\+|~+|\{\+|\+\}|\)/g, (found, at: number) => {
+    const end = at + found.length;
+    if (found.startsWith("\\")) return isSignAt(end) ? found + found : found;
+    if (found === ")") return isInBrackets ? "\\)" : found;
+    if (!found.startsWith("~")) return `\\${found}`;
+    if (hasMarks && (at === 0 || end === text.length)) return "\\~".repeat(found.length);
+    return found.length === 2 ? "\\~~" : found;
+  });
+}
+
+/** Writes runs that have their first marks, so many, in common. */
+function written(runs: readonly Run[], depth: number): string {
+  const groups: { mark: string | undefined; runs: Run[] }[] = [];
+  for (const run of runs) {
+    const mark = run.marks[depth];
+    const last = groups.at(-1);
+    if (last && last.mark === mark) last.runs.push(run);
+    else groups.push({ mark, runs: [run] });
+  }
+  const parts: string[] = [];
+  for (const [index, { mark, runs: within }] of groups.entries()) {
+    if (mark === undefined) {
+      parts.push(within.map(({ text }) => text).join(""));
+      continue;
+    }
+    const content = written(within, depth + 1);
+    const core = content.trim();
+    const start = content.length - content.trimStart().length;
+    const before = content.slice(0, start);
+    const after = content.slice(start + core.length);
+    const next = after || groups[index + 1]?.runs[0]?.text || "";
+    const beside = { before: before || parts.findLast((part) => part !== "") || "", next };
+    parts.push(before, core === "" ? "" : signed(mark, core, beside), after);
+  }
+  return parts.join("");
+}
+
+/** `before` and `next`: the text right before and right after it. */
+function signed(mark: string, core: string, { before, next }: { before: string; next: string }): string {
+  if (mark === "~") return `~~${core}~~`;
+  if (mark === "+") return `{+${core}+}`;
+  const isWord = plainWords.some((word) => word.whole.test(core) && !word.goesOn.test(next));
+  const isFollowing = mark === "^" || /^[\p{L}\p{N})]$/u.test([...before.slice(-2)].at(-1) ?? "");
+  return isWord && isFollowing ? mark + core : `${mark}(${core})`;
+}
+
+/** A raised or lowered number, or word, needs no brackets. */
+const plainWords = [
+  { whole: /^\p{N}+$/u, goesOn: /^\p{N}/u },
+  { whole: /^[\p{L}\p{M}]+$/u, goesOn: /^[\p{L}\p{M}]/u },
+];
+
+const signs =
+  /\\[\\~{+)]|~{3,}|~~|\{\+|\+\}|[\^_]\(|[()]|\^(?:\p{N}+|[\p{L}\p{M}]+)|(?<=[\p{L}\p{N})])_(?:\p{N}+|[\p{L}\p{M}]+)/gu;
+
+/** Reads such signs, wherever they come from: the runs of a text. Marks end with their paragraph. */
+export function runsOf(text: string): Run[] {
+  return text.split(/(\n[ \t]*\n)/).flatMap(runsOfParagraph);
+}
+
+function runsOfParagraph(paragraph: string): Run[] {
+  const runs: Run[] = [];
+  let from = 0;
+  let isStruck = false;
+  let isUnderlined = false;
+  /** Open brackets, those around raised and lowered text by its mark. */
+  const open: string[] = [];
+  const marks = (): string => (isStruck ? "~" : "") + (isUnderlined ? "+" : "") + open.join("");
+  const push = (text: string, own = ""): void => void runs.push({ text, marks: marks() + own });
+  for (const { 0: sign, index } of paragraph.matchAll(signs)) {
+    push(paragraph.slice(from, index));
+    from = index + sign.length;
+    if (sign === "~~") isStruck = !isStruck;
+    else if (sign === "{+" || sign === "+}") isUnderlined = sign === "{+";
+    else if (sign === "^(" || sign === "_(") open.push(sign.charAt(0));
+    else if (sign === "(" && open.length > 0) open.push("");
+    else if (sign === ")" && open.length > 0) open.pop();
+    else if (/^[\^_]/.test(sign)) push(sign.slice(1), sign.charAt(0));
+    else push(sign.replace(/^\\/, ""));
+  }
+  push(paragraph.slice(from));
+  return runs;
+}

@@ -1,0 +1,49 @@
+import { escaped } from "../html.ts";
+import { keptElements, voidElements } from "../reduce/names.ts";
+import { type Element, type Piece, pictureInWords, targetOf } from "./readLetter.ts";
+
+/** `pictures`: `data:` addresses by sha256. `folded`: a quotation that a reader opens with one press, and needs no script for it. */
+export type PageOptions = { pictures?: ReadonlyMap<string, string>; folded?: Element | undefined };
+
+/**
+ * A letter as HTML for a frame of our pages. Nothing of it loads or leads anywhere: a link becomes `<span class="link" data-href="…">`, for
+ * the stylesheet to write its target out, a picture its alternative text. What cannot be seen is written out.
+ */
+export function pageHtml(letter: readonly Piece[], options: PageOptions = {}): string {
+  return letter.map((piece) => (typeof piece === "string" ? escaped(piece) : elementHtml(piece, options))).join("");
+}
+
+function elementHtml(element: Element, options: PageOptions): string {
+  const { name, pieces, attributes } = element;
+  if (name === "img") return pictureHtml(element, options);
+  const content = pageHtml(pieces, options);
+  if (!keptElements.has(name)) return content;
+  const shared = attributesHtml(attributes);
+  if (name === "a") {
+    return `<span class="link" data-href="${escaped(targetOf(element))}"${shared}>${content}</span>`;
+  }
+  if (voidElements.has(name)) return `<${name}${shared}>`;
+  // Browsers pass over a line break at the beginning of preformatted text.
+  const written = `<${name}${shared}>${name === "pre" ? "\n" : ""}${content}</${name}>`;
+  return element === options.folded ? `<details><summary>Show the quoted text</summary>${written}</details>` : written;
+}
+
+/**
+ * Under the alternative text, which stays, the picture itself, once on white and once on black: a picture can be seen through, and readers
+ * have either ground.
+ */
+function pictureHtml(picture: Element, { pictures }: PageOptions): string {
+  const shared = attributesHtml(picture.attributes);
+  const words = `<span class="image"${shared}>${escaped(pictureInWords(picture))}</span>`;
+  const data = pictures?.get((picture.attributes.get("src") ?? "").replace(/^cid:/, ""));
+  if (data === undefined) return words;
+  return `${words}<br><img class="light" src="${escaped(data)}" alt=""> <img class="dark" src="${escaped(data)}" alt="">`;
+}
+
+const sharedNames = ["dir", "lang", "start", "colspan", "rowspan"];
+
+const attributesHtml = (attributes: ReadonlyMap<string, string>): string =>
+  sharedNames
+    .filter((name) => attributes.has(name))
+    .map((name) => ` ${name}="${escaped(attributes.get(name) ?? "")}"`)
+    .join("");

@@ -1,0 +1,83 @@
+import { maxDepth, voidElements } from "../reduce/names.ts";
+import { readTokens } from "../reduce/tokens.ts";
+
+/** Text, or an element with what is in it. */
+export type Piece = string | Element;
+
+export type Element = {
+  readonly name: string;
+  readonly attributes: ReadonlyMap<string, string>;
+  readonly pieces: Piece[];
+  /** The number that a list item shows, with its dot, or the sign in its place; null for any other element. */
+  readonly marker: string | null;
+};
+
+/** The sign of an item without a number. */
+const bullet = "*";
+
+/**
+ * Reads reduced HTML (reduce/) into the one structure that everything else is written from: the approval page's HTML, every plain text and
+ * the comparison of the two. Styles are left out, since none of them says anything.
+ */
+export function readLetter(reducedHtml: string): Piece[] {
+  const letter: Element = { name: "", attributes: new Map(), pieces: [], marker: null };
+  const open: { element: Element; items: number }[] = [{ element: letter, items: 0 }];
+  readTokens(reducedHtml, {
+    open({ name, attributes }) {
+      const around = open.at(-1) as (typeof open)[number];
+      const given = new Map(attributes.filter((one) => one.name !== "style").map((one) => [one.name, one.value]));
+      const element = { name, attributes: given, pieces: [], marker: name === "li" ? markerIn(around) : null };
+      around.element.pieces.push(element);
+      // No reduced body is deeper.
+      if (!voidElements.has(name) && open.length <= 2 * maxDepth) open.push({ element, items: 0 });
+    },
+    close(name) {
+      const at = open.findLastIndex(({ element }) => element.name === name);
+      if (at > 0) open.length = at;
+    },
+    text(_source, text) {
+      const { name, pieces } = (open.at(-1) as (typeof open)[number]).element;
+      // Browsers pass over a line break at the beginning of preformatted text.
+      const shown = name === "pre" && pieces.length === 0 ? text.replace(/^\n/, "") : text;
+      const last = pieces.at(-1);
+      if (typeof last === "string") pieces[pieces.length - 1] = last + shown;
+      else pieces.push(shown);
+    },
+    comment() {},
+    doctype() {},
+  });
+  return letter.pieces;
+}
+
+function markerIn(list: { element: Element; items: number }): string {
+  if (list.element.name !== "ol") return bullet;
+  return `${Number(list.element.attributes.get("start") ?? 1) + list.items++}.`;
+}
+
+/** The elements of a name in their order; `outermost`: not those within others. */
+export function elementsIn(pieces: readonly Piece[], name: string, { outermost = false } = {}): Element[] {
+  return pieces.flatMap((piece) => {
+    if (typeof piece === "string") return [];
+    if (piece.name === name && outermost) return [piece];
+    const within = elementsIn(piece.pieces, name, { outermost });
+    return piece.name === name ? [piece, ...within] : within;
+  });
+}
+
+/** The words in it as they follow each other, pictures by their alternative text. */
+export const wordsIn = (pieces: readonly Piece[]): string =>
+  pieces
+    .map((piece) => {
+      if (typeof piece === "string") return piece;
+      return piece.name === "img" ? pictureInWords(piece) : wordsIn(piece.pieces);
+    })
+    .join("");
+
+/** A picture as readers see it whose program shows none. */
+export function pictureInWords({ attributes }: Element): string {
+  const alternative = attributes.get("alt")?.trim() ?? "";
+  return alternative === "" ? "[image]" : `[image: ${alternative}]`;
+}
+
+/** Where a link leads. */
+export const targetOf = ({ attributes }: Element): string => (attributes.get("href") ?? "").trim();
