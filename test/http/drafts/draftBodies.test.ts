@@ -104,6 +104,36 @@ describe("what is shown is what is sent", function () {
     expect((await sent(draft.id)).parsed.html?.trimEnd()).to.equal(shell(body_html));
   });
 
+  it("a style that strikes, raises or renumbers is an element that everybody is shown, or is gone and named", async () => {
+    const asked = await service.identity(workspace.id, {
+      approvalChannel: { type: "email", config: { to: "marks@x.example" } },
+    });
+    const given =
+      '<p>We will <span style="text-decoration:line-through">not</span> pay 10<span style="vertical-align:super;font-size:9px">00</span></p><ol start=1000 style="list-style-type:none"><li>a</li></ol>';
+    const kept = '<p>We will <s>not</s> pay 10<sup style="font-size:9px">00</sup></p><ol start="1000"><li>a</li></ol>';
+    const draft = await submitted({ body_html: given }, asked);
+    expect([draft.body_html, draft.html_removed]).to.deep.equal([kept, [{ what: "style:list-style-type", count: 1 }]]);
+    const text = "We will ~~not~~ pay 10^00\n\n 1000. a";
+    expect((await contentOf(draft.id)).body_text).to.equal(text);
+    let approval: { text: string; html: string | undefined } | undefined;
+    await until(async () => {
+      for await (const caught of service.outbox.after(0)) {
+        if (!caught.envelope.to.includes("marks@x.example")) continue;
+        const raw = (await service.outbox.raw(caught.id)) as Buffer;
+        approval = { text: caught.text, html: (await PostalMime.parse(raw)).html };
+      }
+      return approval !== undefined;
+    });
+    expect(approval?.text).to.include("~~not~~ pay 10^00").and.to.include("1000. a");
+    expect(approval?.html).to.include("~~not~~ pay 10^00").and.to.include("1000. a");
+    const page = await fetch(`${service.url}${/\/a\/[\w-]+/.exec(approval?.text ?? "")?.[0]}`);
+    const shown = (await page.text()).replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"');
+    expect(shown).to.include('We will <s>not</s> pay 10<sup>00</sup></p><ol start="1000"><li>a</li></ol>');
+    const { parsed } = await sent(draft.id);
+    expect(parsed.html?.trimEnd()).to.equal(shell(kept));
+    expect(parsed.text?.trimEnd()).to.equal(text);
+  });
+
   it("refuses HTML of which nothing can be shown, also beside a text, and HTML that is too deep", async () => {
     const cases: [Record<string, unknown>, string][] = [
       [{ body_html: "<style>p{}</style><!-- only -->" }, "body_html"],
