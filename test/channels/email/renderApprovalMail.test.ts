@@ -171,9 +171,9 @@ describe("the approval mail", () => {
     ],
     ["invisible characters", { content: { ...content, body_text: "a\u200bb" } }, "invisible characters"],
     [
-      "HTML that cannot be shown",
-      { content: { ...content, body_html: "<b>".repeat(600) } },
-      "too deeply nested to be shown",
+      "a word that only the HTML strikes",
+      { content: { ...content, body_html: "<p><s>Hello</s></p>", body_text: "Hello" } },
+      "“Hello (struck through)”",
     ],
   ];
   for (const [name, change, sentence] of warned) {
