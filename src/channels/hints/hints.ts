@@ -1,5 +1,5 @@
 import { shortLine } from "#src/html/visible.ts";
-import { textsOfHtml } from "./hiddenText.ts";
+import { type MailText, readMailHtml } from "#src/mail/in/html/mailText.ts";
 import { changedPayments } from "./payments.ts";
 import { firstFitting } from "./rule.ts";
 import { asksForSecrets } from "./secrets.ts";
@@ -21,12 +21,12 @@ export type Hint = { kind: HintKind; sentence: string };
  */
 export function hintsAbout({ subject, newText, text, html }: Heard): Hint[] {
   const written = [...sentencesOf(subject), ...sentencesOf(newText)];
-  const page = html === null ? null : textsOfHtml(html);
+  const page = html === null ? null : readMailHtml(html.slice(0, lookedAt));
   const unseen = [subject, text ?? newText, html ?? ""].map(unseenLetters).find((found) => found !== undefined);
   const hidden = page ? hiddenSentences(page) : [];
   const secretly = firstFitting(toTheAgent, [...(unseen ? sentencesOf(unseen) : []), ...hidden]);
   const toAgent = secretly ?? firstFitting(toTheAgent, [...written, ...sentencesOf(text ?? "")]);
-  const concealed = unseen === undefined ? page && concealedIn(page) : shortLine(unseen, 160);
+  const concealed = unseen === undefined ? undefined : shortLine(unseen, 160);
   const secrets = firstFitting(asksForSecrets, written);
   const payment = firstFitting(changedPayments, written);
   return [
@@ -70,33 +70,8 @@ export function hintsAbout({ subject, newText, text, html }: Heard): Hint[] {
 
 const hint = (kind: HintKind, sentence: string): Hint => ({ kind, sentence });
 
-type Page = ReturnType<typeof textsOfHtml>;
+/** As much of the HTML as is looked at, in UTF-16 units. */
+const lookedAt = 128 * 1024;
 
-const hiddenSentences = ({ hidden, aside }: Page): string[] =>
+const hiddenSentences = ({ hidden, aside }: MailText): string[] =>
   sentencesOf([...hidden.map(({ text }) => text), ...aside].join("\n\n"));
-
-/** A line for the preview in a list of mails, which many mails begin with. */
-const previewLength = 300;
-const fewLetters = 20;
-
-/** Hidden words that are no preview of the mail, and that the mail does not say openly too, as with a second form for small screens. */
-function concealedIn({ hidden, shown }: Page): string | null {
-  const open = plain(shown);
-  const found = hidden.find(({ text, early }) => {
-    const words = plain(text);
-    return (
-      words.length >= fewLetters &&
-      /\p{L}{2}\s+\p{L}{2}/u.test(text) &&
-      !(early && words.length <= previewLength) &&
-      !open.includes(words)
-    );
-  });
-  return found ? shortLine(sentencesOf(found.text).join(" "), 160) : null;
-}
-
-/** Letters and digits alone. */
-const plain = (text: string): string =>
-  text
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]/gu, "");

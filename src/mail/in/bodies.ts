@@ -1,51 +1,100 @@
-import { createContext, Script } from "node:vm";
-import EmailReplyParser from "email-reply-parser";
-import { compile } from "html-to-text";
-import { storable } from "./storable.ts";
+import { type MailText, readMailHtml } from "./html/mailText.ts";
+import { encryptedNote } from "./mime/contents.ts";
+import { textOfPart } from "./mime/decodedPart.ts";
+import type { Part } from "./mime/partTree.ts";
+import { ownWords } from "./quotes/parts.ts";
+import { storable, storableLine } from "./storable.ts";
+import { textOfCalendar } from "./text/calendar.ts";
+import { unflowed } from "./text/flowed.ts";
+import { isBlankText, saysMoreThan } from "./text/words.ts";
 
-const maxReplyChars = 128 * 1024;
-const extractionMs = 500;
-const conversionMs = 2_000;
+/** What is shown of a mail's text. */
+export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
+
+/** What is said in several forms (multipart/alternative), or in one. */
+type Piece = { plain: string[]; html: string[]; calendars: string[] };
+
 const maxHtmlChars = 1024 * 1024;
 
-const replies = new EmailReplyParser();
-
-const toText = compile({
-  wordwrap: false,
-  limits: { maxDepth: 50, maxChildNodes: 20_000, maxInputLength: maxHtmlChars },
-  selectors: [
-    { selector: "img", format: "skip" },
-    { selector: "a", options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
-  ],
-});
-
-/** The text of a reply without what it quotes and its signature; the whole text if that cannot be found out in time. */
-export function extractReply(text: string): string {
-  if (text.length > maxReplyChars) return text;
-  return within(extractionMs, () => storable(replies.parseReply(text)).trim()) ?? text;
+export async function bodiesOf(parts: readonly Part[]): Promise<MailBodies> {
+  const pieces = await piecesOf(parts);
+  const notes: string[] = [];
+  const texts = pieces.flatMap((piece) => textsOfPiece(piece, notes));
+  if (texts.some((text) => /^-----BEGIN PGP MESSAGE-----\s*$/m.test(text))) notes.push(encryptedNote("OpenPGP"));
+  const hasHtml = pieces.some(({ html }) => html.length > 0);
+  return {
+    text: texts.length === 0 ? null : texts.join("\n"),
+    html: hasHtml ? pieces.flatMap(htmlOfPiece).join("\n") : null,
+    // Each by itself: a quotation that goes to the end of one does not go on in the next.
+    extracted: texts
+      .map(ownWords)
+      .filter((text) => text !== "")
+      .join("\n\n"),
+    notes,
+  };
 }
 
-/** The words of an HTML body, laid out as text; if that takes too long, only stripped of its tags. */
-export function textOfHtml(html: string): string {
-  return within(conversionMs, () => storable(toText(html.slice(0, maxHtmlChars)))) ?? withoutTags(html);
-}
-
-/** Used for HTML that is too costly to lay out. */
-export const withoutTags = (html: string): string =>
-  html
-    .replace(/<[^<>]*>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-
-const stopwatch = createContext({ work: (): unknown => undefined });
-const doWork = new Script("work()");
-
-/** What the work returns; undefined if it throws or takes longer. A context is what can be stopped, even inside a regular expression. */
-function within<T>(timeoutMs: number, work: () => T): T | undefined {
-  stopwatch.work = work;
-  try {
-    return doWork.runInContext(stopwatch, { timeout: timeoutMs });
-  } catch {
-    return undefined;
+/** The parts of one multipart/alternative say the same; every other part says something by itself. */
+async function piecesOf(parts: readonly Part[]): Promise<Piece[]> {
+  const pieces = new Map<Part, Piece>();
+  for (const part of parts) {
+    const whole = part.around.findLast(({ contentType }) => contentType.value === "multipart/alternative") ?? part;
+    const piece = pieces.get(whole) ?? { plain: [], html: [], calendars: [] };
+    pieces.set(whole, piece);
+    const text = storable(await textOfPart(part));
+    const { value, parameters } = part.contentType;
+    if (value === "text/html") piece.html.push(text);
+    else if (value === "text/calendar") piece.calendars.push(text);
+    else if (parameters.get("format")?.toLowerCase() !== "flowed") piece.plain.push(text);
+    else piece.plain.push(unflowed(text, { delSp: parameters.get("delsp")?.toLowerCase() === "yes" }));
   }
+  return [...pieces.values()];
 }
+
+/**
+ * The plain text, or what the HTML says where there is none. Both where most of the words of the HTML are not in the plain text: then it says something
+ * else, or only that the mail has HTML.
+ */
+function textsOfPiece({ plain, html, calendars }: Piece, notes: string[]): string[] {
+  const written = plain.join("\n");
+  const page = html.length === 0 ? null : readMailHtml(html.join("\n").slice(0, maxHtmlChars));
+  if (page) notes.push(...notesOnHidden(page));
+  const texts = isBlankText(written) ? [] : [written];
+  if (page && !isBlankText(page.text)) {
+    const isOther = texts.length > 0 && saysMoreThan(page.text, written);
+    if (isOther)
+      notes.push("The mail says one thing as plain text and another as HTML: both are shown, first the plain text.");
+    if (isOther || texts.length === 0) texts.push(page.text);
+  }
+  const events = calendars.map(textOfCalendar).filter((event) => event !== "" && saysMoreThan(event, texts.join("\n")));
+  if (texts.length + events.length > 0) return [...texts, ...events];
+  // A body without words is one all the same.
+  return plain.length + html.length > 0 ? [written.trim() === "" && page ? page.text : written] : [];
+}
+
+const htmlOfPiece = ({ plain, html }: Piece): string[] =>
+  html.length > 0 ? html : plain.map((text) => `<div>${escapedText(text).replace(/\r?\n/g, "<br>\n")}</div>`);
+
+const escapedText = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+const shownOfHidden = 300;
+
+/** Words that are there and that its reader does not see; not what the mail says openly too, as with a second form for small screens. */
+function notesOnHidden({ hidden, text }: MailText): string[] {
+  if (hidden.length === 0) return [];
+  const open = letters(text);
+  const found = hidden.filter((run) => letters(run.text) !== "" && !open.includes(letters(run.text)));
+  if (found.length === 0) return [];
+  const words = storableLine(found.map((run) => run.text.replace(/\s+/g, " ")).join(" … "), 2 * shownOfHidden);
+  const more = words.length > shownOfHidden ? " and more" : "";
+  return [
+    `The mail has text that its reader does not see, and which is left out: “${words.slice(0, shownOfHidden)}”${more}.`,
+  ];
+}
+
+const letters = (text: string): string =>
+  text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, "");

@@ -1,0 +1,219 @@
+import { type Attribute, readTokens } from "#src/html/reduce/tokens.ts";
+import { isHidden, type Look, lookOf, plainLook } from "./looks.ts";
+import { isQuotation, type MailElement } from "./quotations.ts";
+import { createTextLines, type Place } from "./textLines.ts";
+
+/** The HTML of a mail, read as text. */
+export type MailText = {
+  /** What is shown, with `> ` before what a mail program quotes. */
+  text: string;
+  /** Each run of text that is there and not shown; `early`: nothing had been shown before it. */
+  hidden: { text: string; early: boolean }[];
+  /** What is in places that nobody shows in any case: comments, the title. */
+  aside: string[];
+};
+
+type Row = { hasText: boolean; isOneLine: boolean };
+
+/** An element that has not ended. What a row, a cell and a list are, holds for all that is inside. */
+type Open = MailElement & {
+  look: Look;
+  isExact: boolean;
+  row: Row | undefined;
+  /** `line`: where its text begins; undefined while it has none. */
+  cell: { line: number | undefined; around: Open["cell"] } | undefined;
+  list: { isOrdered: boolean; next: number; depth: number } | undefined;
+  quotes: boolean;
+  link: { href: string; from: Place } | undefined;
+};
+
+/** How far out an end tag looks for its element: time stays small. */
+const reach = 200;
+/** Deeper elements change nothing about the text inside. */
+const maxOpen = 2_000;
+const maxHref = 2_000;
+const maxListDepth = 8;
+
+const setOf = (names: string): ReadonlySet<string> => new Set(names.split(" "));
+const empty = setOf("area base br col embed hr img input link meta param source track wbr");
+const unread = setOf("style script");
+/** Elements that look another way without any attribute. */
+const ofItsOwn = setOf("a template noscript");
+const paragraphs = setOf("p h1 h2 h3 h4 h5 h6 ul ol table blockquote pre");
+const blocks = setOf(
+  "div tr li dt dd dl caption address article section header footer main nav aside figure figcaption center form fieldset option",
+);
+const cells = setOf("td th");
+
+/**
+ * Reads the HTML of a mail in one pass: rows and cells of tables stay apart, pictures leave their alternative text, links their target. Takes time
+ * in proportion to its length, whatever it holds.
+ */
+export function readMailHtml(html: string): MailText {
+  const found: MailText = { text: "", hidden: [], aside: [] };
+  const lines = createTextLines();
+  const open: Open[] = [
+    {
+      ...{ name: "", attributes: new Map(), look: plainLook, isExact: false, quotes: false },
+      ...{ row: undefined, cell: undefined, list: undefined, link: undefined },
+    },
+  ];
+  let hidden = "";
+  let hasShown = false;
+  const top = (): Open => open.at(-1)!;
+
+  function endHidden(): void {
+    if (hidden.trim()) found.hidden.push({ text: hidden.trim(), early: !hasShown });
+    hidden = "";
+  }
+
+  /** What is written first in a cell goes on the line of the cell before it. */
+  function write(writing: () => void): void {
+    endHidden();
+    hasShown = true;
+    const { cell, row } = top();
+    if (cell && cell.line === undefined && row?.hasText && row.isOneLine) lines.separate(" | ");
+    writing();
+    const { line } = lines.place();
+    for (let begun = cell; begun && begun.line === undefined; begun = begun.around) begun.line = line;
+  }
+
+  /** A cell begins where its row is, whatever blocks it begins with. */
+  function breakLine(count: 1 | 2): void {
+    const { cell, look } = top();
+    if (!isHidden(look) && !(cell && cell.line === undefined)) lines.breakLine(count);
+  }
+
+  function breakFor(name: string): void {
+    if (paragraphs.has(name)) breakLine(2);
+    else if (blocks.has(name)) breakLine(1);
+  }
+
+  function openElement(name: string, attributes: readonly Attribute[]): void {
+    const around = top();
+    const given = new Map(attributes.map((attribute) => [attribute.name, attribute.value]));
+    const isPlain = attributes.length === 0 && !ofItsOwn.has(name);
+    const look = isPlain ? around.look : lookOf({ name, given }, around.look);
+    if (empty.has(name)) {
+      if (!isHidden(look)) writeEmpty(name, given);
+      return;
+    }
+    if (cells.has(name) && around.row === undefined) openElement("tr", []);
+    const element: Open = { ...top(), name, attributes: given, look, quotes: false, link: undefined };
+    breakFor(name);
+    if (open.length === maxOpen) return;
+    if (!isHidden(look)) begin(element);
+    open.push(element);
+  }
+
+  function begin(element: Open): void {
+    const { name, attributes, list, row, cell } = element;
+    if (name === "pre") element.isExact = true;
+    else if (name === "table") element.row = undefined;
+    else if (name === "tr") element.row = { hasText: false, isOneLine: true };
+    else if (cells.has(name)) {
+      if (row?.isOneLine === false) lines.breakLine(1);
+      element.cell = { line: undefined, around: cell };
+    } else if (name === "a") element.link = { href: hrefOf(attributes), from: lines.place() };
+    else if (name === "ul" || name === "ol") {
+      const first = Number.parseInt(attributes.get("start") ?? "1", 10) || 1;
+      element.list = { isOrdered: name === "ol", next: first, depth: (list?.depth ?? 0) + 1 };
+    } else if (name === "li") lines.mark(markerOf(list));
+    else if (isQuotation(element, { around: open, above: () => lines.last(3) })) {
+      element.quotes = true;
+      lines.quote(1);
+    }
+  }
+
+  function closeElement(): void {
+    const { name, row, cell, link, quotes } = open.pop()!;
+    if (quotes) lines.quote(-1);
+    if (link) writeTarget(link);
+    if (name === "li") lines.mark("");
+    if (cells.has(name) && row && cell?.line !== undefined) {
+      const isOneLine = lines.place().line === cell.line;
+      if (isOneLine) lines.withoutBreak();
+      row.isOneLine &&= isOneLine;
+      row.hasText = true;
+    }
+    breakFor(name);
+  }
+
+  function writeTarget({ href, from }: { href: string; from: Place }): void {
+    const shown = lines.since(from)?.trim();
+    if (href !== "" && !isSaid(href, shown)) write(() => lines.text(shown === "" ? `[${href}]` : ` [${href}]`));
+  }
+
+  function writeEmpty(name: string, given: ReadonlyMap<string, string>): void {
+    if (name === "br") lines.forceBreak();
+    else if (name === "hr") breakLine(2);
+    else if (name === "img") {
+      const picture = pictureOf(given);
+      if (picture !== "") write(() => lines.text(picture));
+    }
+  }
+
+  function endImplied(name: string): void {
+    while (open.length > 1 && isEndedBy(top().name, name)) closeElement();
+  }
+
+  readTokens(html, {
+    open({ name, attributes }) {
+      endImplied(name);
+      openElement(name, attributes);
+    },
+    close(name) {
+      let at = open.length - 1;
+      while (at > 0 && open[at]!.name !== name) at = open.length - at < reach ? at - 1 : 0;
+      while (at > 0 && open.length > at) closeElement();
+    },
+    text(_source, text) {
+      const { name, look, isExact } = top();
+      if (unread.has(name)) return;
+      if (name === "title") found.aside.push(text);
+      else if (isHidden(look)) hidden += text;
+      else if (text.trim() === "" && !isExact) lines.text(text);
+      else write(() => (isExact ? lines.exactText(text) : lines.text(text)));
+    },
+    comment: (text) => void found.aside.push(text),
+    doctype() {},
+  });
+  while (open.length > 1) closeElement();
+  endHidden();
+  return { ...found, text: lines.end() };
+}
+
+/** True for an open element that browsers end without an end tag when another begins. */
+function isEndedBy(name: string, next: string): boolean {
+  if (name === "p") return paragraphs.has(next) || blocks.has(next) || cells.has(next) || next === "hr";
+  if (name === "li" || name === "tr" || name === "option") return next === name;
+  if (name === "dt" || name === "dd") return next === "dt" || next === "dd";
+  return cells.has(name) && (cells.has(next) || next === "tr");
+}
+
+const hrefOf = (attributes: ReadonlyMap<string, string>): string => {
+  const href = (attributes.get("href") ?? "").trim();
+  return href.startsWith("#") ? "" : href.slice(0, maxHref);
+};
+
+/** Whether the words of a link are its target. */
+function isSaid(href: string, shown: string | undefined): boolean {
+  if (shown === undefined) return false;
+  const target = href.replace(/^mailto:/i, "");
+  return [target, target.replace(/^https?:\/\//i, ""), target.replace(/\/$/, "")].includes(shown);
+}
+
+/** A picture without words that comes with the mail leaves a trace too; one from elsewhere often only counts readers. */
+function pictureOf(attributes: ReadonlyMap<string, string>): string {
+  const alternative = (attributes.get("alt") ?? "").trim();
+  if (alternative !== "") return `[image: ${alternative}]`;
+  return /^\s*cid:/i.test(attributes.get("src") ?? "") ? "[image]" : "";
+}
+
+function markerOf(list: Open["list"]): string {
+  if (!list) return "* ";
+  const indent = "  ".repeat(Math.min(list.depth, maxListDepth) - 1);
+  if (!list.isOrdered) return `${indent}* `;
+  list.next += 1;
+  return `${indent}${list.next - 1}. `;
+}

@@ -1,0 +1,127 @@
+/** Lines in a row without words are at most so many. */
+const maxBlankLines = 2;
+const blanks = /[ \t\r\n\f]+/g;
+
+/** Where a line is: how many lines are above it, and how much of it is written. */
+export type Place = { line: number; column: number };
+
+/** Writes text in lines, with white space as a browser joins it. */
+export type TextLines = {
+  /** Text in which white space counts once. */
+  text(text: string): void;
+  /** Text in which it counts as it is. */
+  exactText(text: string): void;
+  /** Ends the line, if it has begun; at 2 a line without words follows. */
+  breakLine(count: 1 | 2): void;
+  /** Ends the line, begun or not. */
+  forceBreak(): void;
+  /** Forgets breaks that nothing has come after yet. */
+  withoutBreak(): void;
+  /** Puts this before the next text, if that is on the same line. */
+  separate(separator: string): void;
+  /** What the next line of text begins with, once. */
+  mark(marker: string): void;
+  /** From now on so many more, or fewer, marks of a quotation are before each line. */
+  quote(change: 1 | -1): void;
+  place(): Place;
+  /** What was written since, if it is one line. */
+  since(place: Place): string | undefined;
+  /** The last lines with words, at most so many, the newest last. */
+  last(count: number): string[];
+  end(): string;
+};
+
+export function createTextLines(): TextLines {
+  const lines: string[] = [];
+  let line = "";
+  let depth = 0;
+  let lineDepth = 0;
+  let breaks = 0;
+  let blank = false;
+  /** Nothing but blanks that do not break are on the line so far: people use these for a line without words. */
+  let isSpaced = false;
+  let separator = "";
+  let marker = "";
+
+  function endLine(): void {
+    lines.push(line.trimEnd());
+    const between = Math.min(depth, lineDepth);
+    const count = Math.min(breaks - 1, maxBlankLines);
+    for (let n = 0; n < count; n += 1) lines.push("> ".repeat(between).trimEnd());
+    line = "";
+  }
+
+  function beginText(): void {
+    if (breaks > 0 && line !== "") endLine();
+    if (line === "") {
+      lineDepth = depth;
+      line = `${"> ".repeat(depth)}${marker}`;
+      marker = "";
+    } else if (separator !== "") line += separator;
+    else if (blank) line += " ";
+    breaks = 0;
+    separator = "";
+    blank = false;
+  }
+
+  function text(given: string): void {
+    const joined = given.replace(blanks, " ").replaceAll("\u00a0", " ").replaceAll("\u200b", "");
+    const words = joined.trim();
+    if (words === "") {
+      blank ||= joined !== "";
+      isSpaced ||= breaks > 0 && given.includes("\u00a0");
+      return;
+    }
+    blank ||= joined.startsWith(" ");
+    isSpaced = false;
+    beginText();
+    line += words;
+    blank = joined.endsWith(" ");
+  }
+
+  function forceBreak(): void {
+    if (line !== "" || lines.length > 0) breaks += 1;
+    blank = false;
+  }
+
+  return {
+    text,
+    exactText(given) {
+      for (const [index, piece] of given.split(/\r?\n/).entries()) {
+        if (index > 0) forceBreak();
+        if (piece.trim() === "") continue;
+        beginText();
+        line += piece;
+      }
+    },
+    breakLine(count) {
+      if (line !== "" || lines.length > 0) breaks = Math.max(breaks, isSpaced ? 2 : count);
+      isSpaced = false;
+      blank = false;
+    },
+    forceBreak,
+    withoutBreak() {
+      breaks = 0;
+      blank = false;
+    },
+    separate(between) {
+      separator = breaks === 0 && line !== "" ? between : "";
+    },
+    mark(given) {
+      marker = given;
+    },
+    quote(change) {
+      depth = Math.max(0, depth + change);
+    },
+    place: () => ({ line: lines.length, column: line.length }),
+    since: (place) => (place.line === lines.length ? line.slice(place.column) : undefined),
+    last(count) {
+      const all = [...lines.slice(-2 * count - maxBlankLines), line];
+      return all.filter((one) => one.trim() !== "").slice(-count);
+    },
+    end() {
+      lines.push(line.trimEnd());
+      return lines.join("\n");
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { ParsedAttachment, ParseLimits } from "../parsedMail.ts";
+import { fileOfPart } from "./decodedPart.ts";
+import { type Part, readParts } from "./partTree.ts";
+import { readEnveloped } from "./signedData.ts";
+
+/** The parts that are a mail's text, and its files. A part may be both. */
+export type Contents = { texts: Part[]; files: ParsedAttachment[]; notes: string[] };
+
+/** Signed mails inside signed mails. */
+const maxEnvelopes = 3;
+
+const textTypes = ["text/plain", "text/html"];
+const envelope = /^application\/(?:x-)?pkcs7-mime$/;
+
+/** Finds what of a mail is its text, also within a signature, and what its files are. Throws for a mail that has more of them than the limit. */
+export async function contentsOf(
+  mail: Buffer,
+  { maxAttachments }: Pick<ParseLimits, "maxAttachments">,
+): Promise<Contents> {
+  const found: Contents = { texts: [], files: [], notes: [] };
+
+  async function readAll(bytes: Buffer, depth: number): Promise<void> {
+    const leaves = leavesOf(readParts(bytes));
+    if (leaves.some(({ around }) => around.some(isEncrypted))) found.notes.push(encryptedNote("OpenPGP"));
+    const body = leaves.some(isText) ? undefined : leaves.find(isUnnamedText);
+    if (leaves.length - leaves.filter(isText).length > maxAttachments) {
+      throw new Error(`it has ${leaves.length} parts: at most ${maxAttachments} attachments are read`);
+    }
+    for (const leaf of leaves) await readLeaf(leaf, { isBody: leaf === body, depth });
+  }
+
+  async function readLeaf(leaf: Part, { isBody, depth }: { isBody: boolean; depth: number }): Promise<void> {
+    const { value } = leaf.contentType;
+    const isCalendar = value === "text/calendar" && leaf.disposition.value !== "attachment";
+    if (value.startsWith("multipart/")) {
+      found.notes.push("The mail says that it has parts, but they were not found: it is shown as it came.");
+    }
+    if (isText(leaf) || isBody || isCalendar) found.texts.push(leaf);
+    if (isText(leaf) || isBody) return;
+    const file = await fileOfPart(leaf);
+    if (!file) return;
+    if (found.files.length === maxAttachments) throw new Error(`it has more than ${maxAttachments} attachments`);
+    found.files.push(isCalendar && file.filename === null ? { ...file, filename: "invite.ics" } : file);
+    if (envelope.test(value)) await readEnvelope(file.bytes, depth);
+  }
+
+  async function readEnvelope(bytes: Buffer, depth: number): Promise<void> {
+    const inside = readEnveloped(bytes);
+    if (inside.kind === "encrypted") found.notes.push(encryptedNote("S/MIME"));
+    else if (inside.kind === "signed" && inside.content && depth < maxEnvelopes)
+      await readAll(inside.content, depth + 1);
+    else found.notes.push("The mail has a part of S/MIME that could not be read. It is attached.");
+  }
+
+  await readAll(mail, 0);
+  return found;
+}
+
+export const encryptedNote = (how: string): string =>
+  `The mail is encrypted (${how}): what it says cannot be read here. Its source has all of it.`;
+
+function leavesOf(part: Part): Part[] {
+  return part.parts.length === 0 ? [part] : part.parts.flatMap(leavesOf);
+}
+
+/** Shown as text. A multipart in which no part was found is text as it came. */
+const isText = ({ contentType: { value }, disposition }: Part): boolean =>
+  value.startsWith("multipart/") || (textTypes.includes(value) && disposition.value !== "attachment");
+
+/** Some programs mark a mail's own text as an attachment: it has no name. */
+const isUnnamedText = ({ contentType: { value, parameters }, disposition }: Part): boolean =>
+  textTypes.includes(value) &&
+  !parameters.has("name") &&
+  ![...disposition.parameters.keys()].some((key) => key.startsWith("filename"));
+
+const isEncrypted = ({ contentType }: Part): boolean => contentType.value === "multipart/encrypted";

@@ -1,0 +1,104 @@
+/** What a file of S/MIME is (RFC 5652). `content`: what was signed, if it is inside. */
+export type Enveloped = { kind: "signed"; content: Buffer | undefined } | { kind: "encrypted" | "unknown" };
+
+const octetString = 0x04;
+const objectIdentifier = 0x06;
+const constructed = 0x20;
+/** Values inside values deeper than this, and more of them than this, are not read. */
+const maxDepth = 16;
+const maxPieces = 100_000;
+
+/** Object identifiers, as they are written. */
+const kinds: Record<string, "signed" | "encrypted"> = {
+  "2a864886f70d010702": "signed",
+  "2a864886f70d010703": "encrypted",
+  "2a864886f70d0109100117": "encrypted",
+};
+
+/** A value in BER. `end`: of its content; where its length is not said, that of all there is. */
+type Value = { tag: number; start: number; end: number; isOpenEnded: boolean };
+
+/** Looks into a file of S/MIME, signatures unchecked. Whatever is wrong with it, it is `unknown`. */
+export function readEnveloped(bytes: Buffer): Enveloped {
+  const info = valueAt(bytes, 0, bytes.length);
+  const [type, wrapped] = info ? valuesIn(bytes, info, 2) : [];
+  const kind = type?.tag === objectIdentifier ? kinds[bytes.toString("hex", type.start, type.end)] : undefined;
+  if (kind !== "signed" || !wrapped) return { kind: kind === "encrypted" ? kind : "unknown" };
+  const [data] = valuesIn(bytes, wrapped, 1);
+  // Version, hash functions, content.
+  const [, , inside] = data ? valuesIn(bytes, data, 3) : [];
+  const [, explicit] = inside ? valuesIn(bytes, inside, 2) : [];
+  const [content] = explicit ? valuesIn(bytes, explicit, 1) : [];
+  if (!content) return { kind, content: undefined };
+  const pieces: Buffer[] = [];
+  collect(bytes, content, { pieces, depth: 0 });
+  return { kind, content: Buffer.concat(pieces) };
+}
+
+function valueAt(bytes: Buffer, at: number, limit: number): Value | undefined {
+  if (at + 2 > limit) return undefined;
+  const tag = bytes[at]!;
+  const first = bytes[at + 1]!;
+  if (first < 0x80) return bounded({ tag, start: at + 2, length: first, limit });
+  const size = first & 0x7f;
+  if (size === 0) return { tag, start: at + 2, end: limit, isOpenEnded: true };
+  if (size > 5 || at + 2 + size > limit) return undefined;
+  return bounded({ tag, start: at + 2 + size, length: bytes.readUIntBE(at + 2, size), limit });
+}
+
+const bounded = ({
+  tag,
+  start,
+  length,
+  limit,
+}: {
+  tag: number;
+  start: number;
+  length: number;
+  limit: number;
+}): Value => ({
+  tag,
+  start,
+  end: Math.min(limit, start + length),
+  isOpenEnded: false,
+});
+
+/** The first values inside another, at most so many. */
+function valuesIn(bytes: Buffer, around: Value, most: number): Value[] {
+  const found: Value[] = [];
+  let at = around.start;
+  while (found.length < most) {
+    const value = valueAt(bytes, at, around.end);
+    if (!value || value.tag === 0) break;
+    found.push(value);
+    const next = endOf(bytes, value, 0);
+    if (next === undefined) break;
+    at = next;
+  }
+  return found;
+}
+
+/** Where the next value begins. One without a length ends with an empty value; what is inside is stepped over. */
+function endOf(bytes: Buffer, value: Value, depth: number): number | undefined {
+  if (!value.isOpenEnded) return value.end;
+  if (depth > maxDepth) return undefined;
+  let at = value.start;
+  for (;;) {
+    const inner = valueAt(bytes, at, value.end);
+    if (!inner) return undefined;
+    if (inner.tag === 0) return at + 2;
+    const next = endOf(bytes, inner, depth + 1);
+    if (next === undefined) return undefined;
+    at = next;
+  }
+}
+
+/** A text of bytes may come in pieces. */
+function collect(bytes: Buffer, value: Value, { pieces, depth }: { pieces: Buffer[]; depth: number }): void {
+  if ((value.tag & constructed) === 0) {
+    if (value.tag === octetString) pieces.push(bytes.subarray(value.start, value.end));
+    return;
+  }
+  if (depth > maxDepth) return;
+  for (const inner of valuesIn(bytes, value, maxPieces)) collect(bytes, inner, { pieces, depth: depth + 1 });
+}

@@ -1,0 +1,48 @@
+import { namesAddress, namesTime } from "./attribution.ts";
+
+/** A label of one to three words in any language, perhaps in the asterisks of bold type, a colon, and something behind it. */
+const labelled =
+  /^[\s\p{Cf}]*\*{0,2}[\p{L}\p{M}.'’-]{1,30}(?: [\p{L}\p{M}.'’-]{1,30}){0,2}\*{0,2}[\s\p{Cf}]?[:：]\*{0,2}\s*(?=[^\s*])/u;
+/** "-----Original Message-----" or a line of the like above a block: it has at most six words. */
+const rule = /^\s*([-_=*])\1{2,}(?:\s*(?:[^\s\p{P}]+[\s\p{P}]*){1,6}\1{2,}|\1*)\s*$/u;
+const maxLength = 1_000;
+const fewestLines = 3;
+const mostLines = 12;
+
+const isLabelled = (line: string): boolean => labelled.test(line.slice(0, 120));
+
+/**
+ * The end of the block of header fields that a mail program has put above an earlier mail, and which begins at this line; undefined if there is
+ * none. Its first field has an address, one of the others a day and a time, and a line without words ends it. Other lines that look like
+ * fields (a trip from Berlin to Paris, a form) have not all of these.
+ */
+export function endOfHeaderBlock(lines: readonly string[], start: number): number | undefined {
+  const first = lines[start] ?? "";
+  if (!isLabelled(first) || !namesAddress(first)) return undefined;
+  let end = start + 1;
+  let fields = 1;
+  while (end < lines.length && end - start < mostLines && (lines[end] as string).trim() !== "") {
+    const line = (lines[end] as string).slice(0, maxLength);
+    if (isLabelled(line)) fields += 1;
+    else if (!isMoreOfField(line)) break;
+    end += 1;
+  }
+  const block = lines.slice(start + 1, end);
+  const isEnded = end === lines.length || (lines[end] as string).trim() === "";
+  return isEnded && fields >= fewestLines && block.some((line) => isLabelled(line) && namesTime(line))
+    ? end
+    : undefined;
+}
+
+/** A list of recipients may go on in further lines. */
+const isMoreOfField = (line: string): boolean => /^[ \t]/.test(line) || namesAddress(line);
+
+/** The first line of what a mail program put above a block: a line of hyphens or underscores, perhaps with words between; else the block's own. */
+export function startWithRule(lines: readonly string[], block: number): number {
+  for (let at = block - 1; at >= Math.max(0, block - 2); at -= 1) {
+    const line = (lines[at] as string).slice(0, 200);
+    if (rule.test(line)) return at;
+    if (line.trim() !== "") break;
+  }
+  return block;
+}

@@ -1,0 +1,107 @@
+import { linesOfAttribution } from "./attribution.ts";
+import { endOfHeaderBlock, startWithRule } from "./headerBlock.ts";
+import { startOfSignature } from "./signature.ts";
+
+/** `header`, `attribution`: what a mail program puts above the mail that it quotes. */
+export type PartKind = "own" | "quoted" | "attribution" | "header" | "signature";
+
+/** Lines of a mail in a row that are of one kind. */
+export type TextPart = { kind: PartKind; lines: string[] };
+
+/**
+ * Parts what somebody wrote in a mail from what it quotes, by marks of mail programs alone, never by its words. What has no mark is the writer's own.
+ * Takes time in proportion to the text's length.
+ */
+export function partsOf(text: string): TextPart[] {
+  const lines = text.split(/\r?\n/);
+  const kinds = lines.map((line): PartKind => (hasMark(line) ? "quoted" : "own"));
+  unmarkEscaped(lines, kinds);
+  joinQuotations(lines, kinds);
+  markHeaderBlock(lines, kinds);
+  markAttributions(lines, kinds);
+  markSignature(lines, kinds);
+  return grouped(lines, kinds);
+}
+
+const isBlank = (line: string | undefined): boolean => line === undefined || line.trim() === "";
+const hasMark = (line: string): boolean => /^[ \t]{0,3}>/.test(line);
+
+/** What stores mail writes ">From" for a line that begins with "From": one alone is no quotation. */
+function unmarkEscaped(lines: readonly string[], kinds: PartKind[]): void {
+  for (const [at, line] of lines.entries()) {
+    if (line.startsWith(">From ") && kinds[at - 1] !== "quoted" && !hasMark(lines[at + 1] ?? "")) kinds[at] = "own";
+  }
+}
+
+/** Lines without words between two that are quoted belong to them. */
+function joinQuotations(lines: readonly string[], kinds: PartKind[]): void {
+  let last = -1;
+  for (const [at, kind] of kinds.entries()) {
+    if (kind === "quoted") {
+      if (last >= 0) kinds.fill("quoted", last, at);
+      last = at;
+    } else if (!isBlank(lines[at])) last = -1;
+  }
+}
+
+/**
+ * The first header block below own words begins an earlier mail, which goes to the end. Where lines with marks follow, only these are quoted: then
+ * the writer may have answered between or below them.
+ */
+function markHeaderBlock(lines: readonly string[], kinds: PartKind[]): void {
+  const firstOwn = lines.findIndex((line, at) => kinds[at] === "own" && !isBlank(line));
+  const lastMark = kinds.lastIndexOf("quoted");
+  for (let at = firstOwn; at >= 0 && at < lines.length; at += 1) {
+    if (kinds[at] !== "own") continue;
+    const end = endOfHeaderBlock(lines, at);
+    if (end === undefined) continue;
+    const start = startWithRule(lines, at);
+    if (start <= firstOwn) return;
+    kinds.fill("header", start, end);
+    if (lastMark < end) kinds.fill("quoted", end);
+    return;
+  }
+}
+
+/** Looks at the lines right above each quotation; one line without words may be between. */
+function markAttributions(lines: readonly string[], kinds: PartKind[]): void {
+  for (let at = 1; at < lines.length; at += 1) {
+    if (kinds[at] !== "quoted" || kinds[at - 1] === "quoted") continue;
+    let end = at;
+    while (end > 0 && at - end < 2 && kinds[end - 1] === "own" && isBlank(lines[end - 1])) end -= 1;
+    const start = Math.max(0, end - 4);
+    const above = lines.slice(start, end).map((line, index) => (kinds[start + index] === "own" ? line : ""));
+    const count = linesOfAttribution(above);
+    if (count > 0) kinds.fill("attribution", end - count, end);
+  }
+}
+
+/** Not of a mail that says nothing else. */
+function markSignature(lines: readonly string[], kinds: PartKind[]): void {
+  const end = kinds.findLastIndex((kind, at) => kind === "own" && !isBlank(lines[at])) + 1;
+  const start = startOfSignature(lines, end);
+  const isOwn = (at: number): boolean => kinds[at] === "own";
+  if (start === undefined || !lines.some((line, at) => at < start && isOwn(at) && !isBlank(line))) return;
+  for (let at = start; at < end; at += 1) if (!isOwn(at)) return;
+  kinds.fill("signature", start, end);
+}
+
+function grouped(lines: readonly string[], kinds: readonly PartKind[]): TextPart[] {
+  const parts: TextPart[] = [];
+  for (const [at, line] of lines.entries()) {
+    const kind = kinds[at] as PartKind;
+    const last = parts.at(-1);
+    if (last?.kind === kind) last.lines.push(line);
+    else parts.push({ kind, lines: [line] });
+  }
+  return parts;
+}
+
+/** What the writer wrote this time: a mail without its quotations and signature. The whole of it where nothing else is left. */
+export function ownWords(text: string): string {
+  const own = partsOf(text)
+    .filter(({ kind }) => kind === "own")
+    .map(({ lines }) => lines.join("\n").trim())
+    .filter((part) => part !== "");
+  return own.length === 0 ? text.trim() : own.join("\n\n");
+}

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+import { readMailHtml } from "#src/mail/in/html/mailText.ts";
+import { ownWords } from "#src/mail/in/quotes/parts.ts";
+
+const text = (html: string): string => readMailHtml(html).text;
+
+describe("the HTML of a mail, read as text", () => {
+  const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+
+  it("keeps rows and cells of a table apart", () => {
+    const table = `<table>${row("1001", "Lamp", "€ 10.00")}${row("1002", "Lamp model 2", "€ 20.00")}</table>`;
+    expect(text(`<p>My orders:</p>${table}<p>Thanks</p>`)).to.equal(
+      "My orders:\n\n1001 | Lamp | € 10.00\n1002 | Lamp model 2 | € 20.00\n\nThanks",
+    );
+  });
+
+  it("keeps the cells of a row on one line where each has a paragraph, as Word writes them", () => {
+    const cell = (words: string) => `<p class=MsoNormal>${words}<o:p></o:p></p>`;
+    expect(text(`<table>${row(cell("1001"), cell("Lamp"))}${row(cell("1002"), cell("Bulb"))}</table>`)).to.equal(
+      "1001 | Lamp\n1002 | Bulb",
+    );
+  });
+
+  it("keeps cells apart without end tags, and in tables within tables", () => {
+    expect(text("<table><tr><td>a<td>b<tr><td>c<td>d</table>")).to.equal("a | b\nc | d");
+    expect(text(`<table><tr><td><table>${row("a", "b")}${row("c", "d")}</table></td></tr></table>`)).to.equal(
+      "a | b\nc | d",
+    );
+  });
+
+  it("reads a table that only lays out a page as its paragraphs", () => {
+    const page = `<table>${row("<p>Dear Ada,</p><p>it is on its way.</p>", "<p>Terms</p><p>Imprint</p>")}</table>`;
+    expect(text(page)).to.equal("Dear Ada,\n\nit is on its way.\n\nTerms\n\nImprint");
+  });
+
+  it("leaves a trace of pictures that come with the mail or have words", () => {
+    expect(text('<p>See <img src="cid:a@b" alt="the broken lamp"></p><img src="cid:c@d">')).to.equal(
+      "See [image: the broken lamp]\n\n[image]",
+    );
+    expect(text('<p>Hi</p><img src="https://count.example/1.gif" width=1 height=1>')).to.equal("Hi");
+  });
+
+  it("shows what Outlook reveals to others, and nothing of its comments and styles", () => {
+    const page =
+      "<!--[if gte mso 9]><xml><o:x/></xml><![endif]--><style>p{}</style><![if !mso]><p>Please cancel.</p><![endif]>";
+    expect(text(page)).to.equal("Please cancel.");
+  });
+
+  it("numbers lists as they are shown, and shows the target of a link that it does not say", () => {
+    const list = "<ol start=3><li>three<li>four<ul><li>inner</ul></ol>";
+    expect(text(list)).to.equal("3. three\n4. four\n\n  * inner");
+    expect(text('<a href="https://a.example/">a.example</a> <a href="https://b.example/x">here</a>')).to.equal(
+      "a.example [https://a.example/] here [https://b.example/x]",
+    );
+    expect(text('<a href="mailto:ada@x.example">ada@x.example</a>')).to.equal("ada@x.example");
+  });
+
+  it("keeps lines as they are written in divisions, with breaks, and in preformatted text", () => {
+    expect(text("<div>a</div><div><br></div><div>b</div>")).to.equal("a\n\nb");
+    expect(text("<div>a<br></div><div>b</div>")).to.equal("a\nb");
+    expect(text("<pre>a  b\n  c</pre>d")).to.equal("a  b\n  c\n\nd");
+  });
+
+  const programs: Record<string, string> = {
+    Gmail:
+      '<div dir="ltr">Please cancel.</div><br><div class="gmail_quote"><div class="gmail_attr">On Mon, Nov 23, 2026 at 10:12 AM Support &lt;<a href="mailto:s@x.example">s@x.example</a>&gt; wrote:<br></div><blockquote class="gmail_quote"><div>OLD</div></blockquote></div>',
+    Thunderbird:
+      '<p>Please cancel.</p><div class="moz-cite-prefix">Am 23.11.26 um 10:12 schrieb Support:<br></div><blockquote type="cite" cite="mid:a@b"><p>OLD</p></blockquote>',
+    "Apple Mail":
+      'Please cancel.<div><br><blockquote type="cite"><div>On 23. Nov 2026, at 10:12, Support &lt;s@x.example&gt; wrote:</div><br class="Apple-interchange-newline"><div>OLD</div></blockquote></div>',
+    Yahoo:
+      '<div>Please cancel.</div><div id="yahoo_quoted_123" class="yahoo_quoted"><div>On Monday, November 23, 2026, Support wrote:</div><div>OLD</div></div>',
+    Outlook:
+      '<p class=MsoNormal>Please cancel.</p><div style="border:none;border-top:solid #E1E1E1 1.0pt"><p class=MsoNormal><b>From:</b> Support &lt;s@x.example&gt;<br><b>Sent:</b> Monday, November 23, 2026 10:12<br><b>To:</b> Ada &lt;a@x.example&gt;<br><b>Subject:</b> Order</p></div><p class=MsoNormal>OLD</p>',
+    "Outlook on the web":
+      '<div>Please cancel.</div><div id="appendonsend"></div><hr><div id="divRplyFwdMsg"><font><b>Von:</b> Support &lt;s@x.example&gt;<br><b>Gesendet:</b> Montag, 23. November 2026 10:12<br><b>An:</b> Ada<br><b>Betreff:</b> Auftrag</font><div>&nbsp;</div></div><div>OLD</div>',
+    Proton:
+      '<div>Please cancel.</div><div class="protonmail_quote">On Monday, November 23rd, 2026 at 10:12, Support &lt;s@x.example&gt; wrote:<br><blockquote class="protonmail_quote" type="cite">OLD</blockquote></div>',
+    GMX: '<div>Please cancel.</div><div name="quote"><div><b>Gesendet:</b> Montag, 23. November 2026<br><b>Von:</b> Support</div><div>OLD</div></div>',
+    Yandex:
+      "<div>Please cancel.</div><div>23.11.2026, 10:12, Support &lt;s@x.example&gt;:</div><blockquote><p>OLD</p></blockquote>",
+  };
+  for (const [program, html] of Object.entries(programs)) {
+    it(`tells own words from what ${program} quotes`, () => {
+      expect(text(html)).to.include("OLD");
+      expect(ownWords(text(html))).to.equal("Please cancel.");
+    });
+  }
+
+  for (const [name, html] of Object.entries({
+    "a blockquote that nothing marks": "<p>My wish:</p><blockquote>cancel order 5</blockquote><p>Thanks</p>",
+    "a blockquote with a border":
+      '<p>My wish:</p><blockquote style="border-left:1px solid">cancel order 5</blockquote>',
+    "one with Gmail's class alone": '<p>My wish:</p><blockquote class="gmail_quote">cancel order 5</blockquote>',
+  })) {
+    it(`takes ${name} for the writer's own formatting`, () => {
+      expect(ownWords(text(html)))
+        .to.include("cancel order 5")
+        .and.include("My wish:");
+    });
+  }
+});
