@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { type Heard, hintsAbout } from "#src/channels/hints/hints.ts";
-import { extractReply } from "#src/mail/in/bodies.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { parseMail } from "#src/mail/in/parseMail.ts";
+import { ownWords } from "#src/mail/in/quotes/parts.ts";
 import { corpus, hasCorpus } from "#test/mail/in/mails.ts";
 import { sized } from "#test/support/full.ts";
 
@@ -28,7 +28,7 @@ async function read(raw: Buffer): Promise<Heard> {
   const start = raw.toString("latin1", 0, 4096);
   if (!/^[\w-]+:[ \t]/.test(start) && !start.startsWith("From ")) {
     const text = raw.toString();
-    return { subject: "", text, newText: extractReply(text), html: null };
+    return { subject: "", text, newText: ownWords(text), html: null };
   }
   const { bodyText, bodyHtml, extractedText } = await parseMail(raw, limits);
   const newText = extractedText.trim() ? extractedText : (bodyText ?? "");

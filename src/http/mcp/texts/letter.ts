@@ -1,6 +1,5 @@
 import { foldQuote, newAndQuoted } from "#src/channels/card/quotes.ts";
 import { textOfBody } from "#src/html/letter/plainText.ts";
-import { textOfHtml } from "#src/mail/in/bodies.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import { untrustedText } from "../fence.ts";
 
@@ -13,10 +12,9 @@ export function letterOf(message: WireMessage, answered: WireMessage | undefined
   return { written: letter.written.trim(), quoted: letter.quoted.trim() };
 }
 
-function received({ body_text, body_html, extracted_text }: WireMessage): Letter {
+function received({ body_text, extracted_text }: WireMessage): Letter {
   const { newText, quotedText } = newAndQuoted({ text: body_text, extracted: extracted_text });
-  const written = newText.trim() === "" && quotedText === "" && body_html !== null ? textOfHtml(body_html) : newText;
-  return { written, quoted: quotedText };
+  return { written: newText, quoted: quotedText };
 }
 
 function sent({ body_text, body_html }: WireMessage, answered: WireMessage | undefined): Letter {
