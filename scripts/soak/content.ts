@@ -3,8 +3,7 @@ import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { visible } from "#src/html/visible.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
-import type { DraftContent } from "#streams/draft/content.ts";
-import { generatedBody, logo, realBodies } from "./contentBodies.ts";
+import { emptyContent, generatedBody, logo, realBodies } from "./contentBodies.ts";
 import { openBrowser, plainReaders, readInBrowser, type Shown } from "./contentReaders.ts";
 import { allOf, type Proof, type Report } from "./proof.ts";
 
@@ -76,7 +75,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
   const again = reduceHtml(reduced.html, pictures);
   if ("html" in again && again.html === reduced.html && again.removed.length === 0)
     counts.again = (counts.again ?? 0) + 1;
-  const draft = { ...empty, body_html: reduced.html };
+  const draft = { ...emptyContent, body_html: reduced.html };
   const letter = letterOf(draft, { textDerived: true });
   if (letter.html === null) throw new Error(`${name}: the page does not show it`);
   const { pieces, asText } = letter.html;
@@ -109,19 +108,3 @@ const unescaped = (text: string): string =>
     /&(lt|gt|quot|#39|amp);/g,
     (_, name: string) => ({ lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" })[name] ?? "",
   );
-
-const empty: DraftContent = {
-  from: { name: "A", address: "a@x.example" },
-  reply_to: null,
-  to: [],
-  cc: [],
-  bcc: [],
-  subject: "",
-  body_text: null,
-  body_html: null,
-  signature_text: null,
-  signature_html: null,
-  in_reply_to: null,
-  references: [],
-  attachments: [],
-};

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import PostalMime from "postal-mime";
+import type { DraftContent } from "#streams/draft/content.ts";
 import { createRandom, type Random } from "../support/random.ts";
 
 /** The sha256 of a picture that bodies refer to as `cid:logo@x`. */
@@ -121,9 +122,9 @@ const archives = ["mime", "automatic", "list-mail", "replies"];
 const shared = (name: string): string => fileURLToPath(new URL(`../../../shared/mail/${name}.tar.xz`, import.meta.url));
 
 /** The HTML parts of real mail; none where that mail is absent. */
-export async function realBodies(): Promise<{ name: string; html: string }[]> {
+export async function realBodies(from: readonly string[] = archives): Promise<{ name: string; html: string }[]> {
   const found: { name: string; html: string }[] = [];
-  for (const archive of archives.filter((name) => existsSync(shared(name)))) {
+  for (const archive of from.filter((name) => existsSync(shared(name)))) {
     const folder = mkdtempSync(join(tmpdir(), "countersign-mail-"));
     try {
       execFileSync("tar", ["xJf", shared(archive), "-C", folder]);
@@ -141,3 +142,20 @@ export async function realBodies(): Promise<{ name: string; html: string }[]> {
   }
   return found;
 }
+
+/** A content that has no body yet. */
+export const emptyContent: DraftContent = {
+  from: { name: "A", address: "a@x.example" },
+  reply_to: null,
+  to: [],
+  cc: [],
+  bcc: [],
+  subject: "",
+  body_text: null,
+  body_html: null,
+  signature_text: null,
+  signature_html: null,
+  in_reply_to: null,
+  references: [],
+  attachments: [],
+};

@@ -2,6 +2,7 @@ import { content } from "./content.ts";
 import { histories } from "./histories.ts";
 import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
+import { letters } from "./letters.ts";
 import { neighbours } from "./neighbours.ts";
 import { outage } from "./outage.ts";
 import type { Proof } from "./proof.ts";
@@ -14,6 +15,7 @@ import { strangers } from "./strangers.ts";
 /** Every long proof, in the order in which they run. */
 export const proofs: readonly Proof[] = [
   content,
+  letters,
   stale,
   races,
   kills,

@@ -57,6 +57,11 @@ describe("compareReadings", () => {
       "<p>We will <s>not</s> pay 10<sup>00</sup>, <u>soon</u></p>",
       "We will ~~not~~ pay 10^00, {+soon+}",
     ],
+    [
+      "marks around a link",
+      '<p><u>see <a href="https://x.example/?a=1">x</a></u></p>',
+      "{+see x [https://x.example/?a=1]+}",
+    ],
     ["a raised digit", "<p>10<sup>2</sup> H<sub>2</sub>O</p>", "10² H₂O"],
     ["signs that are no marks", "<p>snake_case and 2^10</p>", "snake_case and 2^10"],
     ["a struck picture", '<p><s>a <img src="cid:x" alt="Logo"></s></p>', "~~a [image: Logo]~~"],

@@ -42,8 +42,12 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
   return { rest, keys };
 }
 
-/** A web address in running text without the punctuation after it; a closing bracket belongs to it only with its opening one. */
-export function withoutPunctuation(found: string): string {
+/**
+ * A web address in running text without the punctuation and the signs of marks after it; a closing bracket belongs to it only with its
+ * opening one.
+ */
+export function withoutPunctuation(address: string): string {
+  const [found = ""] = address.split(/~~|\+\}/, 1);
   const counts = new Map<string, number>();
   for (const one of found) if ("()[]{}".includes(one)) counts.set(one, (counts.get(one) ?? 0) + 1);
   for (let end = found.length; ; end--) {

@@ -1,3 +1,5 @@
+import { maxDepth } from "../reduce/names.ts";
+
 /**
  * The marks of a run of text, in their order: `~` struck through, `+` underlined, `^` raised, `_` lowered (which can be several, one in the
  * other). "" for text without any.
@@ -38,11 +40,13 @@ export function markedText(runs: readonly Run[]): string {
   );
 }
 
-/** Text in which nothing reads as a sign, at its ends neither, where signs may be next to it. */
+/** Text in which nothing reads as a sign, at its ends neither, where signs may be next to it: blanks around it are outside of them. */
 function literal({ text, marks }: Run, hasMarks: boolean): string {
+  const first = text.length - text.trimStart().length;
+  const last = text.trimEnd().length;
   const isInBrackets = /[\^_]/.test(marks);
   const isSignAt = (at: number): boolean =>
-    at === text.length
+    at === last
       ? hasMarks
       : text[at] === "~" || /^(?:\{\+|\+\})/.test(text.slice(at, at + 2)) || (isInBrackets && text[at] === ")");
   return text.replace(/\\+|~+|\{\+|\+\}|\)/g, (found, at: number) => {
@@ -50,7 +54,7 @@ function literal({ text, marks }: Run, hasMarks: boolean): string {
     if (found.startsWith("\\")) return isSignAt(end) ? found + found : found;
     if (found === ")") return isInBrackets ? "\\)" : found;
     if (!found.startsWith("~")) return `\\${found}`;
-    if (hasMarks && (at === 0 || end === text.length)) return "\\~".repeat(found.length);
+    if (hasMarks && (at === first || end === last)) return "\\~".repeat(found.length);
     return found.length === 2 ? "\\~~" : found;
   });
 }
@@ -98,7 +102,7 @@ const plainWords = [
 ];
 
 const signs =
-  /\\[\\~{+)]|~{3,}|~~|\{\+|\+\}|[\^_]\(|[()]|\^(?:\p{N}+|[\p{L}\p{M}]+)|(?<=[\p{L}\p{N})])_(?:\p{N}+|[\p{L}\p{M}]+)/gu;
+  /\\[\\~{+)]|~{3,}|~~|\{\+|\+\}|[\^_]\(|\)|\^(?:\p{N}+|[\p{L}\p{M}]+)|(?<=[\p{L}\p{N})])_(?:\p{N}+|[\p{L}\p{M}]+)/gu;
 
 /** Reads such signs, wherever they come from: the runs of a text. Marks end with their paragraph. */
 export function runsOf(text: string): Run[] {
@@ -110,7 +114,7 @@ function runsOfParagraph(paragraph: string): Run[] {
   let from = 0;
   let isStruck = false;
   let isUnderlined = false;
-  /** Open brackets, those around raised and lowered text by its mark. */
+  /** The marks whose brackets are open. */
   const open: string[] = [];
   const marks = (): string => (isStruck ? "~" : "") + (isUnderlined ? "+" : "") + open.join("");
   const push = (text: string, own = ""): void => void runs.push({ text, marks: marks() + own });
@@ -119,9 +123,10 @@ function runsOfParagraph(paragraph: string): Run[] {
     from = index + sign.length;
     if (sign === "~~") isStruck = !isStruck;
     else if (sign === "{+" || sign === "+}") isUnderlined = sign === "{+";
-    else if (sign === "^(" || sign === "_(") open.push(sign.charAt(0));
-    else if (sign === "(" && open.length > 0) open.push("");
-    else if (sign === ")" && open.length > 0) open.pop();
+    else if (sign === "^(" || sign === "_(") {
+      // No letter has more in each other, and each run repeats them all.
+      if (open.length < maxDepth) open.push(sign.charAt(0));
+    } else if (sign === ")" && open.length > 0) open.pop();
     else if (/^[\^_]/.test(sign)) push(sign.slice(1), sign.charAt(0));
     else push(sign.replace(/^\\/, ""));
   }

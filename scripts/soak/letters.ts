@@ -1,0 +1,146 @@
+import { letterOf } from "#src/channels/letter.ts";
+import { pageHtml } from "#src/html/letter/pageHtml.ts";
+import { plainText, textOfBody } from "#src/html/letter/plainText.ts";
+import { readLetter } from "#src/html/letter/readLetter.ts";
+import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { frameStyle } from "#src/html/style.ts";
+import { visible } from "#src/html/visible.ts";
+import { emptyContent, logo, realBodies } from "./contentBodies.ts";
+import { openBrowser } from "./contentReaders.ts";
+import { generatedLetter } from "./letterBodies.ts";
+import { type Reading, readLetters, readSigns, type Seen } from "./letterReaders.ts";
+import { allOf, type Proof, type Report } from "./proof.ts";
+
+const batchSize = 50;
+const pictures = new Map([[`cid:${logo}`, logo]]);
+
+/** A body as it is stored. `isGenerated`: its own words hold nothing that reads as a sign. */
+type Stored = { name: string; html: string; isGenerated: boolean };
+
+export const letters: Proof = {
+  name: "letters",
+  title: "words, marks, order and list markers of a letter are in Chromium what page, mail, chats and text part show",
+  unit: "letters",
+  full: 5_000,
+  checked: 1_000,
+  sample: 200,
+  async run(size, report) {
+    const real = await realBodies(["mime"]);
+    const generated = Array.from({ length: size }, (_, n) => ({ name: `letter ${n}`, html: generatedLetter(n) }));
+    const stored = [
+      ...generated.flatMap((body) => storedOf(body, true)),
+      ...real.flatMap((body) => storedOf(body, false)),
+    ];
+    const browser = await openBrowser();
+    if (!browser) {
+      const note = "no Chromium is installed here: letters were not read in a browser";
+      report.figure("NOTE", note);
+      console.log(`      ${note}`);
+    }
+    let good = 0;
+    try {
+      for (let from = 0; from < stored.length; from += batchSize) {
+        const batch = stored.slice(from, from + batchSize);
+        const bodies = batch.map(({ html }) => html);
+        const read = browser && {
+          mails: await readLetters(browser, bodies),
+          bare: await readLetters(browser, bodies.map(withoutStyles)),
+          pages: await readLetters(
+            browser,
+            bodies.map((html) => pageHtml(readLetter(html))),
+            frameStyle,
+          ),
+        };
+        batch.forEach((letter, n) => {
+          const found = [
+            ...judgeTexts(letter, read?.mails[n]),
+            ...(read ? judgeBrowser(read.mails[n]!, { bare: read.bare[n]!, page: read.pages[n]! }) : []),
+          ];
+          for (const what of found) report.violation(`${letter.name}: ${what}`);
+          if (found.length === 0) good += 1;
+        });
+        report.progress(from, stored.length);
+      }
+    } finally {
+      await browser?.close();
+    }
+    report.figure("bodies of real mail", stored.filter(({ isGenerated }) => !isGenerated).length);
+    reportMarks(stored, report);
+    allOf(report, "shown alike", { good, of: stored.length });
+  },
+};
+
+function storedOf({ name, html }: { name: string; html: string }, isGenerated: boolean): Stored[] {
+  const reduced = reduceHtml(html, pictures);
+  return "refused" in reduced || !reduced.readable ? [] : [{ name, html: reduced.html, isGenerated }];
+}
+
+const withoutStyles = (html: string): string => html.replace(/\s+style="[^"]*"/g, "");
+
+/** The mail against itself without styles, and against the page. */
+function judgeBrowser(mail: Reading, { bare, page }: { bare: Reading; page: Reading }): string[] {
+  const shown = asSeen(mail.seen, { direction: true });
+  return [
+    ...differing("without its styles", shown, asSeen(bare.seen, { direction: true })),
+    ...differing("on the page", shown, asSeen(page.seen, { direction: true })),
+    ...mail.overlaid,
+  ];
+}
+
+/** The texts against the mail in a browser; without one, against each other. */
+function judgeTexts({ html, isGenerated }: Stored, mail: Reading | undefined): string[] {
+  const card = letterOf({ ...emptyContent, body_html: html }, { textDerived: true }).html?.asText ?? "";
+  if (!isGenerated) {
+    if (!mail) return [];
+    const words = plainText(readLetter(html), { show: visible, link: () => ({}), picture: alternative });
+    return differing("as text", lettersOf(asSeen(mail.seen)), lettersOf(asSeen(readSigns(words))));
+  }
+  const signs = asSeen(readSigns(textOfBody(html)));
+  return [
+    ...differing("on the card of mail and chats", signs, asSeen(readSigns(card))),
+    ...(mail ? differing("in the text part", asSeen(mail.seen), signs) : []),
+  ];
+}
+
+const alternative = ({ attributes }: { attributes: ReadonlyMap<string, string> }): string =>
+  ` ${visible(attributes.get("alt") ?? "")} `;
+
+/** What is seen in one line: letters and digits, their marks before them, each marker between lines. */
+function asSeen(seen: readonly Seen[], { direction = false } = {}): string {
+  let before = "";
+  let line = "";
+  for (const one of seen) {
+    if ("marker" in one) {
+      line += `\n${one.marker}\n`;
+      before = "";
+      continue;
+    }
+    const text = visible(one.text).replace(/[^\p{L}\p{N}]/gu, "");
+    const marks = `<${one.marks}${direction && one.rtl ? " rtl" : ""}>`;
+    if (text === "") continue;
+    line += (marks === before ? "" : marks) + text;
+    before = marks;
+  }
+  return line;
+}
+
+/** Without marks: the words of real mail may hold what reads as a sign. */
+const lettersOf = (seen: string): string => seen.replace(/<[^>]*>/g, "").replace(/[^\p{L}\p{N}]/gu, "");
+
+function differing(where: string, shown: string, other: string): string[] {
+  if (shown === other) return [];
+  let at = 0;
+  while (shown[at] === other[at]) at++;
+  const near = (text: string): string => JSON.stringify(text.slice(Math.max(0, at - 30), at + 30));
+  return [`${where}: ${near(other)} in place of ${near(shown)}`];
+}
+
+/** So that a reader of the figures sees that marks were tried. */
+function reportMarks(stored: readonly Stored[], report: Report): void {
+  const all = stored.filter(({ isGenerated }) => isGenerated).map(({ html }) => html);
+  for (const name of ["s", "u", "sup", "sub", "q", "li"]) {
+    const count = all.reduce((sum, html) => sum + html.split(new RegExp(`<${name}[ >]`)).length - 1, 0);
+    report.figure(`elements ${name}`, count);
+    if (all.length >= 100 && count === 0) report.violation(`no letter has ${name}: nothing was tried`);
+  }
+}
