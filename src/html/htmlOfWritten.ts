@@ -1,7 +1,8 @@
 import { withoutPunctuation } from "./compare/targets.ts";
+import { type Run, runsOf } from "./letter/markedText.ts";
 
 /**
- * Text that a person wrote as HTML: paragraphs, line breaks, and links of web and mail addresses. A reader of either reads the same (compare/). It is
+ * Text that a person wrote as HTML: paragraphs, line breaks, `~~struck~~` and `{+underlined+}` text, and links of web and mail addresses. A reader of either reads the same (compare/). It is
  * reduced like any body before it is stored.
  */
 export const htmlOfWritten = (text: string): string =>
@@ -10,12 +11,17 @@ export const htmlOfWritten = (text: string): string =>
     .split(/\n[ \t]*\n\s*/)
     .map((paragraph) => paragraph.replace(/^\n+/, "").trimEnd())
     .filter((paragraph) => paragraph !== "")
-    .map((paragraph) => `<p>${linked(paragraph).replaceAll("\n", "<br>")}</p>`)
+    .map((paragraph) => `<p>${runsOf(paragraph, { heights: false }).map(marked).join("").replaceAll("\n", "<br>")}</p>`)
     .join("");
 
 /** A web address, or a mail address that nothing else is joined to. */
 const addresses =
   /\b(?:https?:\/\/|www\.)[^\s<>"|]+|(?<![^\s(<[,;:])[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?![a-z0-9@-])/gi;
+
+function marked({ text, marks }: Run): string {
+  const underlined = marks.includes("+") ? `<u>${linked(text)}</u>` : linked(text);
+  return marks.includes("~") ? `<s>${underlined}</s>` : underlined;
+}
 
 function linked(text: string): string {
   const parts: string[] = [];

@@ -20,6 +20,15 @@ describe("HTML made of what a person wrote", () => {
     expect(htmlOfWritten(" \n\n ")).to.equal("");
   });
 
+  it("has what is struck through and underlined, and leaves other signs as they are", () => {
+    expect(htmlOfWritten("We will ~~not\never~~ pay {+www.a.example+}")).to.equal(
+      '<p>We will <s>not<br>ever</s> pay <u><a href="https://www.a.example">www.a.example</a></u></p>',
+    );
+    expect(htmlOfWritten("\\~~a\\~~ b~~ {+c ~~~ snake_case 2^10 \\\\x\\d (e)")).to.equal(
+      "<p>~~a~~ b~~ {+c ~~~ snake_case 2^10 \\\\x\\d (e)</p>",
+    );
+  });
+
   it("passes the reduction as it is, and reads as the text does", () => {
     const word = fc.constantFrom(
       ...[
@@ -35,6 +44,12 @@ describe("HTML made of what a person wrote", () => {
         "1. ",
         "* ",
         "**bold**",
+        "~~",
+        "{+",
+        "+}",
+        "\\~~",
+        "H_2",
+        "2^10",
         "naïve",
       ],
       ...[

@@ -101,15 +101,23 @@ const plainWords = [
   { whole: /^[\p{L}\p{M}]+$/u, goesOn: /^[\p{L}\p{M}]/u },
 ];
 
-const signs =
-  /\\[\\~{+)]|~{3,}|~~|\{\+|\+\}|[\^_]\(|\)|\^(?:\p{N}+|[\p{L}\p{M}]+)|(?<=[\p{L}\p{N})])_(?:\p{N}+|[\p{L}\p{M}]+)/gu;
+const lineSigns = String.raw`\\\\|\\~|\\\{\+|\\\+\}|~{3,}|~~|\{\+|\+\}`;
+const heightSigns = String.raw`\\\)|[\^_]\(|\)|\^(?:\p{N}+|[\p{L}\p{M}]+)|(?<=[\p{L}\p{N})])_(?:\p{N}+|[\p{L}\p{M}]+)`;
+const allSigns = new RegExp(`${lineSigns}|${heightSigns}`, "gu");
+const onlyLineSigns = new RegExp(lineSigns, "gu");
 
-/** Reads such signs, wherever they come from: the runs of a text. Marks end with their paragraph. */
-export function runsOf(text: string): Run[] {
-  return text.split(/(\n[ \t]*\n)/).flatMap(runsOfParagraph);
-}
+/**
+ * Reads such signs, wherever they come from: the runs of a text. Marks end with their paragraph; a sign without its other one is text.
+ * `heights`: false for text in which `^` and `_` are what they are.
+ */
+export const runsOf = (text: string, { heights = true } = {}): Run[] =>
+  text.split(/(\n[ \t]*\n)/).flatMap((paragraph) => runsOfParagraph(paragraph, heights ? allSigns : onlyLineSigns));
 
-function runsOfParagraph(paragraph: string): Run[] {
+function runsOfParagraph(paragraph: string, signs: RegExp): Run[] {
+  const found = [...paragraph.matchAll(signs)];
+  const struck = found.filter(([sign]) => sign === "~~");
+  const loose = struck.length % 2 === 1 ? struck.at(-1) : undefined;
+  const lastEnd = found.findLast(([sign]) => sign === "+}")?.index ?? -1;
   const runs: Run[] = [];
   let from = 0;
   let isStruck = false;
@@ -118,17 +126,19 @@ function runsOfParagraph(paragraph: string): Run[] {
   const open: string[] = [];
   const marks = (): string => (isStruck ? "~" : "") + (isUnderlined ? "+" : "") + open.join("");
   const push = (text: string, own = ""): void => void runs.push({ text, marks: marks() + own });
-  for (const { 0: sign, index } of paragraph.matchAll(signs)) {
-    push(paragraph.slice(from, index));
-    from = index + sign.length;
-    if (sign === "~~") isStruck = !isStruck;
-    else if (sign === "{+" || sign === "+}") isUnderlined = sign === "{+";
+  for (const one of found) {
+    const [sign] = one;
+    push(paragraph.slice(from, one.index));
+    from = one.index + sign.length;
+    if (sign === "~~" && one !== loose) isStruck = !isStruck;
+    else if (sign === "{+" && one.index < lastEnd) isUnderlined = true;
+    else if (sign === "+}" && isUnderlined) isUnderlined = false;
     else if (sign === "^(" || sign === "_(") {
       // No letter has more in each other, and each run repeats them all.
       if (open.length < maxDepth) open.push(sign.charAt(0));
     } else if (sign === ")" && open.length > 0) open.pop();
     else if (/^[\^_]/.test(sign)) push(sign.slice(1), sign.charAt(0));
-    else push(sign.replace(/^\\/, ""));
+    else push(/^\\[^\\]/.test(sign) ? sign.slice(1) : sign);
   }
   push(paragraph.slice(from));
   return runs;
