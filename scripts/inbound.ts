@@ -9,6 +9,7 @@ import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
 const usage = `Mail that a provider had accepted for us and that is in no inbox: posts that could not be read, and mail to addresses that nobody has.
+Mail to postmaster is here too, however it came.
 Works beside a running service.
 
   npm run inbound -- list [--workspace ID]    one JSON line each, oldest first; with --workspace the mail on its domains alone

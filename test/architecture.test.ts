@@ -118,6 +118,8 @@ const rules: Rule[] = [
     own: [
       streamContracts,
       /^streams\/draft\/(draft|content)\.ts$/,
+      // One rule of addresses for what is read, what is accepted and what is sent.
+      /^streams\/emailAddress\/addrSpec\.ts$/,
       ports,
       rendering,
       database,

@@ -1,4 +1,5 @@
 import { invalid } from "../decider.ts";
+import { sendableAddress } from "../emailAddress/addrSpec.ts";
 import { withoutTag } from "../emailAddress/untagged.ts";
 import type { DraftContent } from "./content.ts";
 
@@ -58,11 +59,16 @@ export function requireFewCopies({ cc }: Pick<DraftContent, "cc">): void {
   throw invalid("reply_all", `this message has more than ${maxCopies} other recipients: list the ones you want in cc`);
 }
 
-/** No address twice across to, cc and bcc, whatever its case: providers refuse it. Throws Rejected invalid_request. */
-export function requireDistinctRecipients(content: Pick<DraftContent, "to" | "cc" | "bcc">): void {
+/**
+ * Each address can be sent to, and none occurs twice across to, cc and bcc, whatever its case: providers refuse that. Mail is read from more forms
+ * of addresses than it can be sent to. Throws Rejected invalid_request.
+ */
+export function requireUsableRecipients(content: Pick<DraftContent, "to" | "cc" | "bcc">): void {
   const seen = new Set<string>();
   for (const field of ["to", "cc", "bcc"] as const) {
     for (const address of content[field]) {
+      if (sendableAddress(address) === null)
+        throw invalid(field, `no mail can be sent to ${address}: it is not a valid address`);
       const folded = address.toLowerCase();
       if (seen.has(folded)) {
         throw invalid(field, `${address} is already a recipient: list each address once across to, cc and bcc`);

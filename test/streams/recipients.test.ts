@@ -4,8 +4,8 @@ import { Rejected } from "#streams/decider.ts";
 import {
   copiesToEverybody,
   recipientsOfReply,
-  requireDistinctRecipients,
   requireFewCopies,
+  requireUsableRecipients,
 } from "#streams/draft/recipients.ts";
 
 const identity = { emailAddress: "help@agents.example", replyToEmail: "Team@agents.example" };
@@ -55,11 +55,22 @@ describe("the recipients of a mail", () => {
   const content = (more: { to?: string[]; cc?: string[]; bcc?: string[] }) => ({ to: [], cc: [], bcc: [], ...more });
 
   it("are each named once across to, cc and bcc, in whatever case", () => {
-    requireDistinctRecipients(content({ to: ["a@x.example"], cc: ["b@x.example"], bcc: ["c@x.example"] }));
-    expect(() => requireDistinctRecipients(content({ to: ["a@x.example"], bcc: ["A@x.example"] })))
+    requireUsableRecipients(content({ to: ["a@x.example"], cc: ["b@x.example"], bcc: ["c@x.example"] }));
+    expect(() => requireUsableRecipients(content({ to: ["a@x.example"], bcc: ["A@x.example"] })))
       .to.throw(Rejected, /already/)
       .with.property("details")
       .that.includes({ field: "bcc" });
+  });
+
+  it("are refused with a sentence where no mail can be sent to an address that was read", () => {
+    requireUsableRecipients(
+      content({ to: ["yui..tanaka@x.example"], cc: ['"odd user"@x.example'], bcc: ["ada@bücher.example"] }),
+    );
+    for (const address of ["ada@x..example", "ada[1]@x.example", "nobody"])
+      expect(() => requireUsableRecipients(content({ to: [address] })), address)
+        .to.throw(Rejected, `no mail can be sent to ${address}: it is not a valid address`)
+        .with.property("details")
+        .that.includes({ field: "to" });
   });
 
   it("are at most 50 in copy", () => {

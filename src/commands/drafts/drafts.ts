@@ -1,7 +1,7 @@
 import { invalid, Rejected } from "#streams/decider.ts";
 import { changedFields } from "#streams/draft/changes.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
-import { requireDistinctRecipients } from "#streams/draft/recipients.ts";
+import { requireUsableRecipients } from "#streams/draft/recipients.ts";
 import type { EditDraft, ReviewCommand } from "#streams/draft/review.ts";
 import { votingOf } from "../approvals/voters.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -61,7 +61,7 @@ export async function editOf(
   const before = await loadContent(deps.blobs, draft.stored);
   const changes = isPersons ? { ...edit.changes, ...writtenBodies(before, edit.changes) } : edit.changes;
   const recipients = { to: before.to, cc: changes.cc ?? before.cc, bcc: changes.bcc ?? before.bcc };
-  requireDistinctRecipients(recipients);
+  requireUsableRecipients(recipients);
   const { making, ...letter } = await rewriteLetter(deps, { ...before, making: draft.making }, changes);
   const content = { ...before, ...letter, ...recipients };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;

@@ -4,7 +4,7 @@ import { threadById } from "#projections/threads/queries.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid, missing } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import { recipientsOfReply, requireDistinctRecipients } from "#streams/draft/recipients.ts";
+import { recipientsOfReply, requireUsableRecipients } from "#streams/draft/recipients.ts";
 import { newerWord } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
@@ -64,7 +64,7 @@ export async function submitDraft(
     identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireQuotaLeft(deps, workspaceId);
   const to = recipientsOfReply({ from_email: message.from?.address ?? "", reply_to: message.replyTo }, identity);
-  requireDistinctRecipients({ to, cc: request.cc, bcc: request.bcc });
+  requireUsableRecipients({ to, cc: request.cc, bcc: request.bcc });
   const basedOnNumber = message.number;
   const answersMachine = machineAddresses(message, to);
   requireNoLoop(current, { draftId: "", ...answersMachine });

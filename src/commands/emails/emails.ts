@@ -7,8 +7,8 @@ import type { DirectKind } from "#streams/draft/events.ts";
 import {
   copiesToEverybody,
   recipientsOfReply,
-  requireDistinctRecipients,
   requireFewCopies,
+  requireUsableRecipients,
 } from "#streams/draft/recipients.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
@@ -39,7 +39,7 @@ export type SendRequest = GivenLetter & {
  * and whatever refuses a send; then nothing leaves later.
  */
 export async function sendEmail(deps: Dependencies, request: SendRequest, cause: Cause): Promise<DirectlySent> {
-  requireDistinctRecipients(request);
+  requireUsableRecipients(request);
   const { workspaceId, identityId } = request;
   const identity = await loadIdentity(deps, workspaceId, identityId);
   if (!identity.canSendCold) {
@@ -144,7 +144,7 @@ async function answer(
   const to = recipientsOfReply(named, identity);
   const cc = replyAll ? copiesToEverybody(named, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc;
   const recipients = { to, cc, bcc: request.bcc };
-  requireDistinctRecipients(recipients);
+  requireUsableRecipients(recipients);
   requireFewCopies(recipients);
   const machine = machineAddresses(mail, to);
   const { state: current, threadId } = await loadThread(deps, thread.id);

@@ -1,12 +1,11 @@
 import { domainOfAddress } from "#src/dns/names.ts";
 import type { MailTransaction, Reception, Remote } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
-import type { Actor } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
-import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { reception } from "./receiveMail.ts";
+import { keepStrayMail, strayCause } from "./strayMail.ts";
 import { isForGood, reasonOf } from "./unrecordable.ts";
 
 /** A mail that a provider accepted for us before it asked. */
@@ -69,13 +68,10 @@ async function keepForNobody(
   const rawSha256 = await deps.blobs.put(raw);
   const headers = await deps.headerReader.read(raw, { rawSha256, envelopeFrom: from });
   for (const to of addresses) {
-    const deliveryId = derivedId("unknown-recipient", rawSha256, from, to);
     const domain = domainOfAddress(to);
     const workspaceId = domain ? ((await loadName(deps, domain)).verified?.workspaceId ?? null) : null;
-    const mail = { deliveryId, workspaceId, envelope: { from, to }, remote, rawSha256, sizeBytes: raw.length, headers };
-    const sender = headers.from?.address ?? from;
-    const cause = causeOf(deliveryId, { sender, ip: remote.ip, workspaceId });
-    await deps.strayMails.handle(deliveryId, { type: "KeepForNobody", mail }, cause);
+    const mail = { envelope: { from, to }, remote, rawSha256, sizeBytes: raw.length, headers };
+    await keepStrayMail(deps, { ...mail, workspaceId });
   }
 }
 
@@ -90,17 +86,9 @@ async function quarantinePost(
     ...{ deliveryId, reason, rawSha256, sizeBytes: bytes.length, envelope },
     contentType: contentType === undefined ? null : storableLine(contentType, 500),
   };
-  const cause = causeOf(deliveryId, { sender: envelope?.from ?? "", ip, workspaceId: null });
+  const cause = strayCause(deliveryId, { sender: envelope?.from ?? "", ip, workspaceId: null });
   await deps.strayMails.handle(deliveryId, { type: "QuarantinePost", post }, cause);
   return { quarantined: reason };
-}
-
-function causeOf(
-  deliveryId: string,
-  { sender, ip, workspaceId }: { sender: string; ip: string; workspaceId: string | null },
-): Cause {
-  const actor: Actor = { kind: "sender", id: sender, ip };
-  return { actor, workspaceId, correlationId: deliveryId, causationId: deliveryId };
 }
 
 const line = (address: string): string => storableLine(address, 320);

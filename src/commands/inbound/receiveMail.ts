@@ -5,6 +5,7 @@ import type { Actor } from "#streams/event.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { createRecipients } from "./recipients.ts";
+import { keepStrayMail } from "./strayMail.ts";
 
 /** Takes mail in: resolves recipients, and makes a mail durable before its sender is answered 250. */
 export const reception = (deps: Dependencies): Reception => ({
@@ -18,13 +19,20 @@ async function receive(deps: Dependencies, { recipients, from, raw, remote }: Ma
   crashPoint("inbound:blob-stored");
   const headers = await deps.headerReader.read(raw, { rawSha256, envelopeFrom: from });
   const mail = { remote, rawSha256, sizeBytes: raw.length, headers };
-  for (const { recipient, address } of recipients)
-    await deliver(deps, recipient, { ...mail, deliveryId: deps.ids.uuid(), envelope: { from, to: address } });
+  for (const { recipient, address } of recipients) {
+    const envelope = { from, to: address };
+    if (recipient.kind === "postmaster") await keepStrayMail(deps, { ...mail, envelope, workspaceId: null });
+    else await deliver(deps, recipient, { ...mail, deliveryId: deps.ids.uuid(), envelope });
+  }
 }
 
 type Copy = Omit<InboxEvent["data"], "workspaceId" | "identityId">;
 
-async function deliver(deps: Dependencies, recipient: Recipient, mail: Copy): Promise<void> {
+async function deliver(
+  deps: Dependencies,
+  recipient: Exclude<Recipient, { kind: "postmaster" }>,
+  mail: Copy,
+): Promise<void> {
   const { deliveryId, headers, envelope, remote } = mail;
   const actor: Actor = { kind: "sender", id: headers.from?.address ?? envelope.from, ip: remote.ip };
   const cause = { actor, correlationId: deliveryId, causationId: deliveryId };

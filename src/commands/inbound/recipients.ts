@@ -1,6 +1,7 @@
 import { domainOfAddress } from "#src/dns/names.ts";
 import type { Reception, Recipient } from "#src/mail/in/reception.ts";
 import { fold } from "#streams/decider.ts";
+import { canonicalAddress } from "#streams/emailAddress/addrSpec.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { type EmailAddressEvent, emailAddressStream } from "#streams/emailAddress/events.ts";
 import { withoutTag } from "#streams/emailAddress/untagged.ts";
@@ -28,12 +29,13 @@ export function createRecipients(deps: Dependencies): Reception["resolve"] {
   }
 
   return async (address, { anew = false } = {}) => {
-    const exact = address.toLowerCase();
+    const exact = (canonicalAddress(address) ?? address).toLowerCase();
     if (exact === deps.settings.approvalsFrom.toLowerCase()) return { kind: "approvals" };
     const now = deps.clock.now().getTime();
     const remembered = anew ? undefined : known.get(exact);
     if (remembered && remembered.until > now) return remembered.recipient;
-    const recipient = (await ownerOf(deps, exact)) ?? (await ownerOfUntagged(deps, exact));
+    const recipient =
+      (await ownerOf(deps, exact)) ?? (await ownerOfUntagged(deps, exact)) ?? (await postmasterOf(deps, exact));
     if (recipient) remember(exact, recipient, now);
     else known.delete(exact);
     return recipient;
@@ -44,6 +46,15 @@ const ownerOfUntagged = async (deps: Dependencies, address: string): Promise<Rec
   const untagged = withoutTag(address);
   return untagged === address ? undefined : ownerOf(deps, untagged);
 };
+
+/** `postmaster` reaches the operator, alone and at every domain whose mail comes here (RFC 5321, 4.5.1), unless an identity has that address. */
+async function postmasterOf(deps: Dependencies, address: string): Promise<Recipient | undefined> {
+  const [, domain] = /^postmaster(?:@(.+))?$/.exec(address) ?? [address, null];
+  if (domain === null) return undefined;
+  const { sandboxDomain, approvalsFrom } = deps.settings;
+  const isOurs = domain === undefined || domain === sandboxDomain || domain === domainOfAddress(approvalsFrom);
+  return isOurs || (await loadName(deps, domain)).verified !== null ? { kind: "postmaster" } : undefined;
+}
 
 /** The living identity that holds exactly this address. */
 async function ownerOf(deps: Dependencies, address: string): Promise<Recipient | undefined> {

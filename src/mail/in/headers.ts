@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { addressParser, decodeWords } from "postal-mime";
 import type { MailHeaders } from "#streams/inbox/events.ts";
+import { type Mailbox, readAddresses } from "./addressList.ts";
 import { reportedIds, reportedReferences } from "./bounces.ts";
 import { classify, classifyingFields } from "./classify.ts";
 import { readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
 import { boundedIds, derivedMessageId, messageIdsIn, ownMessageId, threadIdsOf } from "./messageIds.ts";
+import { decodeWords } from "./mime/encodedWords.ts";
 import { storableLine } from "./storable.ts";
 
 const names = new Set([
@@ -25,12 +26,7 @@ const maxNameLength = 256;
 /** Of a field with addresses, over all its occurrences: in characters as it came, and in bytes of what is kept. */
 const maxAddressField = 32 * 1024;
 const maxAddresses = 200;
-/** Of what a field lists, whether or not it is an address: each costs the parser as much. */
-const maxListed = maxAddresses + 50;
-/** Nobody nests groups, and each level costs the parser as much as the whole field. */
-const maxGroups = 10;
 const maxAddressBytes = 320;
-const address = /^[^\s@<>,;:"()]{1,64}@[^\s@<>,;:"()]{1,255}$/;
 
 /** What a mail says, but for what tells it from all others. */
 export type MailStart = {
@@ -107,7 +103,6 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
   };
 }
 
-type Mailbox = { name: string; address: string };
 type AddressField = { field: string; mailboxes: Mailbox[]; isCut: boolean };
 
 /** The mailboxes of a field: of one that is too long, those in its first part. */
@@ -117,9 +112,9 @@ function addressesIn(field: string, ...values: string[]): AddressField {
   for (const value of values) {
     const part = readablePart(value, left);
     left -= part.length;
-    for (const mailbox of addressParser(part, { flatten: true }) as Mailbox[]) {
+    for (const mailbox of readAddresses(part)) {
       const bytes = Buffer.byteLength(mailbox.address);
-      if (!address.test(mailbox.address) || bytes > maxAddressBytes) continue;
+      if (bytes > maxAddressBytes) continue;
       room -= bytes;
       if (mailboxes.length === maxAddresses || room < 0) return { field, mailboxes, isCut: true };
       mailboxes.push(mailbox);
@@ -129,19 +124,16 @@ function addressesIn(field: string, ...values: string[]): AddressField {
   return { field, mailboxes, isCut: false };
 }
 
-/** So much of a field that its parser is done soon. It ends at a comma outside quotes: half an address might be another one. */
+/** A part that ends at a comma outside quotes: half an address might be another one. */
 function readablePart(value: string, maxLength: number): string {
-  let [groups, listed, lastComma] = [0, 0, 0];
-  const isWithin = (found: string): boolean =>
-    found === ":" ? ++groups <= maxGroups : found.startsWith('"') || ++listed <= maxListed;
-  for (const { 0: found, index } of value.slice(0, maxLength).matchAll(quotedOrMark)) {
-    if (!isWithin(found)) return value.slice(0, lastComma);
+  if (value.length <= maxLength) return value;
+  let lastComma = 0;
+  for (const { 0: found, index } of value.slice(0, maxLength).matchAll(quotedOrComma))
     if (found === ",") lastComma = index;
-  }
-  return value.length <= maxLength ? value : value.slice(0, lastComma);
+  return value.slice(0, lastComma);
 }
 
-const quotedOrMark = /"(?:[^"\\]|\\.)*(?:"|\\?$)|[:,;]/gs;
+const quotedOrComma = /"(?:[^"\\]|\\.)*(?:"|\\?$)|,/gs;
 
 const addressesOf = ({ mailboxes }: AddressField): string[] => [
   ...new Set(mailboxes.map((mailbox) => storableLine(mailbox.address, maxAddressBytes))),

@@ -1,5 +1,9 @@
 /** Who an envelope address belongs to: an agent's identity, or the service itself, which sends approval mail. */
-export type Recipient = { kind: "identity"; identityId: string; workspaceId: string } | { kind: "approvals" };
+export type Recipient =
+  | { kind: "identity"; identityId: string; workspaceId: string }
+  | { kind: "approvals" }
+  /** The operator, whom every mail server has to let be written to. */
+  | { kind: "postmaster" };
 
 /** One mail as it was handed over, for all the recipients it was taken for: at least one. */
 export type MailTransaction = {

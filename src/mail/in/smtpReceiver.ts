@@ -15,6 +15,7 @@ import { createEnvelopes } from "./smtp/envelope.ts";
 import { createGuests } from "./smtp/guests.ts";
 import { type StrangerLimits, strangerLimits } from "./smtp/limits.ts";
 import { listening } from "./smtp/listen.ts";
+import { acceptQuotedAddresses } from "./smtp/quotedAddresses.ts";
 import { Reply } from "./smtp/reply.ts";
 import { storableLine } from "./storable.ts";
 
@@ -103,6 +104,8 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     hideENHANCEDSTATUSCODES: false,
     hideDSN: true,
     hideREQUIRETLS: true,
+    // Phones in Japan have two dots in a row, and hosts of senders have underscores.
+    lenientAddressParsing: true,
     size: maxBytes,
     rejectOversized: true,
     maxRecipients: options.maxRecipients ?? 100,
@@ -179,6 +182,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
       });
       socket.once("close", () => guests.leave(id));
       server.connect(socket, { id, remoteAddress: visitor.address });
+      acceptQuotedAddresses(connectionOf(id)!);
     },
   });
 

@@ -1,4 +1,5 @@
 import type { DraftContent } from "#streams/draft/content.ts";
+import { sendableAddress } from "#streams/emailAddress/addrSpec.ts";
 
 /** The mail cannot be written as asked: a value would break out of its header, or an attachment's bytes are not there. Trying again does not help. */
 export class Unrenderable extends Error {
@@ -6,24 +7,14 @@ export class Unrenderable extends Error {
 }
 
 const breaksOut = /[\r\n\0]/;
-const atext = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u0080-\\u{10FFFF}-]+";
-const plainAddress = new RegExp(
-  `^(?:${atext}(?:\\.${atext})*|"(?:[\\x20\\x21\\x23-\\x3b\\x3d\\x3f-\\x5b\\x5d-\\x7e\\u0080-\\u{10FFFF}]|\\\\[\\x20-\\x3b\\x3d\\x3f-\\x7e])*")@` +
-    "(?:[A-Za-z0-9_\\u0080-\\u{10FFFF}-]+(?:\\.[A-Za-z0-9_\\u0080-\\u{10FFFF}-]+)*|\\[[A-Za-z0-9.:]+\\])$",
-  "u",
-);
-
-/** One plain addr-spec: no display name, no list, no group, nothing that a header or an SMTP command would read as two. */
-const isPlainAddress = (address: string): boolean => address.length <= 320 && plainAddress.test(address);
-
 /** Throws Unrenderable if a one-line value holds a line break or NUL. `field` names it in the message; the value is not repeated. */
 export function assertOneLine(field: string, value: string): void {
   if (breaksOut.test(value)) throw new Unrenderable(`${field} contains a line break or NUL`);
 }
 
-/** Throws Unrenderable unless it is one plain address. */
+/** Throws Unrenderable unless it is one plain addr-spec: no name, no list, no group, nothing that a header or an SMTP command would read as two. */
 export function assertAddress(field: string, address: string): void {
-  if (!isPlainAddress(address)) throw new Unrenderable(`${field} is not one plain address`);
+  if (sendableAddress(address) === null) throw new Unrenderable(`${field} is not one plain address`);
 }
 
 /** Throws Unrenderable for the first value of a draft that could become more than the header it is meant for. */

@@ -4,6 +4,7 @@ import MailComposer, { type MailComposerOptions } from "nodemailer/lib/mail-comp
 import { encodeWord } from "nodemailer/lib/mime-funcs";
 import type { Envelope, Letter } from "#src/mail/mailProvider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
+import { sendableAddress } from "#streams/emailAddress/addrSpec.ts";
 import { composeBodies } from "./bodies.ts";
 import { assertAddress, assertHeaders, assertOneLine, assertSafeHeaders, Unrenderable } from "./headerSafety.ts";
 import { endingOf, picturesIn, pictureTypeOf } from "./pictures.ts";
@@ -153,7 +154,7 @@ async function compose(options: MailComposerOptions): Promise<Buffer> {
 }
 
 // As an object nodemailer takes it for one address, whatever is in it; as a string it would be parsed as a list.
-const bare = (address: string) => ({ name: "", address });
+const bare = (address: string) => ({ name: "", address: sendableAddress(address) ?? address });
 
 const unixLines = (text: string): string => text.replace(/\r\n?/g, "\n");
 
@@ -215,8 +216,9 @@ function envelopeOf(from: string, to: readonly string[]): Envelope {
   return { from: forSmtp(from), to: [...byAddress.values()] };
 }
 
-/** Domains in ASCII, as in the headers, unless the local part needs SMTPUTF8 anyway. */
-function forSmtp(address: string): string {
+/** Quoted where it has to be, as in the headers; domains in ASCII unless the local part needs SMTPUTF8 anyway. */
+function forSmtp(given: string): string {
+  const { address } = bare(given);
   const at = address.lastIndexOf("@");
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII

@@ -81,6 +81,25 @@ describe("recipients of mail", () => {
       expect(await found(nobody), nobody).to.equal(undefined);
   });
 
+  it("are found in quotes that are not needed", async () => {
+    const id = await identity("support@agents.localhost");
+    expect(await found('"support"@agents.localhost')).to.equal(id);
+  });
+
+  it("are the operator for postmaster, alone and at every domain hosted here, unless an identity has the address", async () => {
+    const domain = { domainId: "ours", workspaceId: ours };
+    const register = { type: "RegisterName", name: "example.com", gone: null, ...domain } as const;
+    await deps.domainNames.handle(nameId("example.com"), register, operator());
+    expect(await found("postmaster@example.com")).to.equal(undefined);
+    await deps.domainNames.handle(nameId("example.com"), { type: "ClaimName", receives: true, ...domain }, operator());
+    for (const address of ["postmaster", "Postmaster", "postmaster@agents.localhost", "POSTMASTER@example.com"])
+      expect(await found(address), address).to.equal("postmaster");
+    for (const address of ["postmaster@elsewhere.example", "postmaster@", "postmasters@example.com"])
+      expect(await found(address), address).to.equal(undefined);
+    const id = await identity("postmaster@example.com");
+    expect(await found("postmaster@example.com", { anew: true })).to.equal(id);
+  });
+
   it("are none where the identity is deleted, or was never made", async () => {
     const id = await identity("gone@agents.localhost");
     await identity("begun@agents.localhost", ours, { created: false });

@@ -71,7 +71,7 @@ describe("reading the header of a mail that is being received", function () {
 
   it("leaves out no address in part, and takes none out of a name", async () => {
     const filler = "x, ".repeat(245);
-    const { to, cut } = await read(mail([`To: ${filler}"one@a.example, two" <b@b.example>, ${"y, ".repeat(20)}`]));
+    const { to, cut } = await read(mail([`To: ${filler}"one@a.example, two" <b@b.example>, ${"y, ".repeat(20_000)}`]));
     expect([to, cut]).to.deep.equal([["b@b.example"], ["to"]]);
     const { to: none } = await read(mail([`To: ${filler}${"x, ".repeat(10)}"one@a.example, ${"z".repeat(40_000)}`]));
     expect(none).to.deep.equal([]);

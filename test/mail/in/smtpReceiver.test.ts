@@ -328,6 +328,33 @@ describe("the SMTP receiver", function () {
     expect(await sender.say(`MAIL FROM:<${"x".repeat(2_000)}@y.example>`)).to.match(/^501/);
   });
 
+  it("takes addresses of every form that mail is sent from, and knows a recipient in quotes", async () => {
+    const froms = {
+      '"odd user"@customer.example': '"odd user"@customer.example',
+      '"a@b"@customer.example': '"a@b"@customer.example',
+      '"yui..tanaka"@mobile.example': "yui..tanaka@mobile.example",
+      "yui..tanaka@mobile.example": "yui..tanaka@mobile.example",
+      "yui.@mobile.example": "yui.@mobile.example",
+      "bounce@mail_1.customer.example": "bounce@mail_1.customer.example",
+      '@relay.example:"odd user"@customer.example': '"odd user"@customer.example',
+    };
+    for (const [written, from] of Object.entries(froms)) {
+      const sender = await startSender(receiver.port);
+      await sender.say("EHLO a");
+      expect(await sender.say(`MAIL FROM:<${written}> SIZE=100`), written).to.match(/^250/);
+      expect(await sender.say('RCPT TO:<"agent"@agents.example>'), written).to.match(/^250/);
+      await sender.say("DATA");
+      expect(await sender.say("Subject: x\r\n\r\n.")).to.match(/^250/);
+      expect(reception.taken.at(-1), written).to.deep.include({ from, address: "agent@agents.example" });
+      sender.hangUp("end");
+    }
+    const sender = await startSender(receiver.port);
+    await sender.say("EHLO a");
+    for (const broken of ['"odd user@x.example', '""@', '"a\u0001b"@x.example', "a b@x.example"])
+      expect(await sender.say(`MAIL FROM:<${broken}>`), broken).to.match(/^501/);
+    expect(await sender.say('MAIL FROM:<"a b"@x.example> SIZE=999999999')).to.match(/^552/);
+  });
+
   it("understands a real client", async () => {
     const transport = createTransport({ host: "127.0.0.1", port: receiver.port, ignoreTLS: true });
     const sent = await transport.sendMail({

@@ -89,7 +89,7 @@ const nobody = (): Reply => new Reply(550, "No such recipient here");
 
 /** What mail to the same place has in common, however it was addressed. */
 const inboxOf = (recipient: Recipient | undefined): string =>
-  recipient?.kind === "identity" ? recipient.identityId : "approvals";
+  recipient?.kind === "identity" ? recipient.identityId : (recipient?.kind ?? "nobody");
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

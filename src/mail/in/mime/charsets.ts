@@ -1,0 +1,139 @@
+import { isAscii, isUtf8 } from "node:buffer";
+import iconv from "iconv-lite";
+import { unshifted } from "./shiftedText.ts";
+
+export type DecodedText = {
+  text: string;
+  /** What a reader should know of the decoding, in one sentence whose subject is a text; null if nothing is doubtful. */
+  doubt: string | null;
+};
+
+/**
+ * The text of these bytes; never throws. `label`: the declared charset, which is believed unless the bytes are no text in it. `isHtml`: the
+ * bytes may declare their charset themselves, in a `<meta>` element. All versions of Node read the same: the tables are the library's.
+ */
+export function decodeText(
+  bytes: Buffer,
+  { label, isHtml = false }: { label?: string | undefined; isHtml?: boolean },
+): DecodedText {
+  const declared = [label, ...(isHtml ? [metaCharset(bytes)] : [])].filter((name) => name !== undefined);
+  const charset = charsetOfMark(bytes) ?? declared.map(charsetOf).find((known) => known !== undefined);
+  if (isProvenUtf8(bytes, charset)) return { text: iconv.decode(bytes, "utf8"), doubt: null };
+  if (charset !== undefined && charset !== "ascii") return decodedAs(bytes, charset);
+  const text = iconv.decode(bytes, "windows-1252");
+  if (charset === "ascii" || declared.length === 0) return { text, doubt: damageIn(text) };
+  return {
+    text,
+    doubt: `A text is in an unknown charset (${declared[0]!.slice(0, 40)}): it was read as windows-1252.`,
+  };
+}
+
+/** Bytes that are valid UTF-8 are UTF-8 where no charset is known, or one is declared whose bytes would all be ASCII. */
+function isProvenUtf8(bytes: Buffer, charset: string | undefined): boolean {
+  if (charset === undefined || charset === "ascii" || charset === "utf8") return isUtf8(bytes);
+  if (isWide(charset)) return !bytes.includes(0) && isUtf8(bytes);
+  return isSevenBit(charset) && !isAscii(bytes) && isUtf8(bytes);
+}
+
+/** The reading of the charset that was declared, or of a likelier one where that leaves more holes than letters. */
+function decodedAs(bytes: Buffer, charset: string): DecodedText {
+  const text = decodeBy(charset, bytes);
+  if (!text.includes(hole)) return { text, doubt: null };
+  if (isUtf8(bytes)) return { text: iconv.decode(bytes, "utf8"), doubt: null };
+  const windows = iconv.decode(bytes, "windows-1252");
+  const isBroken = holesIn(text) > lettersIn(text) && holesIn(windows) < holesIn(text);
+  const likelier = isBroken ? windows : text;
+  return {
+    text: likelier,
+    doubt: isBroken
+      ? `A text is not in its declared charset (${charset}): it was read as windows-1252.`
+      : damageIn(likelier),
+  };
+}
+
+const hole = "\ufffd";
+const holesIn = (text: string): number => text.split(hole).length - 1;
+/** Letters outside ASCII. */
+const lettersIn = (text: string): number => text.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0;
+
+const damageIn = (text: string): string | null =>
+  text.includes(hole) ? "Some characters of a text could not be decoded: they are shown as \ufffd." : null;
+
+const decodeBy = (charset: string, bytes: Buffer): string => {
+  const { encoding, plain } = unshifted(charset, bytes) ?? { encoding: charset, plain: bytes };
+  return iconv.decode(plain, encoding);
+};
+
+/** Encodings that the library offers and that are no charsets. */
+const notCharsets = ["binary", "base64", "hex"];
+
+/** Names that the library does not know, without punctuation, prefixes and language. */
+const aliases: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ usascii: "ascii", ascii: "ascii", ansix341968: "ascii", iso646us: "ascii", "646": "ascii", us: "ascii" },
+    ...{ iso88591: "windows-1252", latin1: "windows-1252", l1: "windows-1252", cp819: "windows-1252" },
+    ...{ iso2022jp: "iso-2022-jp", iso2022jpms: "iso-2022-jp", iso2022jp1: "iso-2022-jp", iso2022jp2: "iso-2022-jp" },
+    ...{ iso2022jp3: "iso-2022-jp", iso2022jp2004: "iso-2022-jp", junet: "iso-2022-jp", jis: "iso-2022-jp" },
+    ...{ cp50220: "iso-2022-jp", cp50221: "iso-2022-jp", cp50222: "iso-2022-jp", cp51932: "euc-jp", ujis: "euc-jp" },
+    ...{ iso2022kr: "iso-2022-kr", cp50225: "iso-2022-kr", hz: "hz", hzgb2312: "hz", cp52936: "hz" },
+    ...{ iso2022cn: "iso-2022-cn", iso2022cnext: "iso-2022-cn", cp50227: "iso-2022-cn" },
+    ...{ iso88598i: "iso-8859-8", iso88598e: "iso-8859-8", iso88596i: "iso-8859-6", iso88596e: "iso-8859-6" },
+    ...{
+      cp65001: "utf8",
+      unicode: "utf-16",
+      cp1200: "utf-16le",
+      cp1201: "utf-16be",
+      koi8: "koi8-r",
+      visual: "iso-8859-8",
+    },
+    ...{
+      macroman: "macintosh",
+      mac: "macintosh",
+      cp10000: "macintosh",
+      uhc: "cp949",
+      cp1361: "cp949",
+      cp20127: "ascii",
+    },
+    ...{ unicode11utf8: "utf8", utf8mb4: "utf8", logical: "iso-8859-8", cp54936: "gb18030", cp28591: "windows-1252" },
+  }),
+);
+
+const known = new Map<string, string | undefined>();
+const maxKnown = 500;
+
+/** The encoding that a label means; undefined if it means none. */
+function charsetOf(label: string): string | undefined {
+  const name = label
+    .slice(0, 60)
+    .toLowerCase()
+    .replace(/\*.*$/, "")
+    .replace(/[^a-z0-9]/g, "");
+  if (known.has(name)) return known.get(name);
+  const charset = candidates(name)
+    .map((each) => aliases.get(each) ?? (isEncoding(each) ? each : undefined))
+    .find(Boolean);
+  if (known.size < maxKnown) known.set(name, charset);
+  return charset;
+}
+
+const isEncoding = (name: string): boolean => name !== "" && !notCharsets.includes(name) && iconv.encodingExists(name);
+
+/** The name, then without its prefixes, then as a number of a code page. */
+function candidates(name: string): string[] {
+  const bare = name.replace(/^(?:xms|x|cs)+/, "");
+  const page = /^(?:windows|win|ibm|ms|oem|dos|codepage|cp)?(\d{3,5})$/.exec(bare)?.[1];
+  return [name, bare, ...(page === undefined ? [] : [`cp${page}`])];
+}
+
+const isWide = (charset: string): boolean => /^(?:utf-?(?:16|32)|ucs)/.test(charset);
+const isSevenBit = (charset: string): boolean => /^(?:iso-2022|hz|utf-?7|iso646|unicode11utf7)/.test(charset);
+
+function charsetOfMark(bytes: Buffer): string | undefined {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
+  return undefined;
+}
+
+/** What an HTML page says of its own charset, in its first bytes. */
+const metaCharset = (page: Buffer): string | undefined =>
+  /<meta\b[^>]{0,300}?\bcharset\s{0,5}=\s{0,5}["']?\s{0,5}([\w.:-]{1,60})/i.exec(page.toString("latin1", 0, 4096))?.[1];

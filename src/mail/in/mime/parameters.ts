@@ -1,0 +1,81 @@
+import { decodeText } from "./charsets.ts";
+
+/** A header value like `text/plain; charset=utf-8`: its first word in lower case, and its parameters by their lower-case names. */
+export type Parameterised = { value: string; parameters: ReadonlyMap<string, string> };
+
+/** A quoted string, a comment where one may be, a semicolon, or what is none of these. */
+const tokens = /"(?:[^"\\]|\\.)*(?:"|\\?$)|(?<=^|[\s;])\([^()]*\)|;|[^";(]+|\(/gs;
+/** Of one value. More are not read. */
+const maxParameters = 1_000;
+
+/** Reads any value at all. Of a parameter that occurs twice the first counts; pieces of one (RFC 2231) are put together. */
+export function readParameters(header: string): Parameterised {
+  const [value = "", ...rest] = splitAtSemicolons(header);
+  const given = new Map<string, string>();
+  for (const parameter of rest.slice(0, maxParameters)) {
+    const equals = parameter.indexOf("=");
+    const name = (equals < 0 ? parameter : parameter.slice(0, equals)).trim().toLowerCase();
+    if (name !== "" && !given.has(name))
+      given.set(name, equals < 0 ? "" : unquoted(parameter.slice(equals + 1).trim()));
+  }
+  return { value: unquoted(value.trim()).toLowerCase(), parameters: joined(given) };
+}
+
+function splitAtSemicolons(header: string): string[] {
+  const parts: string[][] = [[]];
+  for (const [token] of header.matchAll(tokens)) {
+    if (token === ";") parts.push([]);
+    else if (!(token.startsWith("(") && token.endsWith(")"))) parts.at(-1)!.push(token);
+  }
+  return parts.map((part) => part.join(""));
+}
+
+/** What a quoted string says, whatever follows it; anything else as it is. */
+function unquoted(value: string): string {
+  const quoted = /^"((?:[^"\\]|\\.)*)/s.exec(value)?.[1];
+  return quoted === undefined ? value : quoted.replace(/\\(.)/gs, "$1");
+}
+
+type Piece = { number: number; value: string; isEncoded: boolean };
+
+/** `name*0*=utf-8''a%20; name*1="b"` is one parameter; it counts before a plain one of that name. */
+function joined(given: ReadonlyMap<string, string>): Map<string, string> {
+  const parameters = new Map<string, string>();
+  const pieces = new Map<string, Piece[]>();
+  for (const [key, value] of given) {
+    const [, name = "", number = "0", star = ""] = /^(.*?)\*(\d{1,5})?(\*)?$/.exec(key) ?? [];
+    if (name === "") parameters.set(key, value);
+    else {
+      const isEncoded = star !== "" || !/\d$/.test(key);
+      pieces.set(name, [...(pieces.get(name) ?? []), { number: Number(number), value, isEncoded }]);
+    }
+  }
+  for (const [name, all] of pieces) parameters.set(name, textOf(all.sort((a, b) => a.number - b.number)));
+  return parameters;
+}
+
+/** The first piece names the charset of those that are encoded. A character may be parted between two of them. */
+function textOf(pieces: readonly Piece[]): string {
+  const [, label = "", first] = (pieces[0]!.isEncoded && /^([^']*)'[^']*'(.*)$/s.exec(pieces[0]!.value)) || [];
+  const written: string[] = [];
+  let encoded: Buffer[] = [];
+  const close = (): void => {
+    if (encoded.length > 0) written.push(decodeText(Buffer.concat(encoded), { label: label || undefined }).text);
+    encoded = [];
+  };
+  for (const [index, { value, isEncoded }] of pieces.entries()) {
+    const text = index === 0 ? (first ?? value) : value;
+    if (isEncoded) encoded.push(percentDecoded(text));
+    else {
+      close();
+      written.push(text);
+    }
+  }
+  close();
+  return written.join("");
+}
+
+function percentDecoded(text: string): Buffer {
+  const pieces = text.split(/%([0-9a-f]{2})/i);
+  return Buffer.concat(pieces.map((piece, n) => Buffer.from(piece, n % 2 === 1 ? "hex" : "utf8")));
+}

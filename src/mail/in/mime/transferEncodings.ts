@@ -1,0 +1,96 @@
+/** A part's bytes without their transfer encoding. */
+export type Content = {
+  bytes: Buffer;
+  /** What of them was repaired, in one sentence; null if nothing was. */
+  repaired: string | null;
+};
+
+/** The content of a part as its writer had it. `encoding`: its Content-Transfer-Encoding as declared; an unknown one changes nothing. */
+export function contentOf(body: Buffer, { encoding, isText }: { encoding: string; isText: boolean }): Content {
+  const name = /[\w-]+/.exec(encoding.toLowerCase().replace(/\([^()]*\)/g, ""))?.[0];
+  if (name === "quoted-printable") return { bytes: decodeQuotedPrintable(body), repaired: null };
+  if (name !== "base64") return { bytes: body, repaired: null };
+  return isText ? base64Text(body) : { bytes: decodeBase64(body), repaired: null };
+}
+
+const isCleanBase64 = (text: string): boolean => /^[A-Za-z0-9+/\s]*=?\s*=?\s*$/.test(text);
+
+/** All that is not of its alphabet is skipped. Some programs pad every line, or every part that they encode by itself. */
+export function decodeBase64(body: Buffer): Buffer {
+  const text = body.toString("latin1");
+  if (isCleanBase64(text)) return Buffer.from(text, "base64");
+  return Buffer.concat(text.split(/=[=\s]*/).map((part) => Buffer.from(part.replace(/[^A-Za-z0-9+/]/g, ""), "base64")));
+}
+
+/** A gateway may have put words in plain text below the encoded ones, the footer of a list mostly. */
+function base64Text(body: Buffer): Content {
+  const text = body.toString("latin1");
+  if (isCleanBase64(text)) {
+    const isBroken = text.replace(/[\s=]/g, "").length % 4 === 1;
+    return {
+      bytes: decodeBase64(body),
+      repaired: isBroken ? "A text breaks off: its base64 is not whole." : null,
+    };
+  }
+  const footerAt = startOfFooter(text);
+  const bytes = decodeBase64(body.subarray(0, footerAt));
+  if (footerAt === body.length) return { bytes, repaired: null };
+  const gap = bytes.at(-1) === 0x0a ? "" : "\n";
+  return {
+    bytes: Buffer.concat([bytes, Buffer.from(gap), body.subarray(footerAt)]),
+    repaired: "Words in plain text follow a text in base64: they are shown below it.",
+  };
+}
+
+const encodedLine = /^\s*[A-Za-z0-9+/]+(={0,2})\s*$/;
+
+/** The first line that is no base64, if most of what follows is none either: a single such line is noise, and skipped. */
+function startOfFooter(text: string): number {
+  let [at, start, isPadded, encoded, others] = [0, text.length, false, 0, 0];
+  for (const line of text.split(/(?<=\n)/)) {
+    const [isEncoded, padding = ""] = encodedLine.exec(line) ?? [];
+    // Behind an end each line is a unit by itself, or no base64.
+    const isUnit = isEncoded !== undefined && !(isPadded && line.trim().length % 4 !== 0);
+    if (line.trim() !== "" && start < text.length) isUnit ? encoded++ : others++;
+    else if (line.trim() !== "" && !isUnit) [start, others] = [at, 1];
+    if (isUnit && padding !== "") isPadded = true;
+    at += line.length;
+  }
+  return encoded < others ? start : text.length;
+}
+
+/** Also of an encoded word. What is no escape stays as it is. */
+export function decodeQuotedPrintable(body: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(body.length);
+  let length = 0;
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]!;
+    if (byte !== 0x3d) {
+      bytes[length++] = byte;
+      continue;
+    }
+    const lineEnd = endOfBlankRest(body, at + 1);
+    const value = lineEnd === undefined ? hexAt(body, at + 1) : undefined;
+    if (lineEnd !== undefined) at = lineEnd;
+    else if (value === undefined) bytes[length++] = byte;
+    else {
+      bytes[length++] = value;
+      at += 2;
+    }
+  }
+  return bytes.subarray(0, length);
+}
+
+/** The last byte of the line's end, if nothing but a few blanks comes before it: then the line is joined to the next. */
+function endOfBlankRest(bytes: Buffer, start: number): number | undefined {
+  let at = start;
+  while (at < start + 10 && (bytes[at] === 0x20 || bytes[at] === 0x09)) at += 1;
+  if (at >= bytes.length) return bytes.length;
+  if (bytes[at] === 0x0d && bytes[at + 1] === 0x0a) return at + 1;
+  return bytes[at] === 0x0a ? at : undefined;
+}
+
+function hexAt(bytes: Buffer, at: number): number | undefined {
+  const digits = bytes.toString("latin1", at, at + 2);
+  return /^[0-9a-f]{2}$/i.test(digits) ? Number.parseInt(digits, 16) : undefined;
+}

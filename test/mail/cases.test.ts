@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { freePort } from "../../scripts/support/freePort.ts";
+import { type Mailer, openMailer } from "./in/smtpSender.ts";
+
+const folder = fileURLToPath(new URL("../../../shared/mail/cases/", import.meta.url));
+
+/** A message as `GET /v1/threads/{id}/messages` shows it. */
+type Message = Record<string, any>;
+/** Fields that equal these after trimming, or what else is right. */
+type Right = Record<string, unknown> | ((message: Message) => void);
+
+/** Each of these goes to an identity that has read nothing before. */
+const messages: Record<string, Right> = {
+  "04F-subject-encoded-words-of-odd-charsets.eml": { subject: "①番の件GrößeétéNoël注文" },
+  "14a-from-unquoted-comma.eml": { from_email: "anna@customer.example", from_name: "Reinhardt, Anna" },
+  "14c-from-quoted-local.eml": { from_email: '"odd user"@customer.example' },
+  "14f-from-idn-utf8.eml": { from_email: "ada@bücher.example" },
+  "14l-from-name-is-address.eml": { from_email: "mallory@evil.example" },
+  "14m-from-two-dots.eml": { from_email: "yui..tanaka@mobile.example" },
+  "14p-from-quoted-plain-local.eml": { from_email: "ada@customer.example" },
+  "24-mailto.eml": { from_email: "ada@customer.example" },
+};
+
+/** To whom a reply to these leaves, in the form of SMTP. */
+const replies: Record<string, string> = {
+  "14c-from-quoted-local.eml": '"odd user"@customer.example',
+  "14f-from-idn-utf8.eml": "ada@xn--bcher-kva.example",
+  "14m-from-two-dots.eml": '"yui..tanaka"@mobile.example',
+};
+
+if (existsSync(folder))
+  describe("mail that went wrong somewhere, over SMTP", function () {
+    this.timeout(120_000);
+    let service: InProcess;
+    let workspace: Workspace;
+    let relay: SmtpRelay;
+    let mailer: Mailer;
+    /** What each identity received, by the case's file. */
+    const received = new Map<string, Message[]>();
+
+    const fileOf = (file: string): Buffer => readFileSync(`${folder}${file}`);
+    const wire = (raw: Buffer): Buffer => Buffer.from(raw.toString("latin1").replace(/\r?\n/g, "\r\n"), "latin1");
+
+    before(async () => {
+      relay = await startSmtpRelay();
+      service = await startInProcess({
+        SMTP_IN_PORT: String(await freePort()),
+        MAIL_PROVIDER: "smtp",
+        SMTP_URL: relay.url,
+      });
+      workspace = await service.workspace();
+      mailer = await openMailer(service.smtpPort!);
+      const identities = new Map<string, string>();
+      for (const file of Object.keys(messages)) {
+        const { id, address } = await service.identity(workspace.id);
+        identities.set(file, id);
+        expect(await mailer.send(wire(fileOf(file)), address, "ada@customer.example"), file).to.match(/^250/);
+      }
+      for (const [file, id] of identities) received.set(file, await messagesOf(id));
+    });
+    after(async () => {
+      mailer?.close();
+      await service?.stop();
+      await relay?.close();
+    });
+
+    async function messagesOf(identityId: string): Promise<Message[]> {
+      const threads = (await workspace.ask(`GET /v1/threads?identity_id=${identityId}&limit=100`)).json.data;
+      const pages = await Promise.all(
+        threads.map(({ id }: { id: string }) => workspace.ask(`GET /v1/threads/${id}/messages`)),
+      );
+      return pages.flatMap(({ json }) => json.data);
+    }
+
+    for (const [file, right] of Object.entries(messages))
+      it(`${file} is read as it was meant`, () => {
+        const [message] = received.get(file)!;
+        if (typeof right === "function") return right(message!);
+        for (const [field, value] of Object.entries(right))
+          expect(String(message![field]).trim(), field).to.equal(value);
+      });
+
+    for (const [file, recipient] of Object.entries(replies))
+      it(`${file} is answered at ${recipient}`, async () => {
+        const [message] = received.get(file)!;
+        const answer = await workspace.ask("POST /v1/emails/reply", {
+          json: { thread_id: message!.thread_id, body_text: `Answer to ${file}` },
+          headers: { "Idempotency-Key": file },
+        });
+        expect(answer.status, answer.text).to.be.oneOf([200, 201, 202]);
+        const sent = await mailWith(`Answer to ${file}`);
+        expect(sent.to).to.deep.equal([recipient]);
+      });
+
+    async function mailWith(words: string) {
+      for (let n = 0; n < 400; n++) {
+        const found = relay.mails.find(({ content }) => content.includes(words));
+        if (found) return found;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      throw new Error(`no mail says ${words}`);
+    }
+
+    it("25-smtp-senders.sh is told 250 for every line", async () => {
+      const { address } = await service.identity(workspace.id);
+      const script = `${folder}25-smtp-senders.sh`;
+      const { stdout } = await promisify(execFile)("bash", [script, String(service.smtpPort), address]);
+      const answers = stdout.trim().split("\n");
+      expect(answers).to.have.length(9);
+      for (const answer of answers) expect(answer).to.match(/ -> 250/);
+    });
+  });
