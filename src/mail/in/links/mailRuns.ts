@@ -1,5 +1,6 @@
-import PostalMime, { decodeWords } from "postal-mime";
+import PostalMime from "postal-mime";
 import { cappedForParser, parserOptions } from "../capped.ts";
+import { decodeWords } from "../mime/encodedWords.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
 import { mayHoldToken } from "./readings.ts";
 import { type MailRuns, noPlaces, type Places, tokenRuns, withoutRuns } from "./tokenRuns.ts";
