@@ -23,7 +23,6 @@ const inlined = [
   "express",
   "nodemailer",
   "ajv",
-  "html-to-text",
   "tldts",
   "prom-client",
   "uuid",
