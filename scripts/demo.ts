@@ -32,8 +32,14 @@ const customer = "ada@customer.example";
 
 async function story(client: Client): Promise<void> {
   chapter(1, "An agent gets an address");
-  const identity = await client.identity({ local_part: "support", display_name: "Ellis from Support" });
-  done(`${identity.email_address}: drafts for it go to approver@example.com before anything is sent`);
+  const identity = await client.identity({
+    local_part: "support",
+    display_name: "Ellis from Support",
+    require_human_approval: true,
+  });
+  done(
+    `${identity.email_address}: nothing is sent from it before a person, here approver@example.com, has approved it`,
+  );
 
   chapter(2, "A customer writes");
   const question = await client.mail({

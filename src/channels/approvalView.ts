@@ -119,6 +119,8 @@ export type ApprovalView = {
   hints: string[];
   /** Approving also sends: the button says so. */
   sendsOnApproval: boolean;
+  /** Its identity or workspace requires human approval: no key and no rule approves or sends it. */
+  humanRequired: boolean;
   newerMessage: NewerMessage | null;
   /** null or absent: one approval is enough. */
   approvals?: ApprovalsSoFar | null;

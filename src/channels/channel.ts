@@ -46,6 +46,8 @@ export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "o
   /** The first of them. */
   drafts: readonly { subject: string; to: readonly string[] }[];
   link: string;
+  /** Each of them requires human approval: no key and no rule approves or sends one. */
+  humanRequired: boolean;
   /** ISO time. */
   expiresAt: string;
 };

@@ -5,6 +5,7 @@ import { approvalWarnings } from "../approvalWarnings.ts";
 import { type Letter, letterOf } from "../letter.ts";
 import { approvalsInWords } from "./approvalsSoFar.ts";
 import { type Attachment, attachmentsShown } from "./attachments.ts";
+import { beforeSending } from "./beforeSending.ts";
 import { type Changes, changesSince } from "./changes.ts";
 import { type Escalation, escalationOf } from "./escalation.ts";
 import { type Field, fieldsOf } from "./fields.ts";
@@ -44,7 +45,7 @@ export type CardLetter = {
 export type ReviewCard = {
   noun: "reply" | "mail";
   question: string;
-  /** Who wrote it for whom. */
+  /** Who wrote it for whom, and what has to happen before it is sent. */
   lead: string;
   approve: string;
   /** If several have to approve: who has so far; null where one is enough. */
@@ -74,7 +75,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
   return {
     noun,
     question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
-    lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). Nothing is sent before ${view.approvals ? `${view.approvals.required} approvers have approved it` : "you decide"}.`,
+    lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). ${beforeSending(view)}`,
     approvals: view.approvals ? approvalsInWords(view.approvals) : null,
     approve: approveLabel(view),
     threadSubject: visibleLine(view.threadSubject),

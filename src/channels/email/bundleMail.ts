@@ -1,19 +1,20 @@
 import { html, type Markup } from "#src/html/html.ts";
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { beforeSending } from "../card/beforeSending.ts";
 import type { BundleRequest } from "../channel.ts";
 import { unlinked } from "./excerpt.ts";
 import { font, mailFrame, row } from "./mailFrame.ts";
 
-type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "expiresAt">;
+type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "humanRequired" | "expiresAt">;
 
 const limits = { subject: 100, address: 100, recipients: 3 };
 
 /** One mail about several drafts. Its subject has our own words alone; what others wrote is short, and no mail program makes a link of it. */
 export function renderBundleMail(bundle: Bundle): { subject: string; text: string; html: string } {
-  const { count, link } = bundle;
+  const { count, link, humanRequired } = bundle;
   const subject = `${count} ${count === 1 ? "draft waits" : "drafts wait"} for your decision`;
-  const lead = `One page lists ${count === 1 ? "it" : "them all"}, and each draft has a page of its own, where you read and decide it. Nothing is sent before you decide.`;
+  const lead = `One page lists ${count === 1 ? "it" : "them all"}, and each draft has a page of its own, where you read and decide it. ${beforeSending({ humanRequired, approvals: null })}`;
   const lines = bundle.drafts.map(lineOf);
   const more = count > lines.length ? `and ${count - lines.length} more` : undefined;
   const facts = [

@@ -22,6 +22,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
 import { askedBefore, earlierVersion, pendingSince, recentEvents } from "./draftVersions.ts";
+import { requiresHuman } from "./humanApproval.ts";
 import { lapsedVoters, quorumOf } from "./voters.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
@@ -57,6 +58,7 @@ export async function approvalView(
     warnings: previous === null && !isWhole ? [editedTooOften] : [],
     hints: answered && body ? hintsOf(answered, body) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
+    humanRequired: await requiresHuman(deps, identity),
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
     approvals: row ? await approvalsSoFar(deps, identity, row) : null,
     decided: row ? recordedOutcome(row) : null,

@@ -12,6 +12,7 @@ import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken } from "./approvalTokens.ts";
 import { channelOf, isFinal, linksEnd } from "./askApprovers.ts";
 import { listAttempt, listedTokens, newListToken } from "./bundleTokens.ts";
+import { requiresHuman } from "./humanApproval.ts";
 
 /** So many drafts at most are asked about in one mail; further ones in a further mail. */
 export const mostInOneMail = 500;
@@ -43,7 +44,14 @@ export type AskedTogether = {
   next: WaitingRequest | undefined;
 };
 
-type Waiting = { row: WaitingRequest; draft: Draft; asked: Asked; channel: ApprovalChannel; needsCode: boolean };
+type Waiting = {
+  row: WaitingRequest;
+  draft: Draft;
+  asked: Asked;
+  channel: ApprovalChannel;
+  humanRequired: boolean;
+  needsCode: boolean;
+};
 
 /**
  * Asks in one mail about the drafts that wait for it at a mailbox, at most 500. As with a single draft, the requests and their tokens are
@@ -86,7 +94,9 @@ async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Wa
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, row.slot);
   const reaches = channel?.type === asked.channel.type && channel.config.to === asked.channel.address;
-  return reaches && !identity.deleted ? { row, draft, asked, channel, needsCode: identity.confirmCode } : undefined;
+  if (!reaches || identity.deleted) return undefined;
+  const humanRequired = await requiresHuman(deps, identity);
+  return { row, draft, asked, channel, humanRequired, needsCode: identity.confirmCode };
 }
 
 type Named = Waiting & { notificationId: string };
@@ -122,6 +132,7 @@ async function askIn(
     count: named.length,
     drafts: await Promise.all(named.slice(0, mostNamed).map((each) => titleOf(deps, each))),
     link: `${deps.settings.publicUrl}/l/${listToken}`,
+    humanRequired: named.every(({ humanRequired }) => humanRequired),
     expiresAt,
     workspaceId,
     origin: { identityId: first.draft.identityId, threadId: noThread, attemptId: listAttempt(hashToken(listToken)) },

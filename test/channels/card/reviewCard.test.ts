@@ -16,6 +16,25 @@ const quotedLines = theirs
   .join("\n");
 
 describe("the review card", () => {
+  describe("of what has to happen before it is sent", () => {
+    const approvals = { required: 2, given: [] };
+    const lead = (change: Partial<ApprovalView>) => card(change).lead.replace(/^.*?\)\. /, "");
+
+    it("says that nothing is sent before the approver decides where human approval is required", () => {
+      expect(lead({ humanRequired: true })).to.equal("Nothing is sent before you decide.");
+      expect(lead({ humanRequired: true, approvals })).to.equal("Nothing is sent before 2 approvers have approved it.");
+    });
+
+    it("says that an API key or a rule may send first where human approval is not required", () => {
+      expect(lead({ humanRequired: false })).to.equal(
+        "Nothing is sent before you decide, unless a program with an API key or a rule sends it first.",
+      );
+      expect(lead({ humanRequired: false, approvals })).to.equal(
+        "Nothing is sent before 2 approvers have approved it; programs with an API key can be one of them.",
+      );
+    });
+  });
+
   describe("of recipients", () => {
     it("marks each, in whatever field, who never took part, and no other", () => {
       const { fields } = letter({

@@ -58,6 +58,7 @@ export const ordinary: ApprovalView = {
   warnings: [],
   hints: [],
   sendsOnApproval: true,
+  humanRequired: true,
   newerMessage: null,
   decided: null,
   expiresAt: "2026-11-23T09:00:00.000Z",

@@ -61,12 +61,12 @@ export const getDraft: Tool = {
   },
 };
 
-/** Lets an approved draft leave. */
+/** Sends a draft. */
 export const sendDraft: Tool = {
   name: "send_draft",
   title: "Send a draft",
   description:
-    "Sends a draft that was approved, once, however often it is called. It never goes past a person: if human approval is required, an undecided draft is refused, and if a newer message came in, the draft becomes stale. Give the version that was approved.",
+    "Sends a draft, once, however often it is called. If human approval is required, only what a person has approved is sent; otherwise this call approves an undecided draft too, and no person sees it before: wait_for_decision first, unless the user asked for it to be sent. If a newer message came in, the draft becomes stale instead. Give the version that was approved.",
   scopes: ["write:emails"],
   input: Strict({ ...draftId, version: Type.Optional(version), ...idempotencyKey }),
   limit: "send",

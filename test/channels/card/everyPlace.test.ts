@@ -1,0 +1,60 @@
+import { expect } from "chai";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
+import { renderBundleMail } from "#src/channels/email/bundleMail.ts";
+import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
+import { slackMessages } from "#src/channels/slack/slackCard.ts";
+import { questionMessages } from "#src/channels/telegram/questionMessages.ts";
+import { reviewPage } from "#src/http/approvalPages/reviewPage.ts";
+import { ordinary } from "../email/examples.ts";
+
+const links = { approve: "https://c.example/a/AAA?d=approve", reject: "https://c.example/a/RRR?d=reject" };
+const tokens = { approve: "A".repeat(43), reject: "R".repeat(43) };
+
+/** What each place says where an approver is asked; entities are left out as the tests look for plain words alone. */
+function askedIn(view: ApprovalView): [place: string, said: string][] {
+  const card = reviewCard(view);
+  const mail = renderApprovalMail(view, links);
+  const asked = questionMessages({ card, tokens, link: links.approve, allowedUsers: null });
+  const nonces = { approve: "a", reject: "r" };
+  return [
+    ["the approval mail's text", mail.text],
+    ["the approval mail's HTML", mail.html],
+    ["the approval page", reviewPage(view, { first: "approve", nonces })],
+    ["Telegram", asked.parts.map(({ text }) => text).join("")],
+    ["Slack", JSON.stringify(slackMessages(card, { links, tokens, deciding: "pressed" }))],
+  ].map(([place = "", said = ""]) => [place, said.replaceAll("\u200c", "").replace(/\s+/g, " ")]);
+}
+
+const bundleOf = (humanRequired: boolean) => {
+  const drafts = [{ subject: "Re: Order", to: ["marta@posten.example"] }];
+  const { text, html } = renderBundleMail({
+    count: 1,
+    drafts,
+    link: "https://c.example/l/T",
+    humanRequired,
+    expiresAt,
+  });
+  return [text, html].map((said) => said.replace(/\s+/g, " "));
+};
+const expiresAt = "2026-11-23T09:00:00.000Z";
+
+const only = "Nothing is sent before you decide.";
+const unless = "Nothing is sent before you decide, unless a program with an API key or a rule sends it first.";
+
+describe("where an approver is asked", () => {
+  for (const [place, said] of askedIn({ ...ordinary, humanRequired: true }))
+    it(`${place} says that nothing is sent before the decision, where a person is required`, () => {
+      expect(said).to.include(only);
+    });
+
+  for (const [place, said] of askedIn({ ...ordinary, humanRequired: false }))
+    it(`${place} says that a key or a rule may send first, where no person is required`, () => {
+      expect(said).to.include(unless).and.not.to.include(only);
+    });
+
+  it("a mail about several drafts promises no more than holds for each of them", () => {
+    for (const said of bundleOf(true)) expect(said).to.include(only);
+    for (const said of bundleOf(false)) expect(said).to.include(unless);
+  });
+});
