@@ -251,6 +251,13 @@ describe("a draft knows whose word its approval is [d14 grants]", () => {
     expect(approvalOf(auto, queued(1))).to.deep.equal({ by: "switch" });
   });
 
+  it("a rule's approval names the run and the rule that granted it", () => {
+    const approve = { type: "ApproveDraft", ifVersion: 1, contentSha256: "hash 1", tokenSha256: null } as const;
+    given(draftDecider, submitted())
+      .when({ ...approve, sendRequested: true, grantedBy })
+      .then(approvedBy({ grantedBy }));
+  });
+
   it("withdraws what nobody approved, and of that version alone", () => {
     given(draftDecider, auto).when(withdraw).then(returned);
     given(draftDecider, submitted(), approvedBy({ grantedBy })).when(withdraw).then(returned);

@@ -3,8 +3,6 @@ import { expect } from "chai";
 import { apiKeyDecider } from "#streams/apiKey/decider.ts";
 import { approvalReplyDecider } from "#streams/approvalReply/decider.ts";
 import { fold } from "#streams/decider.ts";
-import { type DeliveryCommand, deliveryDecider } from "#streams/delivery/decider.ts";
-import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import type { EmailAddressEvent } from "#streams/emailAddress/events.ts";
 import { filingDecider } from "#streams/filing/decider.ts";
@@ -13,8 +11,6 @@ import { identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import { isReservedLocalPart, reservedLocalParts } from "#streams/identity/reservedLocalParts.ts";
 import { inboxDecider } from "#streams/inbox/decider.ts";
-import { quotaDecider } from "#streams/quota/decider.ts";
-import type { QuotaEvent } from "#streams/quota/events.ts";
 import { slotsDecider } from "#streams/slots/decider.ts";
 import type { SlotsEvent } from "#streams/slots/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
@@ -37,178 +33,6 @@ describe("an API key", () => {
     given(apiKeyDecider, created).when(revoke("other")).thenRejected("not_found");
     given(apiKeyDecider, created, revoked).when(revoke("w")).thenRejected("not_found");
     given(apiKeyDecider).when(revoke("w")).thenRejected("not_found");
-  });
-});
-
-describe("a delivery", () => {
-  const started: DeliveryEvent = {
-    type: "DeliveryStarted",
-    data: {
-      draftId: "draft",
-      threadId: "thread",
-      version: 1,
-      contentSha256: "hash",
-      provider: "smtp",
-      rfcMessageId: "<ours>",
-      mimeSha256: "mime",
-      instanceId: "one",
-      fence: "fence",
-    },
-  };
-  type Of<Type extends DeliveryEvent["type"]> = Extract<DeliveryEvent, { type: Type }>;
-  const accepted: Of<"DeliveryAccepted"> = {
-    type: "DeliveryAccepted",
-    data: { response: "250", providerId: null, rejectedRecipients: [] },
-  };
-  const refused: Of<"DeliveryRefused"> = {
-    type: "DeliveryRefused",
-    data: { retryable: false, code: "no", message: "550" },
-  };
-  const notHandedOver: Of<"DeliveryNotHandedOver"> = { type: "DeliveryNotHandedOver", data: { message: "too old" } };
-  const unknown: Of<"DeliveryUnknown"> = { type: "DeliveryUnknown", data: { message: "lost" } };
-  const abandoned: Of<"DeliveryAbandoned"> = {
-    type: "DeliveryAbandoned",
-    data: { draftId: "draft", because: "old" },
-  };
-  const settled = (outcome: "accepted" | "refused" | "unconfirmed", evidence: string) =>
-    ({ type: "DeliverySettled", data: { outcome, evidence, draftId: "draft" } }) as const;
-  const start = { type: "StartDelivery", started: started.data } as DeliveryCommand;
-  const abandon = { type: "AbandonDelivery", draftId: "draft", because: "old" } as const;
-  const record = (outcome: typeof accepted | typeof refused | typeof notHandedOver | typeof unknown) =>
-    ({ type: "RecordOutcome", outcome }) as const;
-  const settle = (outcome: "accepted" | "refused" | "unconfirmed") =>
-    ({ type: "SettleDelivery", outcome, evidence: "log" }) as const;
-
-  it("is started once: whoever finds it started, or closed, may not hand over", () => {
-    given(deliveryDecider).when(start).then(started);
-    for (const first of [started, abandoned])
-      given(deliveryDecider, first).when(start).thenRejected("send_in_progress");
-    for (const last of [accepted, refused, notHandedOver, unknown]) {
-      given(deliveryDecider, started, last).when(start).thenRejected("send_in_progress");
-    }
-  });
-
-  it("is abandoned only before it started", () => {
-    given(deliveryDecider).when(abandon).then(abandoned);
-    for (const first of [started, abandoned]) given(deliveryDecider, first).when(abandon).then();
-  });
-
-  it("has one outcome; an answer after unknown is evidence", () => {
-    for (const outcome of [accepted, refused, notHandedOver, unknown]) {
-      given(deliveryDecider, started).when(record(outcome)).then(outcome);
-      given(deliveryDecider, started, accepted).when(record(outcome)).then();
-      given(deliveryDecider).when(record(outcome)).then();
-    }
-    given(deliveryDecider, started, unknown).when(record(accepted)).then(settled("accepted", "250"));
-    given(deliveryDecider, started, unknown).when(record(refused)).then(settled("refused", "550"));
-    given(deliveryDecider, started, unknown).when(record(notHandedOver)).then(settled("refused", "too old"));
-    given(deliveryDecider, started, unknown).when(record(unknown)).then();
-  });
-
-  it("is settled while unknown, and again by evidence that comes late", () => {
-    given(deliveryDecider, started, unknown).when(settle("accepted")).then(settled("accepted", "log"));
-    given(deliveryDecider, started, unknown, settled("unconfirmed", "log")).when(settle("unconfirmed")).then();
-    given(deliveryDecider, started, unknown, settled("unconfirmed", "log"))
-      .when(settle("accepted"))
-      .then(settled("accepted", "log"));
-    given(deliveryDecider, started, unknown, settled("accepted", "log")).when(settle("refused")).then();
-    given(deliveryDecider, started).when(settle("unconfirmed")).then();
-  });
-
-  const data = { draftId: "draft", threadId: "thread", messageId: "message", evidence: "SendGrid" };
-  const dropped = (wholeMail: boolean) => ({ type: "DeliveryDropped", data: { ...data, wholeMail } }) as const;
-  const told = (type: "DeliveryProcessed" | "DeliveryDelivered" | "DeliveryBounced") => ({ type, data }) as const;
-  const report = (event: ReturnType<typeof dropped> | ReturnType<typeof told>) =>
-    ({ type: "ReportDelivery", report: event }) as const;
-
-  it("is settled by whatever its provider reports, each report once", () => {
-    for (const type of ["DeliveryProcessed", "DeliveryDelivered", "DeliveryBounced"] as const) {
-      const settledBy = settled("accepted", "SendGrid");
-      given(deliveryDecider, started, unknown)
-        .when(report(told(type)))
-        .then(told(type), settledBy);
-      given(deliveryDecider, started, unknown, told(type), settledBy)
-        .when(report(told(type)))
-        .then();
-      given(deliveryDecider)
-        .when(report(told(type)))
-        .then();
-    }
-    given(deliveryDecider, started, accepted)
-      .when(report(told("DeliveryProcessed")))
-      .then();
-    given(deliveryDecider, started, accepted, told("DeliveryDelivered"))
-      .when(report(told("DeliveryBounced")))
-      .then(told("DeliveryBounced"));
-  });
-
-  it("keeps a report that comes before its outcome, which settles it if nobody learns that", () => {
-    const reported = "the outcome of this mail was already reported";
-    given(deliveryDecider, started)
-      .when(report(told("DeliveryProcessed")))
-      .then(told("DeliveryProcessed"));
-    given(deliveryDecider, started, told("DeliveryProcessed"))
-      .when(record(unknown))
-      .then(unknown, settled("accepted", reported));
-    given(deliveryDecider, started, dropped(true)).when(record(unknown)).then(unknown, settled("refused", reported));
-    given(deliveryDecider, started, told("DeliveryProcessed")).when(record(accepted)).then(accepted);
-  });
-
-  it("is not tried again if its provider reports that it has the mail, whatever it answered", () => {
-    const busy = { ...refused, data: { ...refused.data, retryable: true } };
-    const reported = "the outcome of this mail was already reported";
-    for (const type of ["DeliveryProcessed", "DeliveryDelivered", "DeliveryBounced"] as const) {
-      given(deliveryDecider, started, busy)
-        .when(report(told(type)))
-        .then(told(type), settled("accepted", "SendGrid"));
-      given(deliveryDecider, started, told(type)).when(record(busy)).then(busy, settled("accepted", reported));
-    }
-    given(deliveryDecider, started, busy)
-      .when(report(dropped(true)))
-      .then(dropped(true), settled("refused", "SendGrid"));
-    given(deliveryDecider, started, refused)
-      .when(report(told("DeliveryDelivered")))
-      .then(told("DeliveryDelivered"));
-  });
-
-  it("was refused if the provider dropped it for its one recipient, and accepted if anything else became of it", () => {
-    given(deliveryDecider, started, unknown)
-      .when(report(dropped(true)))
-      .then(dropped(true), settled("refused", "SendGrid"));
-    given(deliveryDecider, started, unknown)
-      .when(report(dropped(false)))
-      .then(dropped(false), settled("accepted", "SendGrid"));
-    given(deliveryDecider, started, told("DeliveryDelivered"), dropped(true))
-      .when(record(unknown))
-      .then(unknown, settled("accepted", "the outcome of this mail was already reported"));
-    given(deliveryDecider, started, accepted)
-      .when(report(dropped(true)))
-      .then(dropped(true));
-  });
-
-  it("learns a few more Message-IDs that it travels under, each once", () => {
-    const learned = (n: number) =>
-      ({
-        type: "DeliveryMessageIdLearned",
-        data: { draftId: "draft", threadId: "thread", identityId: "identity", rfcMessageId: `<${n}@wire>` },
-      }) as const;
-    const learn = ({ data }: ReturnType<typeof learned>) => ({ type: "LearnMessageId", learned: data }) as const;
-    given(deliveryDecider, started)
-      .when(learn(learned(1)))
-      .then(learned(1));
-    given(deliveryDecider, started, learned(1))
-      .when(learn(learned(1)))
-      .then();
-    given(deliveryDecider, started)
-      .when({ type: "LearnMessageId", learned: { ...learned(1).data, rfcMessageId: "<ours>" } })
-      .then();
-    const ten = Array.from({ length: 10 }, (_, n) => learned(n));
-    given(deliveryDecider, started, ...ten)
-      .when(learn(learned(10)))
-      .then();
-    given(deliveryDecider)
-      .when(learn(learned(1)))
-      .then();
   });
 });
 
@@ -351,30 +175,6 @@ describe("an identity", () => {
         type: "IdentityUpdated",
         data: { changes: { secondaryApprovalChannel: channel, escalationDelayMinutes: 60 } },
       });
-  });
-});
-
-describe("a quota", () => {
-  const reserve = (reservationId: string, cap: number | null = 2) =>
-    ({ type: "ReserveQuota", reservationId, cap }) as const;
-  const release = (reservationId: string) => ({ type: "ReleaseQuota", reservationId }) as const;
-  const reserved = (reservationId: string): QuotaEvent => ({ type: "QuotaReserved", data: { reservationId } });
-  const released = (reservationId: string): QuotaEvent => ({ type: "QuotaReleased", data: { reservationId } });
-
-  it("is reserved up to its cap, once by each id, and never again by one that was released", () => {
-    given(quotaDecider, reserved("a")).when(reserve("b")).then(reserved("b"));
-    given(quotaDecider, reserved("a")).when(reserve("a")).then();
-    given(quotaDecider, reserved("a"), reserved("b")).when(reserve("c")).thenRejected("plan_limit_reached");
-    given(quotaDecider, reserved("a"), reserved("b")).when(reserve("c", null)).then(reserved("c"));
-    given(quotaDecider, reserved("a"), reserved("b"), released("a")).when(reserve("c")).then(reserved("c"));
-    given(quotaDecider, released("a")).when(reserve("a")).thenRejected("send_in_progress");
-  });
-
-  it("is given back once, also what was never reserved", () => {
-    given(quotaDecider, reserved("a")).when(release("a")).then(released("a"));
-    given(quotaDecider).when(release("a")).then(released("a"));
-    given(quotaDecider, reserved("a"), released("a")).when(release("a")).then();
-    expect(fold(quotaDecider, [released("a"), reserved("b"), released("b"), released("b")]).used).to.equal(0);
   });
 });
 

@@ -70,6 +70,18 @@ describe("a draft", () => {
     }
   });
 
+  it("a refusal names what the draft has now: its version, its hash or its status", () => {
+    const details = (command: ReviewCommand | SendingCommand, ...events: DraftEvent[]) => {
+      const state = fold(draftDecider, [submitted(), ...events]);
+      return expect(() => draftDecider.decide(command, state))
+        .to.throw(Rejected)
+        .with.property("details");
+    };
+    details(approve(1), edited(2)).that.deep.equals({ version: 2 });
+    details(approve(), rejected(1)).that.deep.equals({ status: "rejected" });
+    details(queue(1, byKey), edited(2)).that.deep.equals({ version: 2, content_sha256: "hash 2" });
+  });
+
   it("is rejected from pending, approved and stale", () => {
     for (const last of [edited(1), approved(1), markedStale]) draft(submitted(), last).when(reject()).then(rejected(1));
     for (const last of [rejected(1), queued(1), sent(), failed()]) {
@@ -101,6 +113,9 @@ describe("a draft", () => {
       .when(edit(1, { because: "identity_changed" }))
       .then();
     draft(submitted())
+      .when(edit(1, { because: "identity_changed" }))
+      .thenTypes("DraftEdited");
+    draft(submitted())
       .when(edit(1, { because: "identity_changed", contentSha256: "hash 1" }))
       .then();
   });
@@ -110,6 +125,10 @@ describe("a draft", () => {
     draft(submitted()).when(queue(1, byKey)).then(queued(1, byKey));
     draft(submitted()).when(queue(1)).thenRejected("invalid_status");
     draft(submitted(), edited(2)).when(queue(1, byKey)).thenRejected("content_changed");
+    // A newer version is another one, also with the same content.
+    draft(submitted(), edited(2, { contentSha256: "hash 1" }))
+      .when(queue(1, byKey))
+      .thenRejected("content_changed");
     draft(submitted())
       .when(queue(1, { ...byKey, contentSha256: "another" }))
       .thenRejected("content_changed");
@@ -248,11 +267,46 @@ describe("a draft", () => {
         .then();
   });
 
+  it("a failure that names no attempt ends a draft with and without one", () => {
+    const failing: SendingCommand = { ...fail, attemptId: null };
+    const noAttempt: DraftEvent = { type: "DraftFailed", data: { ...failed().data, attemptId: null } };
+    for (const events of [[submitted()], [submitted(), approved(1)], sending]) {
+      draft(...events)
+        .when(failing)
+        .then(noAttempt);
+    }
+  });
+
+  it("a draft is withdrawn before it is queued, and not after", () => {
+    const withdraw: SendingCommand = { type: "WithdrawDraft", code: "internal", message: "no" };
+    const withdrawn: DraftEvent = { type: "DraftFailed", data: { ...failed().data, attemptId: null } };
+    for (const events of [[submitted()], [submitted(), approved(1)]]) {
+      draft(...events)
+        .when(withdraw)
+        .then(withdrawn);
+    }
+    for (const last of [queued(1), rejected(1)]) draft(submitted(), last).when(withdraw).then();
+  });
+
   it("takes late evidence once it failed", () => {
     const late: SendingCommand = { type: "RecordLateEvidence", attemptId: "attempt 1", outcome: "accepted" };
-    draft(...sending, failed("unconfirmed"))
+    const evidence = (outcome: "accepted" | "refused"): DraftEvent => ({
+      type: "LateEvidence",
+      data: { attemptId: "attempt 1", outcome },
+    });
+    const unconfirmed = [...sending, failed("unconfirmed")];
+    draft(...unconfirmed)
       .when(late)
-      .thenTypes("LateEvidence");
+      .then(evidence("accepted"));
+    draft(...unconfirmed, evidence("accepted"))
+      .when(late)
+      .then();
+    draft(...unconfirmed, evidence("refused"))
+      .when(late)
+      .then(evidence("accepted"));
+    draft(...unconfirmed)
+      .when({ ...late, attemptId: "attempt 2" })
+      .then();
     draft(...sending)
       .when(late)
       .then();
@@ -296,6 +350,11 @@ describe("a draft", () => {
     const asked: DraftEvent = { type: "NotifyRequested", data: { at: "2026-01-01T00:00:00Z" } };
     draft(submitted()).when(ask("2026-01-01T00:00:00Z")).then(asked);
     draft(submitted(), asked).when(ask("2026-01-01T00:00:59Z")).thenRejected("rate_limited");
+    const early = fold(draftDecider, [submitted(), asked]);
+    expect(() => draftDecider.decide(ask("2026-01-01T00:00:58.500Z"), early))
+      .to.throw(Rejected)
+      .with.property("details")
+      .that.deep.equals({ retryAfter: 2 });
     draft(submitted(), asked).when(ask("2026-01-01T00:01:00Z")).thenTypes("NotifyRequested");
     draft(submitted(), approved(1)).when(ask("2026-01-01T00:00:00Z")).thenRejected("invalid_status");
   });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import { isReduced } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import {
   approved,
@@ -59,7 +60,10 @@ describe("a draft's state", () => {
     });
     expect(folded(submitted(), byPerson, held("plan_limit_reached"))).to.include({ sendRequested: false });
     expect(folded(submitted(), byPerson, held("identity_not_active"))).to.include({ sendRequested: false });
+    const unsent = approved(1, { sendRequested: false, grantedBy: { runId: "run", ruleId: "rule" } });
+    expect(folded(submitted(), unsent, held("identity_not_active"))).to.include({ sendRequested: false });
     const auto = submitted({ autoApproved: true });
+    expect(folded(auto, held("plan_limit_reached"))).to.include({ sendRequested: false });
     expect(folded(auto, held("identity_not_active"))).to.include({ held: "identity_not_active", sendRequested: true });
     expect(folded(submitted(), held("sending_paused")), "of what is not approved").to.include({ held: null });
   });
@@ -82,6 +86,51 @@ describe("a draft's state", () => {
     for (const last of [markedStale, rejected(1), failed()]) {
       expect(folded(submitted(), last), last.type).to.deep.include(unsent);
     }
+  });
+
+  it("a draft that has ended does not mean to send any more", () => {
+    const wanted = [submitted(), approved(1, { sendRequested: true, tokenSha256: "token" })];
+    for (const last of [markedStale, rejected(1), failed(), sent()])
+      expect(folded(...wanted, last).sendRequested, last.type).to.equal(false);
+  });
+
+  it("a draft has the facts of its submission and the content of its newest version", () => {
+    const blob = { content: null, contentBlob: "blob" };
+    const made = { htmlRemoved: [], textDerived: true, pictures: [{ contentId: null, sha256: "picture" }] } as const;
+    const facts = { workspaceId: "workspace", threadId: "thread", identityId: "identity", basedOnNumber: 1 };
+    const place = { threadId: "thread", revision: 3 };
+    const { content } = submitted().data;
+    const plain = { ...facts, basedOnMessageId: "message", answers: null, machineAddresses: [], making: {} };
+    expect(folded(submitted())).to.deep.include({ ...plain, stored: { content, contentBlob: null } });
+    const whole = { ...blob, ...made, answers: place, machineAddresses: ["robot@machine.example"] };
+    expect(folded(submitted(whole as object))).to.deep.include({
+      ...{ ...facts, stored: blob, making: made, answers: place, machineAddresses: whole.machineAddresses },
+    });
+    const second = folded(submitted({ autoApproved: true }), edited(2, { ...blob, ...(made as object) }));
+    expect(second).to.deep.include({ stored: blob, making: made, autoApproved: false, approvedVersion: 1 });
+    expect([isReduced(second), isReduced(folded(submitted()))]).to.deep.equal([true, false]);
+  });
+
+  it("an approval counts for the newest version alone, and only while that is pending", () => {
+    const gave: DraftEvent = {
+      type: "ApprovalGiven",
+      data: { ...approved(1).data, sendRequested: true, voter: "ann", required: 2 },
+    };
+    const votes = (...events: DraftEvent[]) => folded(submitted(), ...events).votes.map(({ voter }) => voter);
+    expect(votes(gave)).to.deep.equal(["ann"]);
+    expect(votes(edited(2), gave)).to.deep.equal([]);
+    expect(votes(approvedByKey, gave)).to.deep.equal([]);
+    expect(votes(gave, approvedByKey), "after an approval that is enough by itself").to.deep.equal([]);
+    expect(votes(gave, returned), "after it was returned by the service").to.deep.equal([]);
+  });
+
+  it("an event that belongs to another status changes nothing", () => {
+    const pending = folded(submitted());
+    expect(folded(submitted(), requeued)).to.deep.equal(pending);
+    const late: DraftEvent = { type: "LateEvidence", data: { attemptId, outcome: "accepted" } };
+    expect(folded(submitted(), late)).to.deep.equal(pending);
+    const taken = folded(submitted({ autoApproved: true }), returned);
+    expect(taken).to.include({ autoApproved: false, status: "pending" });
   });
 
   it("knows what a failed send came to after all", () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { DraftEvent, LinkClosure } from "#streams/draft/events.ts";
-import { asksAnew, findToken, type NotificationCommand } from "#streams/draft/notification.ts";
+import { asksAnew, deciding, delivered, findToken, type NotificationCommand } from "#streams/draft/notification.ts";
 import {
   approved,
   asked,
@@ -69,6 +69,7 @@ describe("a link to a draft", () => {
 
   for (const because of ["link_leaked", "wrong_codes"] as const) {
     it(`lets its version be asked about anew once because of ${because}; after that nobody is reached by it`, () => {
+      expect(asksAnew(stateOf(submitted(), asked("one")), "one"), "while it is open").to.equal(false);
       const first = [submitted(), asked("one"), closed("one", because, "mail 1")];
       expect(asksAnew(stateOf(...first), "one")).to.equal(true);
       const second = [...first, asked("two")];
@@ -91,6 +92,10 @@ describe("a link to a draft", () => {
       .when(close("two", "link_leaked", "mail 1"))
       .thenTypes("ApprovalLinkClosed");
     expect(asksAnew(stateOf(...leaked, closed("two", "link_leaked", "mail 1")), "two")).to.equal(false);
+    // Once the draft is approved, no approver waits for another question.
+    draft(...leaked, approved(1))
+      .when(close("two", "link_leaked", "mail 2"))
+      .thenTypes("ApprovalLinkClosed");
     const anew = [...leaked, edited(2), asked("three", { version: 2 })];
     draft(...anew)
       .when(close("three", "link_leaked", "mail 2"))
@@ -116,7 +121,71 @@ describe("a link to a draft", () => {
   });
 });
 
+describe("a question to approvers", () => {
+  const ask = (version: number): NotificationCommand => ({
+    type: "AskApprovers",
+    asked: asked("one", { version }).data,
+  });
+  const escalate = (version: number): NotificationCommand => ({ type: "EscalateDraft", version, channelType: "slack" });
+  const escalated = (version: number): DraftEvent => ({
+    type: "DraftEscalated",
+    data: { version, channelType: "slack" },
+  });
+
+  it("approvers are asked about the newest version while it is pending, and about nothing else", () => {
+    draft(submitted()).when(ask(1)).then(asked("one"));
+    draft(submitted(), edited(2)).when(ask(1)).then();
+    draft(submitted(), edited(2))
+      .when(ask(2))
+      .then(asked("one", { version: 2 }));
+    for (const last of [approved(1), rejected(1)]) draft(submitted(), last).when(ask(1)).then();
+  });
+
+  it("a version goes to the secondary channel once, while it is pending", () => {
+    draft(submitted()).when(escalate(1)).then(escalated(1));
+    draft(submitted(), escalated(1)).when(escalate(1)).then();
+    draft(submitted(), escalated(1), edited(2)).when(escalate(2)).then(escalated(2));
+    draft(submitted(), edited(2)).when(escalate(1)).then();
+    for (const last of [approved(1), rejected(1)]) draft(submitted(), last).when(escalate(1)).then();
+  });
+
+  it("a question is with its approvers from when its channel took it until it comes back", () => {
+    const secondary = asked("two", { slot: "secondary" });
+    const events = [submitted(), asked("one"), secondary, asked("three")];
+    const names = (found: readonly { notificationId: string }[]) => found.map(({ notificationId }) => notificationId);
+    const taken = [...events, reached("one"), reached("two")];
+    expect(names(delivered(stateOf(...events), 1))).to.deep.equal([]);
+    expect(names(delivered(stateOf(...taken), 1))).to.deep.equal(["one", "two"]);
+    expect(names(delivered(stateOf(...taken), 2))).to.deep.equal([]);
+    expect(names(delivered(stateOf(...taken, notReached("one")), 1))).to.deep.equal(["two"]);
+    expect(names(deciding(stateOf(...taken), "primary"))).to.deep.equal(["one"]);
+    expect(names(deciding(stateOf(...taken), "secondary"))).to.deep.equal(["two"]);
+    expect(names(deciding(stateOf(...taken, closed("one", "link_leaked")), "primary"))).to.deep.equal([]);
+  });
+
+  it("a question is answered on a channel by the first notification that is taken or fails for good", () => {
+    const again = { causedBy: "cause of one" };
+    const events = [submitted(), asked("one"), asked("two", again), asked("three", { ...again, slot: "secondary" })];
+    const { answered } = stateOf(...events, reached("one"), reached("two"), notReached("three")).notified;
+    expect(answered).to.deep.equal(["cause of one primary", "cause of one secondary"]);
+    expect(stateOf(...events, notReached("one", { final: false })).notified.answered).to.deep.equal([]);
+    expect(stateOf(...events, reached("unknown")).notified.answered).to.deep.equal([]);
+  });
+});
+
 describe("a notification", () => {
+  it("a notification names the chat that took it", () => {
+    const message = { chat: "C1", ids: ["7"] };
+    const record = { type: "RecordNotified", notificationId: "one" } as const;
+    const inChat: DraftEvent = { type: "ApproversNotified", data: { notificationId: "one", message } };
+    draft(submitted(), asked("one")).when(record).then(reached("one"));
+    draft(submitted(), asked("one"))
+      .when({ ...record, message })
+      .then(inChat);
+    expect(stateOf(submitted(), asked("one"), inChat).notified.messages).to.deep.equal({ one: message });
+    expect(stateOf(submitted(), asked("one"), reached("one")).notified.messages).to.deep.equal({});
+  });
+
   it("fails for good once, also after it was taken", () => {
     const command: NotificationCommand = {
       type: "RecordNotificationFailed",
@@ -134,5 +203,8 @@ describe("a notification", () => {
     draft(submitted(), asked("one"), notReached("one", { final: false }))
       .when(command)
       .thenTypes("NotificationFailed");
+    draft(...events)
+      .when({ ...command, waits: true })
+      .then(notReached("one", { error: "it came back", waits: true }));
   });
 });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import { outcomeAfter, outcomeOf } from "#streams/draft/outcome.ts";
+import { isEnd, outcomeAfter, outcomeOf } from "#streams/draft/outcome.ts";
 import * as examples from "#test/support/examples/drafts.ts";
 
 const { submitted, edited, approved, rejected, queued, requeued, markedStale, sent, failed } = examples;
@@ -29,6 +29,11 @@ describe("what a draft's thread is told of it", () => {
       const state = fold(draftDecider, history);
       if (state.status !== "sent") expect(outcomeOf(state)).to.equal(last);
     }
+  });
+
+  it("a draft is at its end once it is sent, rejected, stale or failed", () => {
+    const statuses = ["pending", "approved", "sending", "sent", "rejected", "stale", "failed"] as const;
+    expect(statuses.filter(isEnd)).to.deep.equal(["sent", "rejected", "stale", "failed"]);
   });
 
   it("is nothing more once its mail has left: the message tells that", () => {

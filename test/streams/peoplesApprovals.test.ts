@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { fold } from "#streams/decider.ts";
+import { fold, Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Voting } from "#streams/draft/quorum.ts";
@@ -82,6 +82,16 @@ describe("a signed-in person's approval", () => {
     draft(rejected(1))
       .when(approve(word("ann")))
       .thenRejected("invalid_status");
+    // The approval is theirs, but the form is not the same: it shows another version, or the draft is on its way.
+    draft(bySession("ann"))
+      .when(approve(word("ann"), 2))
+      .thenRejected("invalid_status");
+    draft(bySession("ann"), queued(1))
+      .when(approve(word("ann")))
+      .thenRejected("invalid_status");
+    draft(approved(1))
+      .when(approve(word("ann")))
+      .thenRejected("invalid_status");
   });
 
   it("counts once beside the same person's link, session and address", () => {
@@ -142,6 +152,35 @@ describe("an approval that is taken back", () => {
     draft(bySession("ann"), queued(1), sent()).when(undo("ann")).thenRejected("invalid_status");
     const held: DraftEvent = { type: "SendHeld", data: { code: "plan_limit_reached", message: "x" } };
     draft(bySession("ann"), held).when(undo("ann")).thenRejected("invalid_status");
+    const paused: DraftEvent = { type: "SendHeld", data: { code: "sending_paused", message: "x" } };
+    draft(bySession("ann"), paused).when(undo("ann")).thenRejected("invalid_status");
+    draft(rejected(1)).when(undo("ann")).thenRejected("invalid_status");
+  });
+
+  it("an approval that does not send, or that no signed-in person completed, cannot be taken back", () => {
+    draft(approved(1, { approver: "ann" }))
+      .when(undo("ann"))
+      .thenRejected("invalid_status");
+    draft(approved(1, { approver: "ann", sendAfter }))
+      .when(undo("ann"))
+      .thenRejected("invalid_status");
+    const quorum = { required: 2, voters: ["ann", "bob"] };
+    draft(gave("ann"), gave("bob"), approved(1, { sendRequested: true, quorum }))
+      .when(undo("ann"))
+      .thenRejected("invalid_status");
+  });
+
+  it("a refusal to take an approval back names the draft's status", () => {
+    const refusal = (command: Parameters<typeof draftDecider.decide>[0], ...events: DraftEvent[]) => {
+      const state = fold(draftDecider, [submitted(), ...events]);
+      return expect(() => draftDecider.decide(command, state))
+        .to.throw(Rejected)
+        .with.property("details");
+    };
+    refusal(undo("bob"), bySession("ann")).that.deep.equals({ status: "approved" });
+    const early = { type: "QueueDraft", queued: queued(1).data, at: "2026-01-01T12:00:09.999Z" } as const;
+    refusal(early, bySession("ann")).that.deep.equals({ status: "approved" });
+    refusal({ type: "QueueDraft", queued: queued(1).data }).that.deep.equals({ status: "pending" });
   });
 
   it("takes of several one's own vote, and the others' stand", () => {
@@ -189,6 +228,10 @@ describe("an approval that is taken back", () => {
     draft(...votes, complete)
       .when(undo("session:ann", ["mailbox:ann"]))
       .then(taken);
+    // If both of a person's names have voted, the vote under the asking name is withdrawn.
+    draft(gave("mailbox:ann"), gave("session:ann"), { ...complete, data: { ...complete.data, quorum } })
+      .when(undo("session:ann", ["mailbox:ann"]))
+      .then(back("session:ann"));
     // What they took back is not counted when the next one approves.
     draft(...votes, complete, taken)
       .when(approve(word("bob", { required: 2 })))
@@ -223,6 +266,14 @@ describe("an edit that its author approves by the same act", () => {
     draft(edited(2))
       .when(editAndApprove(word("ann")))
       .thenRejected("version_mismatch");
+    // The approval is theirs, but the form is not the same: it has other content, or shows another version.
+    const mine = [edited(2), bySession("ann", 2)];
+    draft(...mine)
+      .when(editAndApprove(word("ann"), 1, { contentSha256: "other words" }))
+      .thenRejected("invalid_status");
+    draft(...mine)
+      .when(editAndApprove(word("ann"), 2, { contentSha256: "hash 2" }))
+      .thenRejected("invalid_status");
     // Somebody else's version with the same words is none of theirs.
     draft(edited(2), bySession("bob", 2))
       .when(editAndApprove(word("ann")))

@@ -184,10 +184,28 @@ describe("a draft that several have to approve", () => {
       draft(...whole)
         .when(queue(2, short))
         .thenRejected("approvals_missing");
+    // A quorum that keys belong to has to be named in full, too.
+    draft(approved(1, full([keysVoter, "b"])))
+      .when(queue(2, naming(["b"])))
+      .thenRejected("approvals_missing");
     // What was approved before more were required stays so.
     draft(approved(1))
       .when(queue(2, { kind: "approval", approvedVersion: 1 }))
       .thenTypes("DraftQueued");
+  });
+});
+
+describe("approvals that are missing", () => {
+  it("a refusal for want of approvals says how many are required and how many there are", () => {
+    const refusal = (sentence: string, ...events: DraftEvent[]) =>
+      expect(() => draftDecider.decide(queue(3, byKey), fold(draftDecider, [submitted(), ...events])))
+        .to.throw(Rejected, `this draft is not approved by enough people: ${sentence}`)
+        .with.property("details");
+    const [a, b] = ["a", "b"].map((voter) => gave(voter, { required: 3 }));
+    const one = "1 of 3 approvals is given, so 2 more approvers have";
+    refusal(one, a!).that.deep.equals({ required: 3, given: 1 });
+    const two = "2 of 3 approvals are given, so 1 more approver has";
+    refusal(two, a!, b!).that.deep.equals({ required: 3, given: 2 });
   });
 });
 

@@ -29,6 +29,10 @@ describe("an answer goes", () => {
 
   it("never to the identity itself, its tags or its own Reply-To", () => {
     expect(to("help+x@agents.example", "team@agents.example")).to.deep.equal(["ada@customer.example"]);
+    for (const own of ["help+x@agents.example", "team@agents.example", "Help@agents.example"])
+      expect(to(own), own).to.deep.equal(["ada@customer.example"]);
+    const plain = { ...identity, replyToEmail: null };
+    expect(recipientsOfReply(message(["team@agents.example"]), plain)).to.deep.equal(["team@agents.example"]);
     expect(to("HELP@agents.example", "desk@customer.example")).to.deep.equal(["desk@customer.example"]);
   });
 
