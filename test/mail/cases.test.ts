@@ -17,6 +17,26 @@ type Right = Record<string, unknown> | ((message: Message) => void);
 
 /** Each of these goes to an identity that has read nothing before. */
 const messages: Record<string, Right> = {
+  "04D-html-meta-charset-win1251.eml": { body_text: "Где мой заказ" },
+  "04a-charset-cp932.eml": { body_text: "お世話になっております。①番の件です。" },
+  "04b-charset-iso-2022-jp-ms.eml": { body_text: "ご連絡ありがとうございます。" },
+  "04c-charset-cp850.eml": { body_text: "Größe geändert, für die Straße prüfen" },
+  "04k-charset-x-unknown.eml": { body_text: "Où est ma commande – merci" },
+  "04p-charset-iso-2022-jp.eml": { body_text: "ご連絡ありがとうございます。" },
+  "04r-charset-gb2312.eml": { body_text: "朱镕基路的仓库 – 喆" },
+  "10a-base64-padded-per-line.eml": {
+    body_text: "Order number 4711\nwas never delivered to me.\nPlease refund.",
+  },
+  "10b-base64-plain-footer.eml": ({ body_text }) => {
+    expect(body_text).to.contain("Please cancel order 5, thank you.").and.contain("https://lists.example/team");
+    expect(body_text).to.not.match(/[^\P{Cc}\n]|\ufffd/u);
+  },
+  "10c-base64-with-trailing-space-name.eml": { body_text: "Please cancel order 5." },
+  "13-rfc2231-names.eml": ({ attachments }) =>
+    expect(attachments.map(({ filename }: { filename: string }) => filename)).to.deep.equal([
+      ...["schnee-☃.txt", "café-crème.txt", "a b-100%25-off.pdf", "abcdefghijkl"],
+      ...["Rechnung für März 2026 – Kopie.pdf", "Größe.pdf", "Offer 2026 final.pdf", "schön.txt"],
+    ]),
   "04F-subject-encoded-words-of-odd-charsets.eml": { subject: "①番の件GrößeétéNoël注文" },
   "14a-from-unquoted-comma.eml": { from_email: "anna@customer.example", from_name: "Reinhardt, Anna" },
   "14c-from-quoted-local.eml": { from_email: '"odd user"@customer.example' },

@@ -16,9 +16,9 @@ type Piece = { plain: string[]; html: string[]; calendars: string[] };
 
 const maxHtmlChars = 1024 * 1024;
 
-export async function bodiesOf(parts: readonly Part[]): Promise<MailBodies> {
-  const pieces = await piecesOf(parts);
+export function bodiesOf(parts: readonly Part[]): MailBodies {
   const notes: string[] = [];
+  const pieces = piecesOf(parts, notes);
   const texts = pieces.flatMap((piece) => textsOfPiece(piece, notes));
   if (texts.some((text) => /^-----BEGIN PGP MESSAGE-----\s*$/m.test(text))) notes.push(encryptedNote("OpenPGP"));
   const hasHtml = pieces.some(({ html }) => html.length > 0);
@@ -35,13 +35,15 @@ export async function bodiesOf(parts: readonly Part[]): Promise<MailBodies> {
 }
 
 /** The parts of one multipart/alternative say the same; every other part says something by itself. */
-async function piecesOf(parts: readonly Part[]): Promise<Piece[]> {
+function piecesOf(parts: readonly Part[], notes: string[]): Piece[] {
   const pieces = new Map<Part, Piece>();
   for (const part of parts) {
     const whole = part.around.findLast(({ contentType }) => contentType.value === "multipart/alternative") ?? part;
     const piece = pieces.get(whole) ?? { plain: [], html: [], calendars: [] };
     pieces.set(whole, piece);
-    const text = storable(await textOfPart(part));
+    const decoded = textOfPart(part);
+    notes.push(...decoded.notes);
+    const text = storable(decoded.text);
     const { value, parameters } = part.contentType;
     if (value === "text/html") piece.html.push(text);
     else if (value === "text/calendar") piece.calendars.push(text);

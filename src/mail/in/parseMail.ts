@@ -22,8 +22,8 @@ const maxHtmlDepth = 512;
 export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<ParsedMail> {
   try {
     const { bytes, cut } = cappedForParser(raw);
-    const { texts, files, notes } = await contentsOf(Buffer.from(bytes.buffer), limits);
-    const bodies = await bodiesOf(texts);
+    const { texts, files, notes } = contentsOf(Buffer.from(bytes.buffer), limits);
+    const bodies = bodiesOf(texts);
     const { attachments, said, ...shown } = fitting(bodies, limits);
     const all = [...files, ...attachments];
     const cutNote = cut === null ? [] : [`The mail is too long to be read whole: ${cut}.`];

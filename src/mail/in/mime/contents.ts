@@ -13,23 +13,20 @@ const textTypes = ["text/plain", "text/html"];
 const envelope = /^application\/(?:x-)?pkcs7-mime$/;
 
 /** Finds what of a mail is its text, also within a signature, and what its files are. Throws for a mail that has more of them than the limit. */
-export async function contentsOf(
-  mail: Buffer,
-  { maxAttachments }: Pick<ParseLimits, "maxAttachments">,
-): Promise<Contents> {
+export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "maxAttachments">): Contents {
   const found: Contents = { texts: [], files: [], notes: [] };
 
-  async function readAll(bytes: Buffer, depth: number): Promise<void> {
+  function readAll(bytes: Buffer, depth: number): void {
     const leaves = leavesOf(readParts(bytes));
     if (leaves.some(({ around }) => around.some(isEncrypted))) found.notes.push(encryptedNote("OpenPGP"));
     const body = leaves.some(isText) ? undefined : leaves.find(isUnnamedText);
     if (leaves.length - leaves.filter(isText).length > maxAttachments) {
       throw new Error(`it has ${leaves.length} parts: at most ${maxAttachments} attachments are read`);
     }
-    for (const leaf of leaves) await readLeaf(leaf, { isBody: leaf === body, depth });
+    for (const leaf of leaves) readLeaf(leaf, { isBody: leaf === body, depth });
   }
 
-  async function readLeaf(leaf: Part, { isBody, depth }: { isBody: boolean; depth: number }): Promise<void> {
+  function readLeaf(leaf: Part, { isBody, depth }: { isBody: boolean; depth: number }): void {
     const { value } = leaf.contentType;
     const isCalendar = value === "text/calendar" && leaf.disposition.value !== "attachment";
     if (value.startsWith("multipart/")) {
@@ -37,22 +34,20 @@ export async function contentsOf(
     }
     if (isText(leaf) || isBody || isCalendar) found.texts.push(leaf);
     if (isText(leaf) || isBody) return;
-    const file = await fileOfPart(leaf);
-    if (!file) return;
+    const file = fileOfPart(leaf);
     if (found.files.length === maxAttachments) throw new Error(`it has more than ${maxAttachments} attachments`);
     found.files.push(isCalendar && file.filename === null ? { ...file, filename: "invite.ics" } : file);
-    if (envelope.test(value)) await readEnvelope(file.bytes, depth);
+    if (envelope.test(value)) readEnvelope(file.bytes, depth);
   }
 
-  async function readEnvelope(bytes: Buffer, depth: number): Promise<void> {
+  function readEnvelope(bytes: Buffer, depth: number): void {
     const inside = readEnveloped(bytes);
     if (inside.kind === "encrypted") found.notes.push(encryptedNote("S/MIME"));
-    else if (inside.kind === "signed" && inside.content && depth < maxEnvelopes)
-      await readAll(inside.content, depth + 1);
+    else if (inside.kind === "signed" && inside.content && depth < maxEnvelopes) readAll(inside.content, depth + 1);
     else found.notes.push("The mail has a part of S/MIME that could not be read. It is attached.");
   }
 
-  await readAll(mail, 0);
+  readAll(mail, 0);
   return found;
 }
 

@@ -1,47 +1,50 @@
-import PostalMime from "postal-mime";
-import { parserOptions } from "../capped.ts";
+import { readHeaderFields } from "../headerFields.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
 import { storableLine } from "../storable.ts";
+import { decodeText } from "./charsets.ts";
+import { decodeWords } from "./encodedWords.ts";
 import type { Part } from "./partTree.ts";
+import { type Content, contentOf } from "./transferEncodings.ts";
 
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** What a part contains as text, whatever its type says that it is. Neither format=flowed nor HTML is read. */
-export async function textOfPart({ contentType, source }: Part): Promise<string> {
-  const charset = contentType.parameters.get("charset")?.replace(/[^\w.:+-]/g, "");
-  // The first of two fields of one name counts.
-  const fields = `Content-Type: text/plain${charset ? `; charset=${charset}` : ""}\r\nContent-Disposition: inline\r\n`;
-  const { text } = await PostalMime.parse(bufferOf(fields, source), parserOptions);
-  return text ?? "";
+/** What a part contains as text, whatever its type says that it is; lines end in LF. Neither format=flowed nor HTML is read. */
+export function textOfPart(part: Part): { text: string; notes: string[] } {
+  const { encoding, content } = decoded(part, true);
+  const { value, parameters } = part.contentType;
+  const { text, doubt } = decodeText(content.bytes, {
+    label: parameters.get("charset"),
+    isHtml: value === "text/html",
+  });
+  const lines = text.replaceAll("\r\n", "\n");
+  const isEnded = lines === "" || lines.endsWith("\n") || encoding.includes("base64");
+  return { text: isEnded ? lines : `${lines}\n`, notes: [content.repaired, doubt].filter((note) => note !== null) };
 }
 
-/** A part as a file. Undefined for one without any content. */
-export async function fileOfPart({ contentType, source, around }: Part): Promise<ParsedAttachment | undefined> {
-  // In a multipart/digest a part without a type is a mail.
-  const isMail = contentType.value === "message/rfc822" && contentType.parameters.size === 0;
-  const fields = isMail ? "Content-Type: message/rfc822\r\n" : "";
-  const { attachments } = await PostalMime.parse(bufferOf(fields, source), parserOptions);
-  const [file] = attachments;
-  if (!file) return undefined;
-  const { filename, mimeType, contentId, disposition, content } = file;
+/** A part as a file, as it was before it was encoded. */
+export function fileOfPart(part: Part): ParsedAttachment {
+  const { content, contentId } = decoded(part, false);
+  const { contentType, disposition, around } = part;
+  const filename = disposition.parameters.get("filename") || contentType.parameters.get("name");
   const isRelated = around.some((parent) => parent.contentType.value === "multipart/related");
   return {
-    filename: filename ? storableLine(filename, 255) || null : null,
-    contentType: mediaType.test(mimeType) ? mimeType : "application/octet-stream",
-    contentId: contentId ? storableLine(contentId.replace(/[<>]/g, ""), 255) || null : null,
-    inline: disposition === "inline" || (isRelated && contentId !== undefined),
-    bytes: Buffer.from(ownBuffer(content as ArrayBuffer | Uint8Array)),
+    filename: filename ? storableLine(decodeWords(filename), 255) || null : null,
+    contentType: mediaType.test(contentType.value) ? contentType.value : "application/octet-stream",
+    contentId: storableLine(contentId.replace(/[<>]/g, ""), 255) || null,
+    inline: disposition.value === "inline" || (isRelated && contentId !== ""),
+    bytes: Buffer.from(ownBuffer(content.bytes)),
   };
+}
+
+const fieldNames = new Set(["content-transfer-encoding", "content-id"]);
+
+function decoded({ source, bodyAt }: Part, isText: boolean): { encoding: string; contentId: string; content: Content } {
+  const fields = readHeaderFields(source.subarray(0, bodyAt), fieldNames);
+  const encoding = fields.first("content-transfer-encoding").toLowerCase();
+  const content = contentOf(source.subarray(bodyAt), { encoding, isText });
+  return { encoding, contentId: fields.first("content-id"), content };
 }
 
 /** Not a slice of Node's shared pool: that cannot be handed to another thread. */
 export const ownBuffer = (content: ArrayBuffer | Uint8Array): ArrayBuffer =>
   content instanceof ArrayBuffer ? content : (new Uint8Array(content).buffer as ArrayBuffer);
-
-/** The parser takes a buffer as it is; of a view it makes a copy. */
-function bufferOf(fields: string, source: Buffer): ArrayBuffer {
-  const bytes = new Uint8Array(fields.length + source.length);
-  bytes.set(Buffer.from(fields));
-  bytes.set(source, fields.length);
-  return bytes.buffer;
-}

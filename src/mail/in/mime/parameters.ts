@@ -18,7 +18,8 @@ export function readParameters(header: string): Parameterised {
     if (name !== "" && !given.has(name))
       given.set(name, equals < 0 ? "" : unquoted(parameter.slice(equals + 1).trim()));
   }
-  return { value: unquoted(value.trim()).toLowerCase(), parameters: joined(given) };
+  const [word = ""] = unquoted(value.trim()).toLowerCase().split(/\s/, 1);
+  return { value: word, parameters: joined(given) };
 }
 
 function splitAtSemicolons(header: string): string[] {

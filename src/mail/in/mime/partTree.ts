@@ -1,10 +1,10 @@
 import { type HeaderFields, readHeaderFields } from "../headerFields.ts";
-import { readStructured, type Structured } from "./contentType.ts";
+import { type Parameterised, readParameters } from "./parameters.ts";
 
 /** A part of a mail, or the mail itself. */
 export type Part = {
-  contentType: Structured;
-  disposition: Structured;
+  contentType: Parameterised;
+  disposition: Parameterised;
   /** Header and body as they came; of a multipart the rest of the mail. */
   source: Buffer;
   /** Where the body begins in `source`. */
@@ -77,12 +77,12 @@ export function readParts(mail: Buffer): Part {
 function partAt({ source, header, around }: { source: Buffer; header: Buffer; around: readonly Part[] }): Part {
   const fields = readHeaderFields(header, names);
   const contentType = typeOf(fields, around.at(-1));
-  const disposition = readStructured(fields.first("content-disposition"));
+  const disposition = readParameters(fields.first("content-disposition"));
   return { contentType, disposition, source, bodyAt: header.length - fields.body.length, parts: [], around };
 }
 
-function typeOf(fields: HeaderFields, parent: Part | undefined): Structured {
-  const given = readStructured(fields.first("content-type"));
+function typeOf(fields: HeaderFields, parent: Part | undefined): Parameterised {
+  const given = readParameters(fields.first("content-type"));
   if (given.value !== "") return given;
   const value = parent?.contentType.value === "multipart/digest" ? "message/rfc822" : "text/plain";
   return { ...given, value };
