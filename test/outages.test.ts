@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
-import { pino } from "pino";
-import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { preparePlace } from "#src/embeddedPostgres/place.ts";
-import { launch, readPostmaster, stop } from "#src/embeddedPostgres/postmaster.ts";
-import { startSender } from "#test/mail/in/smtpSender.ts";
+import { readPostmaster } from "#src/embeddedPostgres/postmaster.ts";
+import { openMailer } from "#test/mail/in/smtpSender.ts";
 import { knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
+import { mail } from "#test/support/inProcess.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
+import { type StoppableServer, startStoppableServer } from "#test/support/stoppableServer.ts";
 import { approvalLink, type Client, createClient, until } from "../scripts/support/client.ts";
 
 const customer = "ada@customer.example";
@@ -86,23 +86,12 @@ class Callers {
 
   async #mail(): Promise<Answer> {
     const subject = `Question ${randomUUID()}`;
-    const sender = await startSender(this.#world.service.smtpPort);
-    const said = async (line: string) => Number((await sender.say(line)).slice(0, 3));
-    await sender.say("EHLO customer.example");
-    let status = await said(`MAIL FROM:<${customer}>`);
-    if (status < 300) status = await said(`RCPT TO:<${this.#world.identity.email_address}>`);
-    if (status < 300) status = await said("DATA");
-    const lines = [
-      `From: ${customer}`,
-      `Message-ID: <${randomUUID()}@customer.example>`,
-      `Subject: ${subject}`,
-      "",
-      "?",
-      ".",
-    ];
-    if (status === 354) status = await said(lines.join("\r\n"));
+    const id = `${randomUUID()}@customer.example`;
+    const mailer = await openMailer(this.#world.service.smtpPort);
+    const told = await mailer.send(Buffer.from(mail({ id, subject, text: "?" })), this.#world.identity.email_address);
+    mailer.close();
+    const status = Number(told.slice(0, 3));
     if (status === 250) this.mails.push(subject);
-    sender.hangUp("destroy");
     return { status, retryAfter: null, body: "" };
   }
 }
@@ -284,20 +273,14 @@ describe("Outages of the embedded PostgreSQL", function () {
   });
 
   describe("and of a configured one", () => {
-    let adminUrl: string;
+    let server: StoppableServer;
     let world: World;
-    let port: number;
 
     // On the same data, without the service that would start it again.
     before(async () => {
-      const logger = pino({ level: "silent" });
-      const { stop: leave, ...urls } = await startEmbeddedPostgres({ dataDir, logger, beside: true });
-      await leave();
       await service.stop();
-      ({ adminUrl } = urls);
-      port = Number(new URL(urls.serviceUrl).port);
-      await startServer();
-      service = await startBeside(urls, {
+      server = await startStoppableServer(dataDir);
+      service = await startBeside(server.urls, {
         ...settings,
         ...(await knownAddress()),
         DATA_DIR: dataDir,
@@ -307,19 +290,8 @@ describe("Outages of the embedded PostgreSQL", function () {
     });
     after(async () => {
       await service.stop();
-      await stopServer();
+      await server.close();
     });
-
-    async function startServer(): Promise<void> {
-      const place = await preparePlace(dataDir);
-      await launch(place, port);
-      await until("the server", async () => (await readPostmaster(place))?.ready);
-    }
-    async function stopServer(): Promise<void> {
-      const place = await preparePlace(dataDir);
-      const running = await readPostmaster(place);
-      if (running) await stop(place, running.pid);
-    }
 
     /**
      * Those who come while the server is away are told so before it is back: nobody waits for it. `waits`: but who hands over a mail. Called when it
@@ -344,7 +316,7 @@ describe("Outages of the embedded PostgreSQL", function () {
     }
 
     itInFull("whose backends are all terminated, again and again", async () => {
-      const admin = new pg.Client(adminUrl);
+      const admin = new pg.Client(server.urls.adminUrl);
       await admin.connect();
       await world.survive(async () => {
         for (let times = 0; times < 12; times++) {
@@ -359,9 +331,9 @@ describe("Outages of the embedded PostgreSQL", function () {
 
     it("that is stopped for 5 s", async () => {
       await world.survive(async () => {
-        await stopServer();
+        await server.stop();
         const past = sleep(5_000);
-        await expectEverybodyNotices(() => past.then(startServer), { waits: true });
+        await expectEverybodyNotices(() => past.then(server.start), { waits: true });
       });
     });
 
@@ -376,7 +348,7 @@ describe("Outages of the embedded PostgreSQL", function () {
 
     /** The postmaster, so that it starts no other, and all its children, which are not asked to go away. Answers their ids. */
     async function stopProcesses(): Promise<number[]> {
-      const { pid } = (await readPostmaster(await preparePlace(dataDir)))!;
+      const pid = await server.pid();
       process.kill(pid, "SIGSTOP");
       await until("the postmaster to stop", async () => (await readFile(`/proc/${pid}/stat`, "utf8")).includes(") T "));
       const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");

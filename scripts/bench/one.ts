@@ -1,6 +1,6 @@
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger, logTo } from "#src/logger.ts";
-import { startNoMore } from "../support/instance.ts";
+import { startNoMore } from "../support/serviceProcess.ts";
 import { progress, type Row } from "./bench.ts";
 import { benches } from "./benches.ts";
 import { startServer } from "./server.ts";

@@ -3,8 +3,10 @@ import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { visible } from "#src/html/visible.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
-import { emptyContent, generatedBody, logo, realBodies } from "./contentBodies.ts";
-import { openBrowser, plainReaders, readInBrowser, type Shown } from "./contentReaders.ts";
+import { browserPath, startBrowser } from "#test/support/browser.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+import { generatedBody, logo, realBodies } from "./contentBodies.ts";
+import { plainReaders, readInBrowser, type Shown } from "./contentReaders.ts";
 import { allOf, type Proof, type Report } from "./proof.ts";
 
 const batchSize = 100;
@@ -23,16 +25,18 @@ export const content: Proof = {
   full: 20_000,
   checked: 400,
   sample: 30,
-  async run(size, report) {
+  async run({ size, seed, report }) {
     const real = size > 1_000 ? await realBodies() : [];
-    const browser = await openBrowser();
+    const all = [
+      ...Array.from({ length: size }, (_, n) => () => ({ name: `body ${n}`, html: generatedBody(seed + n) })),
+      ...real.map((body) => () => body),
+    ];
+    const browser = browserPath === undefined ? undefined : await startBrowser();
     if (!browser) report.figure("NOTE", "no Chromium is installed here: nothing was read in a browser");
     const counts = { reduced: 0, refused: 0, again: 0, agreed: 0, texts: 0 };
     try {
-      for (let from = 0; from < size + real.length; from += batchSize) {
-        const bodies = Array.from({ length: Math.min(batchSize, size + real.length - from) }, (_, n) =>
-          from + n < size ? { name: `body ${from + n}`, html: generatedBody(from + n) } : real[from + n - size]!,
-        );
+      for (let from = 0; from < all.length; from += batchSize) {
+        const bodies = all.slice(from, from + batchSize).map((body) => body());
         const mails = bodies.map((body) => mailOf(body, counts)).filter((mail) => mail !== undefined);
         const seen = browser
           ? await readInBrowser(
@@ -52,7 +56,7 @@ export const content: Proof = {
           for (const text of hidden) report.violation(`${mail.name}: styles hide ${text.slice(0, 80)}`);
           for (const text of faint) report.violation(`${mail.name}: too faint or small: ${text.slice(0, 80)}`);
         });
-        report.progress(from, size);
+        report.progress(from, all.length);
       }
     } finally {
       await browser?.close();
@@ -75,7 +79,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
   const again = reduceHtml(reduced.html, pictures);
   if ("html" in again && again.html === reduced.html && again.removed.length === 0)
     counts.again = (counts.again ?? 0) + 1;
-  const draft = { ...emptyContent, body_html: reduced.html };
+  const draft = draftContent({ body_text: null, body_html: reduced.html });
   const letter = letterOf(draft, { textDerived: true });
   if (letter.html === null) throw new Error(`${name}: the page does not show it`);
   const { pieces, asText } = letter.html;
@@ -86,7 +90,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
   return { name, html: composeBodies(draft).html ?? "", page: bare(`${unescaped(frame)}\n${asText}`) };
 }
 
-/** Whether each text is on the page; blanks apart, since readers differ in them. */
+/** True if each text is on the page. Blanks are left out, since readers differ in them. */
 function judge(mail: Mail, shown: Shown[], report: Report): boolean {
   const missing = shown.flatMap(({ reader, texts }) => {
     return texts

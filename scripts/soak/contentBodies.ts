@@ -1,10 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import PostalMime from "postal-mime";
-import type { DraftContent } from "#streams/draft/content.ts";
+import { corpus, hasCorpus } from "#test/mail/in/mails.ts";
 import { createRandom, type Random } from "../support/random.ts";
 
 /** The sha256 of a picture that bodies refer to as `cid:logo@x`. */
@@ -119,43 +114,14 @@ const hostile: Maker[] = [
 ];
 
 const archives = ["mime", "automatic", "list-mail", "replies"];
-const shared = (name: string): string => fileURLToPath(new URL(`../../../shared/mail/${name}.tar.xz`, import.meta.url));
 
-/** The HTML parts of real mail; none where that mail is absent. */
+/** The HTML parts of real mail, of some archives or of all; none if that mail is absent. */
 export async function realBodies(from: readonly string[] = archives): Promise<{ name: string; html: string }[]> {
   const found: { name: string; html: string }[] = [];
-  for (const archive of from.filter((name) => existsSync(shared(name)))) {
-    const folder = mkdtempSync(join(tmpdir(), "countersign-mail-"));
-    try {
-      execFileSync("tar", ["xJf", shared(archive), "-C", folder]);
-      for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).sort()) {
-        const path = join(folder, name);
-        if (!statSync(path).isFile()) continue;
-        const raw = readFileSync(path);
-        if (!/<\w|text\/html|base64/i.test(raw.toString("latin1"))) continue;
-        const { html } = await PostalMime.parse(raw).catch(() => ({ html: undefined }));
-        if (html) found.push({ name, html });
-      }
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+  for (const { name, raw } of from.filter(hasCorpus).flatMap(corpus)) {
+    if (!/<\w|text\/html|base64/i.test(raw.toString("latin1"))) continue;
+    const { html } = await PostalMime.parse(raw).catch(() => ({ html: undefined }));
+    if (html) found.push({ name, html });
   }
   return found;
 }
-
-/** A content that has no body yet. */
-export const emptyContent: DraftContent = {
-  from: { name: "A", address: "a@x.example" },
-  reply_to: null,
-  to: [],
-  cc: [],
-  bcc: [],
-  subject: "",
-  body_text: null,
-  body_html: null,
-  signature_text: null,
-  signature_html: null,
-  in_reply_to: null,
-  references: [],
-  attachments: [],
-};

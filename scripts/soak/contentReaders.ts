@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
 import { convert } from "html-to-text";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 
-/** What one reader shows of a mail: pieces of text that have to be on the approval page. */
+/** The texts that one reader shows of a mail: pieces of text that have to be on the approval page. */
 export type Shown = { reader: string; texts: string[] };
 
 /** Programs that make text of HTML, and one that opens Outlook's conditional comments. */
@@ -29,16 +28,8 @@ const options = {
 /** The generated words, and longer words of real mail: bullets and rules of a reader's own are none. */
 const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}]{3,}/gu) ?? [];
 
-/** What Chromium shows of a mail. `hidden`: text that styles hide, by its place; `faint`: text that its colour or size hides. */
+/** The texts that Chromium shows of a mail. `hidden`: text that styles hide, by its place; `faint`: text that its colour or size hides. */
 export type Seen = { styled: string[]; bare: string[]; hidden: string[]; faint: string[] };
-
-const browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-
-/** A browser to read with, or undefined if none is installed. */
-export async function openBrowser(): Promise<Browser | undefined> {
-  const executablePath = browsers.find(existsSync);
-  return executablePath ? chromium.launch({ executablePath, args: ["--no-sandbox"] }) : undefined;
-}
 
 /** Reads many mails side by side, each in a frame of its own. */
 export async function readInBrowser(browser: Browser, mails: string[]): Promise<Seen[]> {

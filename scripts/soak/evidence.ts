@@ -4,197 +4,174 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { verify } from "#src/subscriptions/verify.ts";
-import type { SmtpRelay } from "#test/support/smtpRelay.ts";
-import { approver } from "./conversation.ts";
+import type { Installation } from "#test/support/installation.ts";
+import { customer } from "#test/support/tenant.ts";
 import type { Report } from "./proof.ts";
-import type { World } from "./world.ts";
 
 type Logged = { position: number; stream: string; type: string; data: Record<string, any> };
 
-/** What left, by draft: the attempts under which the outbox caught, or the relay took, a mail for the customer, one entry each. */
-export async function handedOver(world: World): Promise<Map<string, string[]>> {
-  const started = await events(world, "DeliveryStarted");
-  const draftOf = new Map(started.map(({ stream, data }) => [idOf(stream), data.draftId as string]));
+/** An installation under proof. */
+export type Judged = { installation: Installation; report: Report };
+
+/** The attempts under which the relay took a mail for the customer, one entry for each mail, by draft. An attempt is known by its Message-ID. */
+async function handedOver(installation: Installation): Promise<Map<string, string[]>> {
+  const started = await events(installation, "DeliveryStarted");
+  const attempts = new Map(
+    started.map(({ stream, data }) => [data.rfcMessageId, { id: idOf(stream), draftId: data.draftId as string }]),
+  );
   const byDraft = new Map<string, string[]>();
-  for (const attempt of world.relay ? takenBy(world.relay, started) : await caught(world)) {
-    const draft = draftOf.get(attempt) ?? `no draft's (attempt ${attempt})`;
-    byDraft.set(draft, [...(byDraft.get(draft) ?? []), attempt]);
+  for (const { to, content } of installation.relay.mails) {
+    if (!to.includes(customer)) continue;
+    const messageId = /^message-id:\s*(<[^>]*>)/im.exec(content.toString("latin1"))?.[1] ?? "no Message-ID";
+    const { id, draftId } = attempts.get(messageId) ?? { id: messageId, draftId: `no draft's (${messageId})` };
+    byDraft.set(draftId, [...(byDraft.get(draftId) ?? []), id]);
   }
   return byDraft;
 }
 
-async function caught(world: World): Promise<string[]> {
-  const mails = await world.rows<{ attempt_id: string; envelope: { to: string[] } }>(
-    "select attempt_id, envelope from work.outbox order by id",
-  );
-  return mails.filter(({ envelope }) => !envelope.to.includes(approver)).map(({ attempt_id }) => attempt_id);
-}
-
-/** An attempt is known by the Message-ID that it was started with. */
-function takenBy({ mails }: SmtpRelay, started: readonly Logged[]): string[] {
-  const attemptOf = new Map(started.map(({ stream, data }) => [data.rfcMessageId as string, idOf(stream)]));
-  return mails
-    .filter(({ to }) => !to.includes(approver))
-    .map(({ content }) => {
-      const id = /^message-id:\s*(<[^>]*>)/im.exec(content.toString("latin1"))?.[1] ?? "without Message-ID";
-      return attemptOf.get(id) ?? id;
-    });
-}
-
 /**
- * What the log and the outbox say together about every send so far: at most one hand-over a draft and only under a started attempt,
- * each of what an approval or a key authorised, none although a newer word was filed before its claim. Answers how many left.
+ * Holds the log against what the relay took: at most one mail for each draft, under a claim and an attempt that was started, of what an
+ * approval or a key authorised, none if a newer message was acknowledged before its claim. Returns how many drafts were handed over.
  */
-export async function judgeSends(
-  world: World,
-  report: Report,
-): Promise<{ left: number; acknowledgedBeforeClaim: number }> {
-  const left = await handedOver(world);
-  const drafts = await world.rows<Logged>(
-    `select position::float8 as position, stream_id as stream, type, data - '{content}'::text[] as data
-       from (select position, stream_id, type, data::jsonb as data from es.events where stream_id like 'draft-%') all_events order by 1`,
+export async function judgeSends({ installation, report }: Judged): Promise<number> {
+  const taken = await handedOver(installation);
+  const drafts = await installation.rows<Logged>(
+    `select position::float8 as position, stream_id as stream, type, data::jsonb - '{content}'::text[] as data
+     from es.events where stream_id like 'draft-%' order by es.events.position`,
   );
-  const claims = new Map((await events(world, "SendClaimed")).map((event) => [event.data.attemptId as string, event]));
-  const words = await wordsByThread(world);
-  let acknowledgedBeforeClaim = 0;
-  for (const [draftId, attempts] of left) {
-    if (attempts.length > 1) report.violation(`draft ${draftId} left ${attempts.length} times: ${attempts.join(", ")}`);
-    const own = drafts.filter(({ stream }) => idOf(stream) === draftId);
+  const eventsOf = new Map<string, Logged[]>();
+  for (const event of drafts) eventsOf.set(event.stream, [...(eventsOf.get(event.stream) ?? []), event]);
+  const claims = new Map((await events(installation, "SendClaimed")).map((event) => [event.data.attemptId, event]));
+  const messages = await messagesByThread(installation);
+  for (const [draftId, attempts] of taken) {
+    const own = eventsOf.get(`draft-${draftId}`) ?? [];
     const submitted = own.find(({ type }) => type === "DraftSubmitted");
-    const queued = own.filter(({ type }) => type === "DraftQueued");
-    const last = queued.at(-1);
-    if (!submitted || !last) {
-      report.violation(`draft ${draftId} left without ever being queued`);
+    const queued = own.findLast(({ type }) => type === "DraftQueued");
+    const claim = claims.get(attempts[0]);
+    const found = (text: string): void => report.violation(`draft ${draftId} was handed over ${text}`);
+    if (attempts.length > 1) found(`${attempts.length} times: ${attempts.join(", ")}`);
+    if (!submitted || !queued || !claim) {
+      found("without being submitted, queued and claimed");
       continue;
     }
-    const { version, contentSha256, authorisation } = last.data;
-    const approved = own.some(
-      ({ type, data, position }) =>
-        type === "DraftApproved" &&
-        data.version === version &&
-        data.contentSha256 === contentSha256 &&
-        position < last.position,
+    const { version, contentSha256, authorisation } = queued.data;
+    const isOfIt = ({ type, data, position }: Logged): boolean =>
+      type === "DraftApproved" &&
+      data.version === version &&
+      data.contentSha256 === contentSha256 &&
+      position < queued.position;
+    if (authorisation.kind === "approval" && !own.some(isOfIt)) found("without an approval of its version");
+    if (own.some(({ type }) => type === "DraftRejected")) found("although it was rejected");
+    const newer = (messages.get(idOf(claim.stream)) ?? []).filter(
+      ({ number }) => number > submitted.data.basedOnNumber,
     );
-    if (authorisation.kind === "approval" && !approved)
-      report.violation(`draft ${draftId} left without an approval of its version`);
-    if (own.some(({ type }) => type === "DraftRejected")) report.violation(`draft ${draftId} left although rejected`);
-    const claim = claims.get(attempts[0] as string);
-    if (!claim) {
-      report.violation(`draft ${draftId} left without a claim`);
-      continue;
-    }
-    const newer = (words.get(idOf(claim.stream)) ?? []).filter(({ number }) => number > submitted.data.basedOnNumber);
-    if (newer.some(({ filed }) => filed < claim.position))
-      report.violation(`draft ${draftId} left although a newer word was filed before its claim`);
-    if (newer.some(({ acknowledged }) => acknowledged < claim.position)) acknowledgedBeforeClaim += 1;
+    if (newer.some(({ acknowledged }) => acknowledged < claim.position))
+      found("although a newer message was acknowledged before its claim");
   }
-  return { left: left.size, acknowledgedBeforeClaim };
+  return taken.size;
 }
 
-/** Per thread the customer's words: their numbers, and the positions at which they were acknowledged and filed. */
-async function wordsByThread(world: World) {
-  const acknowledged = new Map(
-    (
-      await world.rows<{ delivery: string; position: number }>(
-        "select data ->> 'deliveryId' as delivery, position::float8 as position from es.events where type = 'MailReceived'",
-      )
-    ).map(({ delivery, position }) => [delivery, position]),
+/** People's messages by thread: the number of each on its thread, and the log position at which it was acknowledged. */
+async function messagesByThread(installation: Installation) {
+  const rows = await installation.rows<{ thread: string; number: number; acknowledged: number }>(
+    `select message.stream_id as thread, (message.data ->> 'number')::int as number, received.position::float8 as acknowledged
+     from es.events message
+     join es.events decided on decided.type = 'FilingDecided' and decided.data ->> 'messageId' = message.data ->> 'messageId'
+       and decided.data ->> 'disposition' <> 'duplicate'
+     join es.events received on received.type = 'MailReceived' and received.data ->> 'deliveryId' = decided.data ->> 'deliveryId'
+     where message.type = 'MessageReceived' and message.data ->> 'classification' in ('person', 'list')`,
   );
-  const filed = await world.rows<{ stream: string; position: number; number: number; delivery: string }>(
-    `select received.stream_id as stream, received.position::float8 as position, (received.data ->> 'number')::int as number,
-       decided.data ->> 'deliveryId' as delivery
-     from es.events received
-     join es.events decided on decided.type = 'FilingDecided' and decided.data ->> 'messageId' = received.data ->> 'messageId'
-     where received.type = 'MessageReceived' and received.data ->> 'classification' in ('person', 'list')
-       and decided.data ->> 'disposition' <> 'duplicate'`,
-  );
-  const byThread = new Map<string, { number: number; filed: number; acknowledged: number }[]>();
-  for (const { stream, position, number, delivery } of filed) {
-    const word = { number, filed: position, acknowledged: acknowledged.get(delivery) ?? position };
-    byThread.set(idOf(stream), [...(byThread.get(idOf(stream)) ?? []), word]);
-  }
+  const byThread = new Map<string, typeof rows>();
+  for (const row of rows) byThread.set(idOf(row.thread), [...(byThread.get(idOf(row.thread)) ?? []), row]);
   return byThread;
 }
 
-/** Every acknowledged mail is in the log once and is on its thread once, and no conversation has two threads. */
-export async function judgeInbound(world: World, acknowledged: readonly string[], report: Report): Promise<number> {
-  const inLedger = await world.rows<{ rfc_message_id: string; entries: string; threads: string; unfiled: string }>(
-    `select i.rfc_message_id, count(*) as entries, count(distinct m.thread_id) as threads,
-       count(*) filter (where i.message_id is null or i.disposition <> 'duplicate' and i.filed_position is null) as unfiled
+/** Judges that each of these drafts is sent and was taken by the relay once, or failed as unconfirmed and was taken once at most. */
+export async function judgeEnds({ installation, report }: Judged, drafts: readonly string[]): Promise<void> {
+  const taken = await handedOver(installation);
+  const rows = await installation.rows<{ stream: string; end: string }>(
+    `select stream_id as stream, coalesce(data ->> 'code', type) as end from es.events
+     where type in ('DraftSent', 'DraftFailed', 'DraftMarkedStale') and stream_id = any($1)`,
+    [drafts.map((id) => `draft-${id}`)],
+  );
+  const ends = new Map(rows.map(({ stream, end }) => [idOf(stream), end]));
+  const counts: Record<string, number> = {};
+  for (const id of drafts) {
+    const [end = "no end", times] = [ends.get(id), taken.get(id)?.length ?? 0];
+    counts[end] = (counts[end] ?? 0) + 1;
+    if (end === "DraftSent" ? times !== 1 : end !== "unconfirmed" || times > 1)
+      report.violation(`draft ${id} (${end}) was handed over ${times} times`);
+  }
+  report.figure("drafts by end", said(counts));
+}
+
+export const said = (counts: Record<string, number>): string =>
+  Object.entries(counts)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(", ");
+
+/** Judges that each acknowledged mail is in the ledger, filed on one thread, and that no message is on a thread twice. Returns the number of mails that are. */
+export async function judgeInbound({ installation, report }: Judged, acknowledged: readonly string[]): Promise<number> {
+  const rows = await installation.rows<{ id: string; threads: number; unfiled: number }>(
+    `select i.rfc_message_id as id, count(distinct m.thread_id)::int as threads,
+       count(*) filter (where i.message_id is null or i.disposition <> 'duplicate' and i.filed_position is null)::int as unfiled
      from read.inbound i left join read.messages m on m.id = i.message_id group by 1`,
   );
-  const byId = new Map(inLedger.map((row) => [row.rfc_message_id, row]));
-  let whole = 0;
-  for (const id of acknowledged) {
-    const row = byId.get(id);
-    if (!row) report.violation(`${id} was acknowledged and is not in the ledger`);
-    else if (Number(row.unfiled) > 0) report.violation(`${id} was acknowledged and is not filed`);
-    else if (Number(row.threads) !== 1) report.violation(`${id} is on ${row.threads} threads`);
-    else whole += 1;
-  }
-  const twice = await world.rows<{ id: string }>(
-    `select data ->> 'messageId' as id from es.events where type = 'MessageReceived' group by 1 having count(*) > 1`,
+  const ledger = new Map(rows.map((row) => [row.id, row]));
+  const faulty = acknowledged.filter((id) => {
+    const row = ledger.get(id);
+    return row?.unfiled !== 0 || row.threads !== 1;
+  });
+  for (const id of faulty)
+    report.violation(`${id} was acknowledged, and the ledger has ${JSON.stringify(ledger.get(id))}`);
+  const twice = await installation.rows<{ id: string }>(
+    "select data ->> 'messageId' as id from es.events where type = 'MessageReceived' group by 1 having count(*) > 1",
   );
   for (const { id } of twice) report.violation(`message ${id} was put on a thread twice`);
-  return whole;
+  return acknowledged.length - faulty.length;
 }
 
-/** What rules have not done yet for the mails that a rule is for, or did too often: each is walked once, and what that decided is done. */
-export async function ruleFaults(world: World): Promise<{ faults: string[]; mails: number }> {
-  const messages = await world.rows<{ id: string }>(
-    "select data ->> 'messageId' as id from es.events where type = 'MessageReceived' and data ->> 'classification' = 'person'",
+/** Finds the mails of people that rules have not walked once, or whose actions are not done, if there is a rule for every mail. */
+export async function ruleFaults(installation: Installation): Promise<string[]> {
+  const rows = await installation.rows<{ id: string; runs: number; taken: number }>(
+    `select message.data ->> 'messageId' as id, count(distinct walked.stream_id)::int as runs,
+       count(distinct taken.data ->> 'ruleId')::int as taken
+     from es.events message
+     left join es.events walked on walked.type = 'RulesEvaluated' and walked.data ->> 'triggerEvent' = 'email.received'
+       and walked.data -> 'subject' ->> 'messageId' = message.data ->> 'messageId'
+     left join es.events taken on taken.stream_id = walked.stream_id and taken.type = 'RuleActionTaken'
+       and taken.data ->> 'outcome' = 'done'
+     where message.type = 'MessageReceived' and message.data ->> 'classification' = 'person' group by 1`,
   );
-  const walked = await world.rows<{ message: string; runs: number; taken: number }>(
-    `select walked.data -> 'subject' ->> 'messageId' as message, count(distinct walked.stream_id)::int as runs,
-       count(distinct taken.data ->> 'ruleId') filter (where taken.data ->> 'outcome' = 'done')::int as taken
-     from es.events walked left join es.events taken on taken.stream_id = walked.stream_id and taken.type = 'RuleActionTaken'
-     where walked.type = 'RulesEvaluated' and walked.data ->> 'triggerEvent' = 'email.received' group by 1`,
-  );
-  const byMessage = new Map(walked.map((row) => [row.message, row]));
-  const faults = messages.flatMap(({ id }) => {
-    const { runs = 0, taken = 0 } = byMessage.get(id) ?? {};
-    if (runs !== 1) return [`rules walked message ${id} ${runs} times`];
-    return taken === 0 ? [`what a rule decided about message ${id} was not done`] : [];
-  });
-  return { faults, mails: messages.length };
+  return rows
+    .filter(({ runs, taken }) => runs !== 1 || taken === 0)
+    .map(({ id, runs, taken }) => `rules walked message ${id} ${runs} times, and ${taken} did what they say`);
 }
 
-/** No submission under one Idempotency-Key made two drafts. */
-export async function judgeSubmissions(world: World, report: Report): Promise<void> {
-  const twice = await world.rows<{ rationale: string }>(
-    "select rationale from read.drafts where rationale is not null group by 1 having count(*) > 1",
-  );
-  for (const { rationale } of twice) report.violation(`one submission made two drafts: ${rationale}`);
-}
-
-/** Compares every row of every read model with a replay. Answers how many rows were compared. */
-export async function judgeReadModels(world: World, report: Report): Promise<number> {
-  const ownerUrl = await world.ownerUrl();
-  const logger = pino({ level: "silent" });
-  const database = connectDatabase({ ownerUrl, serviceUrl: ownerUrl }, { onConnectionLost: () => {} });
-  const store = createPostgresEventStore({ connectionString: ownerUrl, logger });
+/** Compares every row of every read model with a replay. */
+export async function judgeReadModels({ installation, report }: Judged): Promise<void> {
+  const { ownerUrl } = await installation.urls();
+  const database = connectDatabase({ ownerUrl, serviceUrl: ownerUrl });
+  const store = createPostgresEventStore({ connectionString: ownerUrl, logger: pino({ level: "silent" }) });
+  const { signal } = new AbortController();
   try {
     let compared = 0;
     for (const projection of projections) {
-      const signal = new AbortController().signal;
-      const { rows, differing, differences } = await verify(
-        { store, database, tablesSql: tablesFile, signal },
-        projection,
-      );
-      compared += rows;
-      for (const { table, side, row } of differences.slice(0, 3))
+      const found = await verify({ store, database, tablesSql: tablesFile, signal }, projection);
+      compared += found.rows;
+      for (const { table, side, row } of found.differences.slice(0, 3))
         report.violation(`${table}: only ${side}: ${row.slice(0, 300)}`);
-      if (differing > 0) report.violation(`${projection.name}: ${differing} rows differ from a replay`);
+      if (found.differing > 0) report.violation(`${projection.name}: ${found.differing} rows differ from a replay`);
     }
-    return compared;
+    report.figure("read model rows equal to a replay", compared);
   } finally {
     await store.close();
     await database.close();
   }
 }
 
-const events = (world: World, type: string): Promise<Logged[]> =>
-  world.rows(
+const events = (installation: Installation, type: string): Promise<Logged[]> =>
+  installation.rows(
     "select position::float8 as position, stream_id as stream, type, data from es.events where type = $1 order by es.events.position",
     [type],
   );

@@ -1,218 +1,221 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Mailer, openMailer } from "#test/mail/in/smtpSender.ts";
+import { type Installation, openInstallation } from "#test/support/installation.ts";
+import type { TestService } from "#test/support/service.ts";
+import { askQuestion, endOf, openTenant, type Question, sendMail, submit, type Tenant } from "#test/support/tenant.ts";
 import { until } from "../support/client.ts";
-import type { Instance } from "../support/instance.ts";
-import { type Conversation, endOf, submit } from "./conversation.ts";
-import {
-  begin,
-  headOf,
-  lengthened,
-  middleOf,
-  type Proving,
-  progressOf,
-  said,
-  type Took,
-  timed,
-  timedMails,
-  warmed,
-  withInstance,
-  write,
-} from "./longHistory.ts";
-import { multiply } from "./multiplied.ts";
-import { allOf, type Proof } from "./proof.ts";
-import { openWorld, type World } from "./world.ts";
+import { residentMegabytes } from "../support/memory.ts";
+import { copyCaused } from "./copies.ts";
+import type { Judged } from "./evidence.ts";
+import type { Proof } from "./proof.ts";
 
 /** Of as many mails in an inbox: messages of 15 KB on one thread, drafts that wait on one thread, and mails that are held. */
 const shares = { thread: 4, drafts: 20, held: 2 };
 const messageBytes = 15_000;
-/**
- * At full size, on a machine that does nothing else: milliseconds that a long inbox adds to the first mail that is filed there, and until a claim is
- * answered, with a snapshot; by how much a claim may grow the memory, and the most an instance may take whatever it reads, in megabytes; how many times what the first held mails took
- * the last ones may take.
- */
-const most = { addedMs: 50, claimMs: 300, claimMegabytes: 60, megabytes: 350, heldTimes: 2 };
-const releaseMs = 3_600_000;
+/** At full size, on a machine that does nothing else: what comes next may take so long, and an instance may need so much. */
+const most = { ms: 5_000, megabytes: 350 };
+/** For a history of full size, on a machine that is busy. */
+const waitMs = 3_600_000;
 
-/**
- * Long histories are written into the log, as copies of what one mail or one request caused; what comes next is timed, by an instance that has
- * nothing of them in memory, and by one that has.
- */
+type History = Judged & { size: number };
+
 export const histories: Proof = {
   name: "histories",
-  title: "long histories: what the next mail, draft, send, merge and release take, and the instance's memory",
+  title: `long histories: the next mail, draft, send and merge take at most ${most.ms / 1_000} s, an instance at most ${most.megabytes} MB`,
   unit: "mails in an inbox; a quarter as many on one thread, a twentieth as many drafts on one, half as many held",
   full: 200_000,
   checked: 2_000,
   sample: 40,
-  async run(size, report) {
+  async run({ size, report }) {
     for (const history of [longInbox, longThread, manyDrafts, manyHeld]) {
-      const world = await openWorld({ SMTP_IN_BUDGET: "1000000,1000000" });
-      try {
-        await history({ world, report, size });
-      } finally {
-        await world.close();
-      }
+      const installation = await openInstallation({ env: { SMTP_IN_BUDGET: "1000000,1000000" } });
+      await history({ installation, report, size }).finally(installation.close);
     }
   },
 };
 
-/** What must not be at full size. */
-function limit({ report, size }: Proving, text: string, { is, atMost }: { is: number; atMost: number }): void {
-  if (size >= histories.full && is > atMost) report.violation(`${text}: ${is}, at most ${atMost}`);
-}
-
-async function bounded(proving: Proving, name: string, work: Parameters<typeof withInstance>[2]): Promise<void> {
-  const megabytes = await withInstance(proving, name, work);
-  limit(proving, `${name}: megabytes`, { is: megabytes, atMost: most.megabytes });
-}
-
-/** Instances that file their first mail into the long inbox from its snapshot. */
-const firstMails = 3;
-
-/**
- * An inbox of `size` mails, each on a thread of its own: what a long thread takes is timed below. What the history adds to its first mail is judged: that
- * mail without what one to a short inbox takes in the same instance, the middle one of several instances. The whole is said beside it.
- */
-async function longInbox(proving: Proving): Promise<void> {
-  const name = `an inbox of ${proving.size} mails`;
-  const { question, mails } = await lengthened(proving, { name, mails: proving.size, ownThreads: true });
-  const firstInto = (instance: Instance, what: string): Promise<Took> => {
-    const work = () => write({ ...proving, instance }, question);
-    return timed(proving, `${name}, ${what}: the first mail is filed`, { instance, work });
-  };
-  await bounded(proving, `${name}, without a snapshot`, async (instance) => {
-    await expectAllRead(proving, `${name}: messages read`, { table: "messages", of: mails, question });
-    await firstInto(instance, "without a snapshot");
-    await timedMails(proving, `${name}, without a snapshot: the next ones are filed`, { instance, question });
-  });
-  const firsts: { first: Took; short: Took }[] = [];
-  for (let n = 1; n <= firstMails; n++) {
-    const what = `with a snapshot, instance ${n}`;
-    await bounded(proving, `${name}, ${what}`, async (instance) => {
-      // It is timed for what the history costs, not for what a start does.
-      const short = await warmed(proving, `${name}, ${what}`, instance);
-      firsts.push({ short, first: await firstInto(instance, what) });
-      await timedMails(proving, `${name}, ${what}: the next ones are filed`, { instance, question });
-    });
-  }
-  const whole = middleOf(firsts.map(({ first }) => first));
-  proving.report.figure(`${name}: the whole of a first mail`, said(whole));
-  proving.report.figure(`${name}: of that, a mail to a short inbox`, said(middleOf(firsts.map(({ short }) => short))));
-  const added = firsts.map(({ first, short }) => first.ms - short.ms).sort((a, b) => a - b);
-  const middle = added[Math.floor(firstMails / 2)]!;
-  proving.report.figure(`${name}: what it adds to a first mail, ms`, `${middle} (${added.join(", ")})`);
-  limit(proving, `${name}: ms that it adds to a first mail`, { is: middle, atMost: most.addedMs });
-}
-
-/** A thread of long messages: a draft on it is submitted and sent. */
-async function longThread(proving: Proving): Promise<void> {
-  const mails = Math.ceil(proving.size / shares.thread);
-  const name = `a thread of ${mails} messages of ${messageBytes / 1000} KB`;
-  const text = "Where is it? ".repeat(messageBytes / 13);
-  const { question, mails: written } = await lengthened(proving, { name, mails, text });
+/** Mails in an inbox, each on a thread of its own. */
+async function longInbox(history: History): Promise<void> {
+  const name = `an inbox of ${history.size} mails`;
+  const { tenant, mails } = await mailsOf(history, { name, mails: history.size, ownThreads: true });
   for (const what of ["without a snapshot", "with a snapshot"])
-    await bounded(proving, `${name}, ${what}`, async (instance) => {
-      const client = proving.world.client(instance);
-      await expectAllRead(proving, `${name}: messages read`, { table: "messages", of: written, question });
-      const read = () => client.ask(`GET /v1/threads/${question.threadId}`);
-      await timed(proving, `${name}, ${what}: read`, { instance, work: read });
-      for (const which of ["first", "second"]) {
-        const newest = await newestOf(proving.world, question);
-        let id = "";
-        const draft = async () => {
-          id = (await submit(client, newest)).id;
-        };
-        await timed(proving, `${name}, ${what}: ${which} draft`, { instance, work: draft });
-        const claim = () => client.ask(`POST /v1/drafts/${id}/send`);
-        const took = await timed(proving, `${name}, ${what}: ${which} claim and queue`, { instance, work: claim });
-        if (what === "with a snapshot") judgeClaim(proving, `${name}: ${which} claim`, took);
-        const { status } = await endOf(client, id, 120_000);
-        if (status !== "sent") proving.report.violation(`${name}: a draft ended ${status}`);
-      }
-      await timedMails(proving, `${name}, ${what}: the next mails are filed`, { instance, question });
+    await withInstance(history, `${name}, ${what}`, async (instance, timed) => {
+      await expectRead(history, { table: "messages", of: mails });
+      for (const which of ["first", "second"])
+        await timed(`the ${which} mail is filed`, () => mailFiled(history, { tenant, instance }));
     });
 }
 
-function judgeClaim(proving: Proving, name: string, { ms, grownMegabytes }: Took): void {
-  limit(proving, `${name}: ms`, { is: ms, atMost: most.claimMs });
-  limit(proving, `${name}: megabytes more`, { is: grownMegabytes, atMost: most.claimMegabytes });
+/** A thread of long messages. */
+async function longThread(history: History): Promise<void> {
+  const count = Math.ceil(history.size / shares.thread);
+  const name = `a thread of ${count} messages of ${messageBytes / 1_000} KB`;
+  const text = "Where is it? ".repeat(messageBytes / 13);
+  const { tenant, question, mails } = await mailsOf(history, { name, mails: count, text });
+  for (const what of ["without a snapshot", "with a snapshot"])
+    await withInstance(history, `${name}, ${what}`, async (instance, timed) => {
+      const client = tenant.at(instance);
+      await expectRead(history, { table: "messages", of: mails });
+      await timed("read", () => client.ask(`GET /v1/threads/${question.threadId}`));
+      const newest = await newestOf(history, question);
+      const { id } = await timed("draft", () => submit(client, newest));
+      await timed("claim and queue", () => client.ask(`POST /v1/drafts/${id}/send`));
+      const { status } = await endOf(client, id, waitMs);
+      if (status !== "sent") history.report.violation(`${name}: a draft ended ${status}`);
+      await timed("the next mail is filed", () => mailFiled(history, { tenant, instance, question }));
+    });
 }
 
 /** Drafts that wait on one thread, which then is merged into another one. */
-async function manyDrafts(proving: Proving): Promise<void> {
-  const { world } = proving;
-  const drafts = Math.ceil(proving.size / shares.drafts);
+async function manyDrafts(history: History): Promise<void> {
+  const { installation, report } = history;
+  const drafts = Math.ceil(history.size / shares.drafts);
   const name = `${drafts} drafts on one thread`;
-  const instance = await world.start();
-  const identity = await world.client(instance).identity({ approval_channel: undefined });
-  const [other, question] = [await begin({ world, instance }, identity), await begin({ world, instance }, identity)];
-  const { id } = await submit(world.client(instance), question);
-  await instance.stop();
-  const [submitted] = await world.rows<{ correlation: string; message: string }>(
+  const first = await installation.start();
+  const tenant = await openTenant(installation, first);
+  const mailer = await openMailer(first.smtpPort);
+  const [other, question] = [
+    await askQuestion(installation, tenant, { mailer }),
+    await askQuestion(installation, tenant, { mailer }),
+  ];
+  const { id } = await submit(tenant.at(first), question);
+  await first.stop();
+  const [submitted] = await installation.rows<{ correlation: string; message: string }>(
     "select metadata ->> 'correlationId' as correlation, data ->> 'messageId' as message from es.events where stream_id = $1",
     [`draft-${id}`],
   );
-  const renewed = [id, submitted!.message];
-  await multiply(world, {
-    correlationId: submitted!.correlation,
-    renewed,
-    times: drafts - 1,
-    ...progressOf(proving, { name, of: drafts }),
+  await copyCaused(installation, {
+    ...{ correlationId: submitted!.correlation, renewed: [id, submitted!.message], times: drafts - 1 },
+    onProgress: (copies) => report.progress(copies, drafts, name),
   });
-  await bounded(proving, name, async (again) => {
-    const client = world.client(again);
-    await expectAllRead(proving, `${name}: drafts read`, { table: "drafts", of: drafts, question });
-    await timed(proving, `${name}: one more`, { instance: again, work: () => submit(client, question) });
-    const merge = async () => {
-      await write({ world, instance: again }, question, { inReplyTo: [other.rfcMessageId, question.rfcMessageId] });
-      await until("the merge", async () => {
-        const merged = await world.rows("select from read.threads where merged_into is not null");
-        return merged.length > 0;
-      });
-    };
-    await timed(proving, `${name}: merged by a mail that answers both`, { instance: again, work: merge });
+  await withInstance(history, name, async (instance, timed) => {
+    await expectRead(history, { table: "drafts", of: drafts });
+    await timed("one more", () => submit(tenant.at(instance), question));
+    await timed("merged by a mail that answers both", async () => {
+      await sent(instance, (again) => sendMail(tenant, { mailer: again, inReplyTo: [other.id, question.id] }));
+      const isMerged = async () =>
+        (await installation.rows("select from read.threads where merged_into is not null")).length > 0;
+      await until("the merge", isMerged, waitMs);
+    });
   });
 }
 
 /** Mail held for a disabled identity, until it is enabled again. */
-async function manyHeld(proving: Proving): Promise<void> {
-  const { world } = proving;
-  const mails = Math.ceil(proving.size / shares.held);
-  const name = `${mails} held mails`;
-  const { question, identity, first } = await lengthened(proving, { name, mails, disabled: true });
-  await bounded(proving, name, async (instance) => {
-    const work = () => write({ world, instance }, question);
-    await timed(proving, `${name}: one more is held`, { instance, work });
-    const last = await timedMails(proving, `${name}: the last ones are held`, { instance, question });
-    limit(proving, `${name}: ms of the last ones`, { is: last.ms, atMost: first!.ms * most.heldTimes });
-    const head = await headOf(world);
-    await world.client(instance).ask(`PATCH /v1/identities/${identity.id}`, { status: "active" });
-    for (const upTo of new Set([Math.min(200, mails), Math.min(400, mails)])) {
-      // Each becomes a message; filed it was when it was held.
-      const released = () => until("the release", async () => (await messagesSince(world, head)) >= upTo, releaseMs);
-      await timed(proving, `${name}: released up to ${upTo}`, { instance, work: released });
-    }
+async function manyHeld(history: History): Promise<void> {
+  const { installation } = history;
+  const count = Math.ceil(history.size / shares.held);
+  const name = `${count} held mails`;
+  const { tenant, mails } = await mailsOf(history, { name, mails: count, held: true });
+  await withInstance(history, name, async (instance, timed) => {
+    await timed("one more is held", () => mailFiled(history, { tenant, instance }));
+    await tenant.at(instance).ask(`PATCH /v1/identities/${tenant.identity.id}`, { status: "active" });
+    const released = async () =>
+      (
+        await installation.rows<{ n: number }>(
+          "select count(*)::int as n from es.events where type = 'MessageReceived'",
+        )
+      )[0]!.n >= Math.min(200, mails);
+    await timed("the first 200 are released", () => until("the release", released, waitMs));
   });
 }
 
-const messagesSince = async (world: World, head: number): Promise<number> => {
-  const sql = "select count(*)::int as n from es.events where position > $1 and type = 'MessageReceived'";
-  return (await world.rows<{ n: number }>(sql, [head]))[0]!.n;
-};
+type Mails = { name: string; mails: number; text?: string; held?: boolean; ownThreads?: boolean };
 
-/** What was written is there to be read, at least: otherwise something short was timed. */
-async function expectAllRead(
-  { world, report }: Proving,
-  name: string,
-  { table, of, question }: { table: "messages" | "drafts"; of: number; question: Conversation },
-): Promise<void> {
-  const sql = `select count(*)::int as good from read.${table} where identity_id = $1`;
-  const [found] = await world.rows<{ good: number }>(sql, [question.identity.id]);
-  allOf(report, name, { good: Math.min(found!.good, of), of });
+/** A tenant with one mail on its thread, and copies of a second one behind it on the same thread, on threads of their own, or held. */
+async function mailsOf(
+  { installation, report }: History,
+  { name, mails, text = "Where is it?", held = false, ownThreads = false }: Mails,
+): Promise<{ tenant: Tenant; question: Question; mails: number }> {
+  const instance = await installation.start();
+  const tenant = await openTenant(installation, instance);
+  const mailer = await openMailer(instance.smtpPort);
+  const question = await askQuestion(installation, tenant, { mailer, text });
+  if (held) await tenant.at(instance).ask(`PATCH /v1/identities/${tenant.identity.id}`, { status: "disabled" });
+  const id = await sendMail(tenant, { mailer, text, ...(!ownThreads && { inReplyTo: [question.id] }) });
+  await quiet(installation);
+  await instance.stop();
+  const [second] = await installation.rows<{ message: string; delivery: string; thread: string | null }>(
+    `select data ->> 'messageId' as message, data ->> 'deliveryId' as delivery, data ->> 'threadId' as thread from es.events
+     where type = 'FilingDecided' and data ->> 'rfcMessageId' = $1`,
+    [`<${id}>`],
+  );
+  const { message, delivery, thread } = second!;
+  const times = Math.max(1, mails - 2);
+  const written = await copyCaused(installation, {
+    ...{ correlationId: delivery, renewed: [id, message, delivery, ...(ownThreads ? [thread!] : [])], times },
+    onProgress: (copies) => report.progress(copies, mails, name),
+  });
+  report.figure(`${name}: events written`, written);
+  return { tenant, question, mails: times + 2 };
 }
 
-async function newestOf(world: World, conversation: Conversation): Promise<Conversation> {
-  const [newest] = await world.rows<{ id: string }>(
+/** Processes are done with what there is: nothing has been appended for two seconds. */
+async function quiet({ rows }: Installation): Promise<void> {
+  const head = async () => (await rows<{ head: number }>("select max(position)::int as head from es.events"))[0]!.head;
+  for (let before = -1; before !== (await head()); await sleep(2_000)) before = await head();
+}
+
+/** Times something about the history, in an instance. */
+type Timed = <T>(what: string, work: () => Promise<T>) => Promise<T>;
+
+/** An instance that knows nothing yet; its read models catch up first. */
+async function withInstance(
+  { installation, report, size }: History,
+  name: string,
+  work: (instance: TestService, timed: Timed) => Promise<void>,
+): Promise<void> {
+  const limit = (what: string, { is, atMost }: { is: number; atMost: number }): void => {
+    report.figure(`${name}: ${what}`, is);
+    if (size >= histories.full && is > atMost) report.violation(`${name}: ${what}: ${is}, at most ${atMost}`);
+  };
+  const instance = await installation.start();
+  await until("the read models to catch up", async () => (await fetch(`${instance.url}/readyz`)).ok, waitMs);
+  await work(instance, async (what, timed) => {
+    const began = performance.now();
+    const result = await timed();
+    limit(`${what}, ms`, { is: Math.round(performance.now() - began), atMost: most.ms });
+    return result;
+  });
+  limit("memory at most, MB", { is: Math.round(residentMegabytes(instance.pid)?.most ?? 0), atMost: most.megabytes });
+  await instance.stop();
+}
+
+async function sent<T>(instance: TestService, send: (mailer: Mailer) => Promise<T>): Promise<T> {
+  const mailer = await openMailer(instance.smtpPort);
+  return send(mailer).finally(mailer.close);
+}
+
+/** One more mail, on a thread of its own or on the question's; resolves when the log has it filed, or held. */
+async function mailFiled(
+  { installation }: History,
+  { tenant, instance, question }: { tenant: Tenant; instance: TestService; question?: Question },
+): Promise<void> {
+  const inReplyTo = question ? [question.id] : [];
+  const id = await sent(instance, (mailer) => sendMail(tenant, { mailer, inReplyTo }));
+  await until(`${id} to be filed`, async () => (await installation.rows(filed, [`<${id}>`])).length > 0, waitMs);
+}
+
+/** Reads the log's end alone: reading a long inbox would count as the service's time. */
+const filed = `with recent as materialized (
+    select stream_id, type, data from es.events where position > (select max(position) - 1000 from es.events)
+  )
+  select 1 from recent decided join recent filed on filed.stream_id = decided.stream_id and filed.type = 'MailFiled'
+    and (filed.data ->> 'number')::int >= (decided.data ->> 'number')::int
+  where decided.type = 'FilingDecided' and decided.data ->> 'rfcMessageId' = $1`;
+
+/** The history is there to be read: otherwise something short was timed. */
+async function expectRead(
+  { installation, report }: History,
+  { table, of }: { table: "messages" | "drafts"; of: number },
+): Promise<void> {
+  const [found] = await installation.rows<{ count: number }>(`select count(*)::int as count from read.${table}`);
+  if (found!.count < of) report.violation(`${found!.count} of ${of} ${table} can be read`);
+}
+
+async function newestOf({ installation }: History, question: Question): Promise<Question> {
+  const [newest] = await installation.rows<{ id: string }>(
     "select id from read.messages where thread_id = $1 and direction = 'inbound' order by filing_number desc limit 1",
-    [conversation.threadId],
+    [question.threadId],
   );
-  return { ...conversation, messageId: newest!.id };
+  return { ...question, messageId: newest!.id };
 }

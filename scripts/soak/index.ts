@@ -1,35 +1,30 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
-import { startNoMore } from "../support/instance.ts";
 import { makeRunDirectory } from "../support/runDirectory.ts";
+import { startNoMore } from "../support/serviceProcess.ts";
 import { removeRun } from "../support/testLeftovers.ts";
-import { createReport, type Proof, type Report } from "./proof.ts";
+import { createReport, type Proof, type Report, usualSeed } from "./proof.ts";
 import { proofs } from "./proofs.ts";
 
 /**
- * `npm run soak -- [NAME …] [--size N]`: the long proofs at full size, on a PostgreSQL of their own (or that of TEST_DATABASE_ADMIN_URL).
- * Ends with a table of figures; exit code 1 where anything was violated.
+ * `npm run soak -- [NAME …] [--size N] [--seed S]`: the long proofs at full size, on a PostgreSQL of their own (or that of
+ * TEST_DATABASE_ADMIN_URL). Ends with a table of figures; exit code 1 if anything was violated.
  */
 const logger = createLogger("warn");
-const { names, size } = asked(process.argv.slice(2));
-const chosen = proofs.filter(({ name }) => names.length === 0 || names.includes(name));
+const { chosen, size, seed } = asked();
 let postgres: EmbeddedPostgres | undefined;
 let directory: string | undefined;
-
-if (chosen.length === 0 || names.some((name) => !proofs.some((proof) => proof.name === name))) {
-  console.error(`npm run soak -- [NAME …] [--size N]\n\n${proofs.map(line).join("\n")}`);
-  process.exit(1);
-}
 
 await runUntilStopped({
   logger,
   endWithParent: true,
   async start(end) {
     directory = await makeRunDirectory({ onDisk: true });
-    // What the proofs write and start belongs to it, and goes with it, also when they are stopped.
+    // The files and processes of the proofs are below it, and are removed with it, also when the proofs are stopped.
     process.env.TMPDIR = directory;
     if (!process.env.TEST_DATABASE_ADMIN_URL) {
       postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
@@ -54,16 +49,17 @@ async function runAll(): Promise<void> {
     console.log(`\n${line(proof)}`);
     reports.set(proof, await run(proof));
   }
-  console.log("");
-  for (const [proof, report] of reports) show(proof, report);
+  if (reports.size > 1) console.log("\nall of them:");
+  if (reports.size > 1) for (const [proof, report] of reports) show(proof, report);
   if ([...reports.values()].some(({ violations }) => violations.length > 0)) process.exitCode = 1;
 }
 
 async function run(proof: Proof): Promise<Report> {
   const began = performance.now();
   const report = createReport(progressLine());
+  report.figure("seed", seed);
   try {
-    await proof.run(size ?? proof.full, report);
+    await proof.run({ size: size ?? proof.full, seed, report });
   } catch (error) {
     report.violation(`broke off: ${error instanceof Error ? error.stack : error}`);
   }
@@ -96,9 +92,23 @@ function line({ name, title, full, unit }: Proof): string {
   return `${name.padEnd(10)} ${title} (${full} ${unit})`;
 }
 
-function asked(words: string[]): { names: string[]; size: number | undefined } {
-  const at = words.indexOf("--size");
-  const size = at < 0 ? undefined : Number(words[at + 1]);
-  if (size !== undefined && !(Number.isInteger(size) && size > 0)) throw new Error("--size: expected a whole number");
-  return { names: at < 0 ? words : [...words.slice(0, at), ...words.slice(at + 2)], size };
+/** Ends the process with how it is used if it was called wrongly. */
+function asked(): { chosen: readonly Proof[]; size: number | undefined; seed: number } {
+  try {
+    const options = { size: { type: "string" }, seed: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const [size, seed] = [values.size, values.seed].map((text) => {
+      if (text !== undefined && !/^[1-9]\d*$/.test(text)) throw new Error(`${text} is no whole number above 0`);
+      return text === undefined ? undefined : Number(text);
+    });
+    const unknown = positionals.find((name) => !proofs.some((proof) => proof.name === name));
+    if (unknown !== undefined) throw new Error(`there is no proof ${unknown}`);
+    const chosen = proofs.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+    return { chosen, size, seed: seed ?? usualSeed };
+  } catch (error) {
+    console.error(
+      `${(error as Error).message}\n\nnpm run soak -- [NAME …] [--size N] [--seed S]\n\n${proofs.map(line).join("\n")}`,
+    );
+    return process.exit(1);
+  }
 }

@@ -1,136 +1,114 @@
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CrashPoint, crashPoints } from "#src/crashPoints.ts";
-import { startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { preparePlace } from "#src/embeddedPostgres/place.ts";
+import { readPostmaster } from "#src/embeddedPostgres/postmaster.ts";
+import { openInstallation } from "#test/support/installation.ts";
+import type { TestService } from "#test/support/service.ts";
+import { askedByMail, customer, openTenant } from "#test/support/tenant.ts";
 import { until } from "../support/client.ts";
-import { EndedEarly, type Instance } from "../support/instance.ts";
-import { customer } from "./conversation.ts";
+import { createRandom } from "../support/random.ts";
+import { ServiceEnded } from "../support/serviceProcess.ts";
 import { startLoad } from "./load.ts";
-import { type Proof, percentile } from "./proof.ts";
-import { settle } from "./settled.ts";
-import { openWorld } from "./world.ts";
+import type { Proof } from "./proof.ts";
+import { settle, settleRules } from "./settled.ts";
 
-/** How long the load may take to pass an armed point before it is given up: no point of this load, or a rare one. A sample's is passed. */
-const passesWithinMs = { each: 8_000, sampled: 150_000 };
-
-const victims = ["service", "postgresql", "both"] as const;
-
-/** A sample kills once: the service at the hand-over, where nobody knows what the relay did, and PostgreSQL with it. */
-const sampledPoints = ["deliver:handed-over"] as const;
+/** The load may take so long to pass an armed point; then it is given up. A sample's point is passed. */
+const passesWithinMs = { each: 15_000, sampled: 150_000 };
+const victims = ["the service", "PostgreSQL", "both"] as const;
+/** A sample kills the service once, at the hand-over, where only the relay knows what it did, and then PostgreSQL. */
+const sampledPoint: CrashPoint = "deliver:handed-over";
 
 export const kills: Proof = {
   name: "kills",
   title: "kill -9 at every crash point, and at random moments of the service, of PostgreSQL, of both, under load",
-  unit: "kills a point, and more at random",
+  unit: "kills a point, and five times as many at random",
   full: 20,
   checked: 3,
   sample: 1,
-  async run(size, report) {
-    // Every third reply is to be tried again, so that there are later tries to be killed in.
-    const relay = await startSmtpRelay([{ at: "RCPT", how: "451 4.3.0 later", recipient: customer, every: 3 }]);
-    const world = await openWorld({}, { embedded: true, relay });
+  async run({ size, seed, report }) {
+    const isSample = size <= kills.sample;
+    // Every third reply is tried again, so that there are later tries to be killed in.
+    const faults = [{ at: "RCPT", how: "451 4.3.0 later", recipient: customer, every: 3 } as const];
+    const installation = await openInstallation({ database: "embedded", relay: { faults: [...faults] } });
+    const judged = { installation, report };
+    const random = createRandom(seed);
+    const armed = (point: CrashPoint, time: number) => ({ CRASH_AT: `${point}:${1 + (time % 3)}` });
     try {
-      const sample = size < 3;
-      // A sample's one point is armed from the start.
-      let instance: Instance = await world.start(sample ? { CRASH_AT: `${sampledPoints[0]}:1` } : {});
-      const identity = await world.client(instance).identity();
-      await world.client(instance).ask("POST /v1/rules", {
-        name: "Every mail",
-        trigger_event: "email.received",
+      let instance = await installation.start(isSample ? armed(sampledPoint, 0) : {});
+      const tenant = await openTenant(installation, instance, askedByMail);
+      await tenant.at(instance).ask("POST /v1/rules", {
+        ...{ name: "Every mail", trigger_event: "email.received" },
         actions: [{ type: "set_priority", priority: "high" }],
       });
-      const load = startLoad(world, identity, { instance, unhurried: sample });
-      const readyAfter: Record<string, number[]> = { service: [], postgresql: [], both: [] };
+      const load = startLoad(installation, tenant, { instance, unhurried: isSample });
 
-      async function again(victim: string, settings: Record<string, string> = {}): Promise<void> {
-        const began = performance.now();
-        instance = await world.start(settings);
-        readyAfter[victim]?.push(performance.now() - began);
+      async function again(env: Record<string, string> = {}): Promise<void> {
+        await instance.kill();
+        instance = await installation.start(env);
         load.at(instance);
       }
-
-      /** Whether an instance that is armed with this point dies there. A sample's first one is armed already. */
+      async function killPostgres(): Promise<void> {
+        const place = await preparePlace(installation.dataDir);
+        const { pid } = await until("a running PostgreSQL", async () => readPostmaster(place));
+        process.kill(pid, "SIGKILL");
+      }
+      /** True if an instance that is armed with the point dies there. */
       async function diesAt(point: CrashPoint, time: number): Promise<boolean> {
-        if (!sample || time > 0) {
-          await instance.kill("SIGKILL");
-          try {
-            await again("service", { CRASH_AT: `${point}:${1 + (time % 3)}` });
-          } catch (error) {
-            // What the last kill left undone can lead through the point before it even says that it is ready.
-            if (error instanceof EndedEarly && error.signal === "SIGKILL") return true;
-            report.violation(`armed with ${point}, it did not start: ${error}`);
-            return false;
-          }
+        try {
+          if (!isSample) await again(armed(point, time));
+          const how = await endWithin(instance, passesWithinMs[isSample ? "sampled" : "each"]);
+          if (typeof how === "number") report.violation(`armed with ${point}, the service ended with ${how} instead`);
+          return how === "SIGKILL";
+        } catch (error) {
+          // Work that the last kill left undone can pass the point before the service is ready.
+          if (error instanceof ServiceEnded && error.how === "SIGKILL") return true;
+          throw error;
         }
-        const died = await diesWithin(instance, passesWithinMs[sample ? "sampled" : "each"]);
-        const { exitCode } = instance.child;
-        if (exitCode !== null) report.violation(`armed with ${point}, it ended with ${exitCode} instead`);
-        return died;
       }
 
-      const sampledPostmaster = sample ? await world.postmaster() : undefined;
-      const passed = new Map<string, number>();
-      const points = sample ? sampledPoints : crashPoints;
+      const points = isSample ? [sampledPoint] : crashPoints;
+      const passed = new Map<CrashPoint, number>();
       for (const point of points) {
         for (let time = 0; time < size; time++) {
           if (await diesAt(point, time)) passed.set(point, (passed.get(point) ?? 0) + 1);
           report.progress(time + 1, size, point);
         }
       }
-      report.figure("killed at", [...passed].map(([point, n]) => `${point} ×${n}`).join(", "));
+      report.figure("killed at", [...passed].map(([point, times]) => `${point} ×${times}`).join(", "));
       const never = points.filter((point) => !passed.has(point));
       if (never.length > 0) report.figure("points this load did not pass", never.join(", "));
-      if (size >= this.full && never.length > 0) report.violation(`never killed at ${never.join(", ")}`);
-      if (passed.size === 0) report.violation("nothing was killed at a point: none was passed");
-      if (sampledPostmaster) process.kill(sampledPostmaster, "SIGKILL");
-      if (instance.child.exitCode === null && instance.child.signalCode === null) await instance.kill("SIGKILL");
-      await again(sample ? "both" : "service");
+      if (passed.size === 0 || (size >= kills.full && never.length > 0))
+        report.violation(`never killed at ${never.join(", ")}`);
+      if (isSample) await killPostgres();
+      await again();
 
-      const random = sample ? 0 : size * 5;
-      for (let kill = 0; kill < random; kill++) {
-        await sleep(200 + ((kill * 7919) % 1300));
-        const victim = victims[kill % victims.length] as (typeof victims)[number];
-        const postmaster = victim === "service" ? undefined : await world.postmaster();
-        const began = performance.now();
-        if (postmaster) process.kill(postmaster, "SIGKILL");
-        if (victim === "postgresql") {
-          await until("ready again", () => isReady(instance), 60_000);
-          readyAfter.postgresql?.push(performance.now() - began);
-        } else {
-          await instance.kill("SIGKILL");
-          await again(victim);
-        }
-        report.progress(kill + 1, random, "random kills");
+      const times = isSample ? 0 : size * 5;
+      for (let kill = 0; kill < times; kill++) {
+        await sleep(200 + random.below(1_300));
+        const victim = victims[kill % victims.length];
+        if (victim !== "the service") await killPostgres();
+        if (victim !== "PostgreSQL") await again();
+        const { url } = instance;
+        await until("the service to be ready again", () => isReady(url));
+        report.progress(kill + 1, times, "kills at random");
       }
-      report.figure("kills at random moments", random);
-      for (const [victim, ms] of Object.entries(readyAfter)) {
-        if (ms.length > 0)
-          report.figure(
-            `ready again, ${victim}`,
-            `median ${Math.round(percentile(ms, 50))} ms, worst ${Math.round(Math.max(...ms))} ms of ${ms.length}`,
-          );
-      }
-      await sleep(1000);
+      report.figure("kills at random moments", times);
+      await sleep(1_000);
       await load.stop();
-      await settle(world, { client: world.client(instance), load, ruled: true }, report);
+      await settle(judged, { client: tenant.at(instance), load });
+      await settleRules(judged);
     } finally {
-      await world.close();
-      await relay.close();
+      await installation.close();
     }
   },
 };
 
-/** Whether it kills itself in that time. One that ends with an exit code did not. */
-export async function diesWithin({ child }: Instance, ms: number): Promise<boolean> {
-  if (child.exitCode === null && child.signalCode === null)
-    await Promise.race([once(child, "exit"), sleep(ms, undefined, { ref: false })]);
-  return child.signalCode === "SIGKILL";
-}
+/** Resolves with the exit code or signal of a service that ends in time; otherwise with undefined. */
+const endWithin = ({ ended }: TestService, ms: number): Promise<number | NodeJS.Signals | undefined> =>
+  Promise.race([ended, sleep(ms, undefined, { ref: false })]);
 
-async function isReady({ url }: Instance): Promise<boolean> {
-  try {
-    return (await fetch(`${url}/readyz`)).status === 200;
-  } catch {
-    return false;
-  }
-}
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );

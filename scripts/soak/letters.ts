@@ -5,8 +5,9 @@ import { readLetter } from "#src/html/letter/readLetter.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { frameStyle } from "#src/html/style.ts";
 import { visible } from "#src/html/visible.ts";
-import { emptyContent, logo, realBodies } from "./contentBodies.ts";
-import { openBrowser } from "./contentReaders.ts";
+import { browserPath, startBrowser } from "#test/support/browser.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+import { logo, realBodies } from "./contentBodies.ts";
 import { generatedLetter } from "./letterBodies.ts";
 import { type Reading, readLetters, readSigns, type Seen } from "./letterReaders.ts";
 import { allOf, type Proof, type Report } from "./proof.ts";
@@ -24,14 +25,17 @@ export const letters: Proof = {
   full: 5_000,
   checked: 1_000,
   sample: 200,
-  async run(size, report) {
+  async run({ size, seed, report }) {
     const real = await realBodies(["mime"]);
-    const generated = Array.from({ length: size }, (_, n) => ({ name: `letter ${n}`, html: generatedLetter(n) }));
+    const generated = Array.from({ length: size }, (_, n) => ({
+      name: `letter ${n}`,
+      html: generatedLetter(seed + n),
+    }));
     const stored = [
       ...generated.flatMap((body) => storedOf(body, true)),
       ...real.flatMap((body) => storedOf(body, false)),
     ];
-    const browser = await openBrowser();
+    const browser = browserPath === undefined ? undefined : await startBrowser();
     if (!browser) {
       const note = "no Chromium is installed here: letters were not read in a browser";
       report.figure("NOTE", note);
@@ -89,7 +93,7 @@ function judgeBrowser(mail: Reading, { bare, page }: { bare: Reading; page: Read
 
 /** The texts against the mail in a browser; without one, against each other. */
 function judgeTexts({ html, isGenerated }: Stored, mail: Reading | undefined): string[] {
-  const card = letterOf({ ...emptyContent, body_html: html }, { textDerived: true }).html?.asText ?? "";
+  const card = letterOf(draftContent({ body_text: null, body_html: html }), { textDerived: true }).html?.asText ?? "";
   if (!isGenerated) {
     if (!mail) return [];
     const words = plainText(readLetter(html), { show: visible, link: () => ({}), picture: alternative });

@@ -1,202 +1,156 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SmtpRelay } from "#test/support/smtpRelay.ts";
-import { type Answer, approvalLink, type Client, type OutboxMail, until } from "../support/client.ts";
-import { approver, type Identity, mailOf } from "./conversation.ts";
-import { openSender, type Sender } from "./sender.ts";
-import { textOf } from "./single.ts";
-import type { Reached, World } from "./world.ts";
+import { type Mailer, openMailer } from "#test/mail/in/smtpSender.ts";
+import { mail } from "#test/support/inProcess.ts";
+import type { Installation, RunningInstance } from "#test/support/installation.ts";
+import { textOf } from "#test/support/smtpRelay.ts";
+import { approver, type Tenant } from "#test/support/tenant.ts";
+import { type Answer, approvalLink, type Client, until } from "../support/client.ts";
 
 /** A customer and an agent at work on an instance that may die at any moment. */
 export type Load = {
   /** Message-IDs that were answered 250. */
   readonly acknowledged: readonly string[];
-  /** Answers to mails that were answered otherwise. */
+  /** The receiver's answers to the other mails. */
   readonly refused: readonly string[];
   /** Drafts whose submission was answered. */
   readonly drafts: readonly string[];
-  /** Points them to another instance; `resting`, they ask it for little. */
-  at(instance: Reached, how?: { resting?: boolean }): void;
-  /** Resolves when what they had begun is over. */
+  /** Points both to another instance. */
+  at(instance: RunningInstance): void;
+  /** Ends the work; resolves when every request that they had begun is answered or given up. */
   stop(): Promise<void>;
 };
 
-/** Between two mails, and between two drafts: under load as long as it lasts, and unhurried, for a sample. */
-const hurried = { mailMs: 40, draftMs: 20 };
-const slow = { mailMs: 150, draftMs: 80 };
-const slowest = { mailMs: 800, draftMs: 400 };
-
-/** A submission whose answer was lost, as its Idempotency-Key and its body. */
-type Submission = { key: string; body: object };
-
-/** How long one that is being worked on is refused at most, and some more. */
+/** Pauses after a mail and after a draft; `unhurried`, for a sample. */
+const pausesMs = { hurried: { mail: 40, draft: 20 }, unhurried: { mail: 150, draft: 80 } };
+/** A submission that another run has in its hands is refused for a minute at most. */
 const repeatedForMs = 90_000;
 const repeatEveryMs = 200;
-/** The one that is waited for may be on an instance that was just killed. */
+/** The approval mail may be written by an instance that was just killed. */
 const approvalMailMs = 3_000;
-/** So many drafts that a kill left undecided are sent between two new ones. */
+/** Before a new draft, so many that a kill left undecided are sent. */
 const leftOverAtOnce = 5;
 
 /**
- * Questions and answers to them, mail after mail; every filed question is drafted on and sent. Refusals and lost connections are part of it. A
- * submission whose answer was lost is repeated under its Idempotency-Key until there is one.
+ * Questions and answers to them, mail after mail. Refusals and lost connections are part of it: a submission without an answer is repeated under
+ * its Idempotency-Key until there is one; every other draft is approved by mail, the others are sent by the agent.
  */
 export function startLoad(
-  world: World,
-  identity: Identity,
-  { instance: first, unhurried = false }: { instance: Reached; unhurried?: boolean },
+  installation: Installation,
+  tenant: Tenant,
+  { instance: first, unhurried = false }: { instance: RunningInstance; unhurried?: boolean },
 ): Load {
-  const usual = unhurried ? slow : hurried;
-  let pauses = usual;
+  const pauses = pausesMs[unhurried ? "unhurried" : "hurried"];
   const acknowledged: string[] = [];
   const refused: string[] = [];
   const drafts: string[] = [];
-  const unanswered: Submission[] = [];
+  const repetitions: Promise<void>[] = [];
   let instance = first;
-  let client = world.client(first);
-  let stopping = false;
+  let stoppedAt: number | undefined;
+  const client = (): Client => tenant.at(instance);
 
   async function customer(): Promise<void> {
-    let sender: Sender | undefined;
-    while (!stopping) {
+    let mailer: Mailer | undefined;
+    for (; stoppedAt === undefined; await sleep(pauses.mail)) {
+      const id = `${randomUUID()}@customer.example`;
+      const to = tenant.identity.email_address;
+      const raw = Buffer.from(mail({ id, to, inReplyTo: answeredBy(acknowledged) }));
       try {
-        sender ??= await openSender(instance.smtpPort);
-        const id = `${randomUUID()}@soak.example`;
-        const raw = mailOf({
-          id,
-          to: identity.email_address,
-          inReplyTo: namedBy(acknowledged),
-        });
-        const told = await sender.send(raw, identity.email_address);
-        if (told.startsWith("250")) acknowledged.push(`<${id}>`);
-        else {
-          refused.push(told);
-          // What was begun with it is over, as for a server that comes again.
-          sender.close();
-          sender = undefined;
+        mailer ??= await openMailer(instance.smtpPort);
+        const told = await mailer.send(raw, to);
+        if (told.startsWith("250")) {
+          acknowledged.push(`<${id}>`);
+          continue;
         }
+        refused.push(told);
       } catch {
-        sender?.close();
-        sender = undefined;
+        // The instance is gone.
       }
-      await sleep(pauses.mailMs);
+      mailer?.close();
+      mailer = undefined;
     }
-    sender?.close();
+    mailer?.close();
   }
 
   async function agent(): Promise<void> {
-    const answered = new Set<string>();
-    while (!stopping) {
-      await sendLeftOver(client).catch(() => {});
-      await work({ client, instance, identity, relay: world.relay }, { answered, drafts, unanswered }).catch(() => {});
-      await sleep(pauses.draftMs);
+    const seen = new Set<string>();
+    for (; stoppedAt === undefined; await sleep(pauses.draft)) {
+      await sendLeftOver(client()).catch(() => {});
+      await answerOne(seen).catch(() => {});
     }
   }
 
-  async function repeater(): Promise<void> {
-    let stoppedAt: number | undefined;
-    while (!stopping || unanswered.length > 0) {
-      if (stopping) stoppedAt ??= Date.now();
-      // A sample has no time to wait for what an instance that is gone was at.
-      if (stoppedAt !== undefined && (unhurried || Date.now() - stoppedAt > repeatedForMs)) return;
-      const next = unanswered.shift();
-      if (next) await submit(client, next, { drafts, unanswered }).catch(() => {});
+  async function answerOne(seen: Set<string>): Promise<void> {
+    const { data } = await client().ask(`GET /v1/threads?identity_id=${tenant.identity.id}&limit=20`);
+    const thread = data.find(({ id }: { id: string }) => !seen.has(id));
+    if (!thread) return;
+    seen.add(thread.id);
+    const { messages } = await client().ask(`GET /v1/threads/${thread.id}`);
+    const newest = messages.findLast(({ direction }: { direction: string }) => direction === "inbound");
+    const key = randomUUID();
+    const body = {
+      ...{ thread_id: thread.id, identity_id: tenant.identity.id, based_on_message_id: newest.id },
+      ...{ body_text: "Here it is.", rationale: key },
+    };
+    const since = installation.relay.mails.length;
+    const submitted = await submit(key, body);
+    if (submitted === "unanswered") repetitions.push(repeat(key, body));
+    else if (submitted && drafts.length % 2 === 0) await client().api(`POST /v1/drafts/${submitted.id}/send`);
+    else if (submitted) await approve(key, since);
+  }
+
+  /** Returns the draft, or undefined if there is none. */
+  async function submit(key: string, body: object): Promise<{ id: string } | "unanswered" | undefined> {
+    const lost = { status: 500 } as Answer;
+    const { status, body: answer } = await client()
+      .api("POST /v1/drafts", body, { "idempotency-key": key })
+      .catch(() => lost);
+    if (status >= 500 || answer?.error === "idempotency_in_flight") return "unanswered";
+    if (status !== 201) return undefined;
+    drafts.push(answer.id);
+    return answer;
+  }
+
+  /** A sample has no time to wait for a run that died with its instance. */
+  async function repeat(key: string, body: object): Promise<void> {
+    do {
       await sleep(repeatEveryMs);
-    }
+      if (stoppedAt !== undefined && (unhurried || Date.now() - stoppedAt > repeatedForMs)) return;
+    } while ((await submit(key, body)) === "unanswered");
   }
 
-  const running = Promise.all([customer(), agent(), repeater()]);
+  /** Presses Approve in the mail about this submission, once the relay has taken it. */
+  async function approve(key: string, since: number): Promise<void> {
+    const mails = async () =>
+      installation.relay.mails.slice(since).find((each) => each.to.includes(approver) && textOf(each).includes(key));
+    const asking = await until("the approval mail", mails, approvalMailMs);
+    await client().press(approvalLink({ text: textOf(asking) }, "approve"), "approve");
+  }
+
+  const working = Promise.all([customer(), agent()]);
   return {
     acknowledged,
     refused,
     drafts,
-    at(next, { resting = false } = {}) {
-      pauses = resting ? slowest : usual;
+    at(next) {
       instance = next;
-      client = world.client(next);
     },
     async stop() {
-      stopping = true;
-      await running;
+      stoppedAt = Date.now();
+      await working;
+      await Promise.all(repetitions);
     },
   };
 }
 
-/** Of every six mails one answers the last, and one joins two threads. */
-function namedBy(acknowledged: readonly string[]): string | undefined {
-  if (acknowledged.length % 6 === 2) return acknowledged.at(-1);
-  return acknowledged.length % 6 === 5 ? `${acknowledged.at(-1)} ${acknowledged.at(-2)}` : undefined;
+/** Of every six mails one answers the mail before it, and one joins two threads. */
+function answeredBy(acknowledged: readonly string[]): string[] {
+  const count = { 2: 1, 5: 2 }[acknowledged.length % 6] ?? 0;
+  return acknowledged.slice(acknowledged.length - count).map((id) => id.slice(1, -1));
 }
 
-type Agent = { client: Client; instance: Reached; identity: Identity; relay: SmtpRelay | undefined };
-type Done = { answered: Set<string>; drafts: string[]; unanswered: Submission[] };
-
-async function work({ client, instance, identity, relay }: Agent, done: Done): Promise<void> {
-  const { answered, drafts } = done;
-  const { data } = await client.ask(`GET /v1/threads?identity_id=${identity.id}&limit=20`);
-  const thread = data.find((each: { id: string }) => !answered.has(each.id));
-  if (!thread) return;
-  answered.add(thread.id);
-  const { messages } = await client.ask(`GET /v1/threads/${thread.id}`);
-  const newest = messages.filter((message: { direction: string }) => message.direction === "inbound").at(-1);
-  const key = randomUUID();
-  const body = {
-    thread_id: thread.id,
-    identity_id: identity.id,
-    based_on_message_id: newest.id,
-    body_text: "Here it is.",
-    rationale: key,
-  };
-  const since = relay?.mails.length ?? 0;
-  const id = await submit(client, { key, body }, done);
-  if (drafts.length % 2 === 0) await client.api(`POST /v1/drafts/${id}/send`);
-  else await (relay ? approveByMail(client, { relay, key, since }) : approveByLink(client, instance));
-}
-
-/**
- * Sends what was cut off before anybody decided it. Left alone it would add up: approvers with many open requests get one mail for all of them
- * every quarter of an hour, and this load would never approve anything again.
- */
+/** Undecided drafts would add up, and approvers with many open requests get one mail for all of them every quarter of an hour. */
 async function sendLeftOver(client: Client): Promise<void> {
   const { data } = await client.ask(`GET /v1/drafts?status=pending&limit=${leftOverAtOnce}`);
   for (const { id } of data) await client.api(`POST /v1/drafts/${id}/send`);
-}
-
-/** Answers its id. One that was not answered, or is being worked on, is left to be repeated. Throws where there is no draft. */
-async function submit(
-  client: Client,
-  submission: Submission,
-  { drafts, unanswered }: Pick<Done, "drafts" | "unanswered">,
-): Promise<string> {
-  let answer: Answer | undefined;
-  try {
-    answer = await client.api("POST /v1/drafts", submission.body, { "idempotency-key": submission.key });
-  } finally {
-    if (answer === undefined || answer.status >= 500 || answer.body?.error === "idempotency_in_flight")
-      unanswered.push(submission);
-  }
-  if (answer.status !== 201) throw new Error(`no draft: ${answer.status}`);
-  drafts.push(answer.body.id);
-  return answer.body.id;
-}
-
-/** Presses Approve in the approval mail about this submission, once the relay has taken it. */
-async function approveByMail(
-  client: Client,
-  { relay, key, since }: { relay: SmtpRelay; key: string; since: number },
-): Promise<void> {
-  const asks = (mail: SmtpRelay["mails"][number]) => mail.to.includes(approver) && textOf(mail).includes(key);
-  const asked = await until("the approval mail", async () => relay.mails.slice(since).find(asks), approvalMailMs);
-  await client.press(approvalLink({ text: textOf(asked) } as OutboxMail, "approve"), "approve");
-}
-
-/** Presses Approve in the newest approval mail. */
-async function approveByLink(client: Client, { url }: Reached): Promise<void> {
-  const newest = await until("an approval mail", async () => {
-    const page = await (await fetch(`${url}/outbox`)).text();
-    return /\/outbox\/(\d+)/.exec(page)?.[1];
-  });
-  const mails = (await (await fetch(`${url}/outbox.json?after=${Number(newest) - 5}`)).json()) as OutboxMail[];
-  const asked = mails.findLast(({ to }) => to.includes(approver));
-  if (asked) await client.press(approvalLink(asked, "approve"), "approve");
 }

@@ -1,23 +1,28 @@
 /** One long proof: the same function at full size under `npm run soak`, and as a sample under `npm test` or, larger, `npm run check`. */
 export type Proof = {
   name: string;
-  /** What it shows, in one line. */
+  /** Says in one line what it proves. */
   title: string;
-  /** What `size` counts. */
+  /** Names what `size` counts. */
   unit: string;
   full: number;
-  /** With `--full`, as `npm run check` has it. */
+  /** The size with `--full`, as `npm run check` has it. */
   checked: number;
   sample: number;
-  /** `size` is the number of rounds, mails or kills, as the title says. */
-  run(size: number, report: Report): Promise<void>;
+  run(proving: Proving): Promise<void>;
 };
+
+/** `seed` decides what is left to chance. */
+export type Proving = { size: number; seed: number; report: Report };
+
+/** The same life every time, unless another is asked for. */
+export const usualSeed = 20_261_121;
 
 /** Collects what a proof found. A violation is something that must never be, in words that lead to it. */
 export type Report = {
   figure(name: string, value: string | number): void;
   violation(text: string): void;
-  /** How far it is, for a person who waits. */
+  /** Shows how far it is to a person who waits. */
   progress(done: number, of: number, what?: string): void;
   readonly figures: ReadonlyMap<string, string | number>;
   readonly violations: readonly string[];
@@ -35,7 +40,7 @@ export function createReport(onProgress: (text: string) => void = () => {}): Rep
   };
 }
 
-/** "N of N", and a violation where some are missing. */
+/** "N of N", and a violation if some are missing. */
 export function allOf(report: Report, name: string, { good, of }: { good: number; of: number }): void {
   report.figure(name, `${good} of ${of}`);
   if (good !== of) report.violation(`${name}: only ${good} of ${of}`);
@@ -46,7 +51,7 @@ export async function inParallel<T>(
   items: readonly T[],
   lanes: number,
   work: (item: T, index: number) => Promise<void>,
-) {
+): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
     while (next < items.length) {
@@ -57,8 +62,8 @@ export async function inParallel<T>(
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-/** The value that so many percent of the values do not exceed. */
-export function percentile(values: readonly number[], percent: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil((sorted.length * percent) / 100) - 1)] ?? 0;
+/** `p50 … ms, most … ms of …`. */
+export function spread(ms: readonly number[]): string {
+  const sorted = ms.map(Math.round).sort((a, b) => a - b);
+  return `p50 ${sorted[Math.floor(sorted.length / 2)]} ms, most ${sorted.at(-1)} ms of ${sorted.length}`;
 }

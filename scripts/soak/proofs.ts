@@ -9,14 +9,12 @@ import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
 import { races } from "./races.ts";
 import { requests } from "./requests.ts";
-import { stale } from "./stale.ts";
 import { strangers } from "./strangers.ts";
 
 /** Every long proof, in the order in which they run. */
 export const proofs: readonly Proof[] = [
   content,
   letters,
-  stale,
   races,
   kills,
   outage,

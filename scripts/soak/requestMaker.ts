@@ -1,9 +1,6 @@
-import type { Operation } from "#test/support/hostileRequests.ts";
-import { planted } from "#test/support/hostileRequests.ts";
+import { hostileBodies, type Operation, planted } from "#test/support/hostileRequests.ts";
 import type { Random } from "../support/random.ts";
-import { hostile, type IdFor, sql, valid } from "./requestValues.ts";
-
-type Json = Record<string, any>;
+import { type IdFor, outlandish, sql, valid } from "./requestValues.ts";
 
 /** One request as it goes out: headers as a flat list, so that one can come twice. */
 export type Made = {
@@ -60,36 +57,16 @@ function start(operation: Operation, random: Random, { key, idFor, pathOf }: Poo
   };
 }
 
+/** One that is made for some field's schema, or that no field should have. */
 function withHostileField(made: Made, { body }: Operation, random: Random): Made {
-  const value = made.body === undefined ? {} : JSON.parse(made.body);
-  const at = placeIn(body ?? {}, random);
+  const hostile = random.pick(hostileBodies(body ?? {}));
+  const value = random.chance(0.6) ? hostile.value : outlandish(random);
   return {
     ...made,
     kind: "field",
     headers: made.body === undefined ? [...made.headers, "Content-Type", "application/json"] : made.headers,
-    body: JSON.stringify(planted(value, { path: at.path, value: hostile(at.schema, random), what: "" })),
+    body: JSON.stringify(planted(JSON.parse(made.body ?? "{}"), { ...hostile, value })),
   };
-}
-
-/** A field of the body, at any depth; now and then one that it does not have. */
-function placeIn(
-  schema: Json,
-  random: Random,
-  path: (string | number)[] = [],
-): { path: (string | number)[]; schema: Json } {
-  const shape: Json = (schema.oneOf ?? schema.anyOf)?.find((each: Json) => each.properties) ?? schema;
-  const inside = shape.items?.properties
-    ? ([[0, shape.items]] as const)
-    : Object.entries((shape.properties ?? {}) as Json);
-  if (inside.length === 0 || (path.length > 0 && random.chance(0.4))) {
-    return path.length > 0
-      ? { path, schema }
-      : { path: [random.pick(["nothing", "id", "workspace_id", "toString"])], schema: {} };
-  }
-  if (random.chance(0.05))
-    return { path: [...path, random.pick(["Subject", "ѕubject", "constructor", "is_admin"])], schema: {} };
-  const [step, inner] = random.pick<readonly [string | number, Json]>(inside);
-  return placeIn(inner, random, [...path, step]);
 }
 
 function withHostileQuery(made: Made, { parameters }: Operation, random: Random): Made {

@@ -1,168 +1,121 @@
-import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
-import { composeBeside } from "#test/support/besideService.ts";
-import { cpuSecondsOf } from "../support/cpuSeconds.ts";
+import { openMailer } from "#test/mail/in/smtpSender.ts";
+import { type Installation, openInstallation, type RunningInstance } from "#test/support/installation.ts";
+import { askQuestion, openTenant, type Tenant } from "#test/support/tenant.ts";
 import { residentMegabytes } from "../support/memory.ts";
-import { filed, type Identity, mailOf } from "./conversation.ts";
-import { allOf, inParallel, type Proof, percentile, type Report } from "./proof.ts";
-import { openSender } from "./sender.ts";
+import { allOf, inParallel, type Proof, type Report, spread } from "./proof.ts";
 import { type Hostile, hostileMail } from "./strangerMail.ts";
-import { openTenant } from "./tenant.ts";
-import { openWorld, type Reached, type World } from "./world.ts";
 
 /** Strangers write from here; relays of ours would be exempt from what is meant for them. */
 const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
-const settings = { SMTP_IN_RELAYS: "192.0.2.0/24", LOG_LEVEL: "info" };
-/** What everybody else may feel of it, at full size: in milliseconds. */
-const most = { healthP99: 100, filed: 2_000, heldMs: 75 };
-/** Its service says how long its event loop is held. */
-const watchedLoop = { NODE_OPTIONS: `--import=${new URL("./loopWatch.mjs", import.meta.url).href}` };
-/** How often somebody looks: at full size, where the times count, more often than in a sample, which only asks whether there is an answer. */
-const lookEveryMs = (size: number): number => (size < strangers.full ? 100 : 20);
+/** How long a request may take, and another workspace's mail until it can be read: at full size, on a machine that does nothing else. */
+const mostMs = { answer: 1_000, filed: 2_000 };
+const lookEveryMs = 100;
 
-/**
- * Mail, bodies and connections that cost a reader much, many at once: the service answers meanwhile, and another workspace's mail is filed.
- * Its times count at full size alone.
- */
+type Attack = { instance: RunningInstance; attacked: Tenant; report: Report; size: number };
+
 export const strangers: Proof = {
   name: "strangers",
   title:
-    "hostile mail, large JSON and 1,200 idle or trickling connections: /healthz answers, and another's mail is filed",
+    "hostile mail, large JSON and 1,200 idle or trickling connections: the service answers meanwhile, and another workspace's mail is filed",
   unit: "hostile mails, and a tenth as many large bodies",
   full: 50,
   checked: 26,
   sample: 4,
-  async run(size, report) {
-    const world = await openWorld(settings, { here: size <= strangers.sample });
-    const beside = composeBeside({
-      ownerUrl: world.env.DATABASE_OWNER_URL as string,
-      serviceUrl: world.env.DATABASE_URL as string,
+  async run({ size, report }) {
+    const installation = await openInstallation({
+      env: { SMTP_IN_RELAYS: "192.0.2.0/24" },
+      here: size <= strangers.sample,
     });
     try {
-      const instance = await world.reach(watchedLoop);
-      const attacked = await world.client(instance).identity({ approval_channel: undefined });
-      const { identity } = await openTenant(beside, instance, { name: "Customer's" });
-      const innocent: Innocent = { world, instance, identity };
-      const watched = (what: string, attack: () => Promise<void>) => watch(innocent, report, { what, attack, size });
-      // Made before: what this process does at length would count as the service's.
+      const instance = await installation.run();
+      const attack = { instance, attacked: await openTenant(installation, instance), report, size };
+      const other = await openTenant(installation, instance);
+      // Made before: this process's own work would count as the service's.
       const mails = hostileMail(size);
-      const bodies = largeBodies(size < strangers.full ? 4 : 27);
-      const begun = instance.log.length;
-      await watched("nothing", () => sleep(size < strangers.full ? 500 : 2_000));
-      await watched("hostile mail", () => sendHostile(instance, attacked, { mails, report }));
-      const count = Math.max(2, Math.round(size / 10));
-      await watched("large JSON", () => postLarge(world, instance, { bodies, count, report }));
-      await watched("idle and trickling connections", () => holdConnections(world, instance, { size, report }));
-      if (!instance.child) return;
-      judgeLoop(instance.log.slice(begun), { report, size });
-      report.figure("CPU seconds of the service", cpuSecondsOf(instance.child.pid!).toFixed(1));
+      const bodies = largeBodies(isFull(size) ? 27 : 4);
+      for (const [what, work] of Object.entries({
+        "hostile mail": () => sendHostile(attack, mails),
+        "large JSON": () => postLarge(attack, bodies),
+        "idle and trickling connections": () => holdConnections(attack),
+      }))
+        await watch({ installation, attack, other }, what, work);
+      const memory = instance.pid && residentMegabytes(instance.pid)?.most;
+      if (memory) report.figure("resident memory at most, MB", Math.round(memory));
     } finally {
-      await beside.close();
-      await world.close();
+      await installation.close();
     }
   },
 };
 
-type Innocent = { world: World; instance: Reached; identity: Identity };
+const isFull = (size: number): boolean => size >= strangers.full;
 
-/** What others feel while `attack` lasts. */
+/** Judges what others notice of an attack: their requests are answered, and their mail is filed. */
 async function watch(
-  innocent: Innocent,
-  report: Report,
-  { what, attack, size }: { what: string; attack: () => Promise<void>; size: number },
+  { installation, attack, other }: { installation: Installation; attack: Attack; other: Tenant },
+  what: string,
+  work: () => Promise<void>,
 ): Promise<void> {
-  const over = new AbortController();
-  const health = watchHealth(innocent.instance, { everyMs: lookEveryMs(size), signal: over.signal });
-  const mail = watchMail(innocent, over.signal);
-  try {
-    await attack();
-  } finally {
-    over.abort();
-  }
-  const [answers, took] = [await health, await mail];
-  const p99 = Math.round(percentile(answers.ms, 99));
-  report.figure(
-    `/healthz during ${what}, ms`,
-    `p50 ${Math.round(percentile(answers.ms, 50))}, p99 ${p99}, most ${Math.round(Math.max(...answers.ms))} of ${answers.ms.length}`,
-  );
-  report.figure(
-    `another's mail filed during ${what}, ms`,
-    `p50 ${Math.round(percentile(took, 50))}, most ${Math.round(Math.max(...took))} of ${took.length}`,
-  );
-  const { child } = innocent.instance;
-  if (child) report.figure(`resident memory until the end of ${what}, MB`, memoryOf(child.pid!));
-  if (answers.bad > 0) report.violation(`/healthz failed ${answers.bad} times during ${what}`);
-  if (size < strangers.full) return;
-  if (p99 > most.healthP99) report.violation(`/healthz p99 was ${p99} ms during ${what}`);
-  if (Math.max(...took) > most.filed)
-    report.violation(`another's mail took ${Math.round(Math.max(...took))} ms during ${what}`);
-}
-
-/** In milliseconds of the main thread's CPU between two ticks of a timer: several requests and mails may have had a part in one. */
-function judgeLoop(log: readonly string[], { report, size }: { report: Report; size: number }): void {
-  const held = log.flatMap((line) => /^{"held_ms":(\d+),/.exec(line)?.slice(1).map(Number) ?? []);
-  const longest = Math.max(0, ...held);
-  report.figure("event loop held over 50 ms of CPU", `${held.length} times, ${longest} ms at most`);
-  if (size >= strangers.full && longest > most.heldMs) report.violation(`the event loop was held for ${longest} ms`);
-}
-
-/** At most, since it began. */
-const memoryOf = (pid: number): number => Math.round(residentMegabytes(pid)?.most ?? 0);
-
-async function watchHealth(
-  { url }: Reached,
-  { everyMs, signal }: { everyMs: number; signal: AbortSignal },
-): Promise<{ ms: number[]; bad: number }> {
-  const watcher = new Worker(new URL("./healthWatcherThread.mjs", import.meta.url), {
-    workerData: { url, everyMs },
+  const { instance, attacked, report, size } = attack;
+  let isOver = false;
+  const again = async (name: string, limitMs: number, look: () => Promise<void>): Promise<void> => {
+    const took: number[] = [];
+    do {
+      const began = performance.now();
+      await look();
+      took.push(performance.now() - began);
+      await sleep(lookEveryMs);
+    } while (!isOver);
+    report.figure(`${name} during ${what}`, spread(took));
+    const worst = Math.round(Math.max(...took));
+    if (isFull(size) && worst > limitMs) report.violation(`${name} took ${worst} ms during ${what}`);
+  };
+  const expect200 = async (line: string, status: Promise<number>): Promise<void> => {
+    if ((await status) !== 200) report.violation(`${line} was answered ${await status} during ${what}`);
+  };
+  const watching = Promise.all([
+    again("/healthz", mostMs.answer, () =>
+      expect200(
+        "/healthz",
+        fetch(`${instance.url}/healthz`).then(({ status }) => status),
+      ),
+    ),
+    // Of the very key whose large bodies are refused and trickle.
+    again("a small PATCH", mostMs.answer, () => {
+      const answer = attacked.at(instance).api("PATCH /v1/workspaces/me", { sending_paused: false });
+      return expect200(
+        "a small PATCH",
+        answer.then(({ status }) => status),
+      );
+    }),
+    again("another's mail", mostMs.filed, async () => {
+      const mailer = await openMailer(instance.smtpPort, { localAddress: customer });
+      await askQuestion(installation, other, { mailer }).finally(mailer.close);
+    }),
+  ]);
+  // A failure is thrown once the attack is over.
+  watching.catch(() => {});
+  await work().finally(() => {
+    isOver = true;
   });
-  const seen = once(watcher, "message");
-  signal.addEventListener("abort", () => watcher.postMessage("over"));
-  const [answers] = await seen;
-  return answers;
+  await watching;
 }
 
-/** One mail after the other to somebody else: how long until each can be read on its thread. */
-async function watchMail({ world, instance, identity }: Innocent, signal: AbortSignal): Promise<number[]> {
-  const took: number[] = [];
-  do {
-    const sender = await openSender(instance.smtpPort, { localAddress: customer });
-    const id = `${randomUUID()}@soak.example`;
-    const began = performance.now();
-    const answer = await sender.send(mailOf({ id, to: identity.email_address }), identity.email_address);
-    if (!answer.startsWith("250")) throw new Error(`another's mail was refused: ${answer}`);
-    await filed(world, identity, `<${id}>`);
-    took.push(performance.now() - began);
-    sender.close();
-    await sleep(200);
-  } while (!signal.aborted);
-  return took;
-}
-
-/** Every mail gets an answer, and what was answered 250 is filed. */
-async function sendHostile(
-  instance: Reached,
-  { email_address }: Identity,
-  { mails, report }: { mails: readonly Hostile[]; report: Report },
-) {
+/** Judges that every mail gets an answer: it is taken, or refused for now. */
+async function sendHostile({ instance, attacked, report }: Attack, mails: readonly Hostile[]): Promise<void> {
   let taken = 0;
-  let answered = 0;
   await inParallel(mails, 4, async ({ kind, raw, tags }, n) => {
-    const sender = await openSender(instance.smtpPort, { localAddress: stranger });
-    const to = Array.from({ length: tags }, (_, tag) => email_address.replace("@", `+${n}-${tag}@`));
-    const answer = await sender
-      .send(raw, to, "stranger@stranger.example")
-      .catch((error: Error) => `${kind}: ${error.message}`);
-    if (/^\d{3} /m.test(answer)) answered += 1;
-    else report.violation(`a mail got no answer: ${answer}`);
+    const mailer = await openMailer(instance.smtpPort, { localAddress: stranger });
+    const address = attacked.identity.email_address;
+    const to = Array.from({ length: tags }, (_, tag) => address.replace("@", `+${n}-${tag}@`));
+    const answer = await mailer.send(raw, to, "stranger@stranger.example").catch((error: Error) => error.message);
+    if (!/^\d{3} /m.test(answer)) report.violation(`${kind} got no answer: ${answer}`);
     if (answer.startsWith("250")) taken += 1;
-    sender.close();
-    report.progress(answered, mails.length, "hostile mails");
+    mailer.close();
+    report.progress(n + 1, mails.length, "hostile mails");
   });
-  report.figure("hostile mails taken, the others told to come later", `${taken} of ${mails.length}`);
+  report.figure("hostile mails taken, the others refused for now", `${taken} of ${mails.length}`);
 }
 
 const largeBodies = (megabytes: number): Buffer<ArrayBuffer>[] => [
@@ -171,92 +124,52 @@ const largeBodies = (megabytes: number): Buffer<ArrayBuffer>[] => [
   Buffer.from(`${"[".repeat(megabytes * 500_000)}${"]".repeat(megabytes * 500_000)}`),
 ];
 
-/** Refused with an answer, before anything of it is read whole. */
-async function postLarge(
-  world: World,
-  instance: Reached,
-  { bodies, count, report }: { bodies: readonly Buffer<ArrayBuffer>[]; count: number; report: Report },
-): Promise<void> {
-  const { apiKey } = world.client(instance);
-  let refused = 0;
+/** Each is refused with an answer. */
+async function postLarge({ instance, attacked, report, size }: Attack, bodies: Buffer<ArrayBuffer>[]): Promise<void> {
+  const count = Math.max(2, Math.round(size / 10));
+  let good = 0;
   for (let n = 0; n < count; n++) {
-    const response = await fetch(`${instance.url}/v1/emails/send`, {
+    const { status } = await fetch(`${instance.url}/v1/emails/send`, {
       method: "POST",
-      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${attacked.key}`, "content-type": "application/json" },
       body: bodies[n % bodies.length],
     });
-    if ([413, 422].includes(response.status)) refused += 1;
-    else report.violation(`a body of ${bodies[n % bodies.length]!.length} bytes was answered ${response.status}`);
-    await response.arrayBuffer();
+    if ([413, 422].includes(status)) good += 1;
     report.progress(n + 1, count, "large bodies");
   }
-  allOf(report, "large bodies refused", { good: refused, of: count });
+  allOf(report, "large bodies refused", { good, of: count });
 }
 
 /** From many addresses, to the receiver and to HTTP: some say nothing, some a byte now and then. */
-async function holdConnections(
-  world: World,
-  instance: Reached,
-  { size, report }: { size: number; report: Report },
-): Promise<void> {
-  const each = size < strangers.full ? 20 : 200;
-  const client = world.client(instance);
-  const kinds: { port: number; opening: string; trickle: string }[] = [
+async function holdConnections({ instance, attacked, report, size }: Attack): Promise<void> {
+  const httpPort = Number(new URL(instance.url).port);
+  const kinds = [
     { port: instance.smtpPort, opening: "", trickle: "" },
     { port: instance.smtpPort, opening: "", trickle: "N" },
-    ...openingsOf(client.apiKey).map((opening) => ({
-      port: Number(new URL(instance.url).port),
-      opening,
-      trickle: opening === "" ? "" : "x",
-    })),
+    { port: httpPort, opening: "", trickle: "" },
+    ...openings(attacked.key).map((opening) => ({ port: httpPort, opening, trickle: "x" })),
   ];
-  const held = kinds.flatMap((kind) =>
-    Array.from({ length: each }, (_, n) => {
+  const held = kinds.flatMap(({ port, opening, trickle }) =>
+    Array.from({ length: isFull(size) ? 200 : 20 }, (_, n) => {
       const localAddress = `127.0.${1 + (n % 20)}.9`;
-      const socket = connect({ port: kind.port, host: "127.0.0.1", localAddress, allowHalfOpen: true });
+      const socket = connect({ port, host: "127.0.0.1", localAddress, allowHalfOpen: true });
       socket.on("error", () => {}).resume();
-      if (kind.opening !== "") socket.write(kind.opening);
-      return { socket, ...kind };
+      if (opening !== "") socket.write(opening);
+      return { socket, trickle };
     }),
   );
   const trickling = setInterval(() => {
     for (const { socket, trickle } of held) if (trickle !== "" && socket.writable) socket.write(trickle);
   }, 500);
-  const over = AbortSignal.timeout(size < strangers.full ? 2_000 : 20_000);
-  await patchMeanwhile(instance, client.apiKey, { signal: over, report });
+  await sleep(isFull(size) ? 20_000 : 2_000);
   clearInterval(trickling);
   report.figure("connections held at once", held.filter(({ socket }) => !socket.closed).length);
   for (const { socket } of held) socket.destroy();
 }
 
-/** What a connection to HTTP begins with: nothing, headers without an end, and a small and a large body of a live key. */
-function openingsOf(apiKey: string): string[] {
+/** Headers without an end, and a small and a large body of a live key. */
+function openings(key: string): string[] {
   const post = (length: number) =>
-    `POST /v1/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{"subject":"`;
-  return ["", "GET /v1/threads HTTP/1.1\r\nHost: x\r\nX-Slow: ", post(1_000), post(36 * 1024 * 1024)];
-}
-
-/** Small writes of the very key whose bodies trickle are answered. */
-async function patchMeanwhile(
-  { url }: Reached,
-  apiKey: string,
-  { signal, report }: { signal: AbortSignal; report: Report },
-): Promise<void> {
-  const ms: number[] = [];
-  do {
-    const began = performance.now();
-    const response = await fetch(`${url}/v1/workspaces/me`, {
-      method: "PATCH",
-      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ sending_paused: false }),
-    });
-    await response.arrayBuffer();
-    ms.push(performance.now() - began);
-    if (response.status !== 200) report.violation(`a small PATCH was answered ${response.status}`);
-    await sleep(200);
-  } while (!signal.aborted);
-  report.figure(
-    "small PATCH meanwhile, ms",
-    `p50 ${Math.round(percentile(ms, 50))}, most ${Math.round(Math.max(...ms))}`,
-  );
+    `POST /v1/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{"subject":"`;
+  return ["GET /v1/threads HTTP/1.1\r\nHost: x\r\nX-Slow: ", post(1_000), post(36 * 1024 * 1024)];
 }

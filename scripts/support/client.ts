@@ -124,7 +124,7 @@ const parsed = (text: string): any => {
 };
 
 /** The link of an approval mail that decides this. */
-export function approvalLink(mail: OutboxMail, decision: "approve" | "reject"): string {
+export function approvalLink(mail: Pick<OutboxMail, "text">, decision: "approve" | "reject"): string {
   const link = new RegExp(`https?://\\S+/a/[\\w-]+\\?d=${decision}`).exec(mail.text)?.[0];
   if (!link) throw new Error(`no ${decision} link in: ${mail.text}`);
   return link;

@@ -15,6 +15,7 @@ import { runHere } from "#test/support/commandHere.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { inFull, itInFull, sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
 import {
   type FormField,
   type FormPost,
@@ -343,8 +344,9 @@ describe("mail that SendGrid posts", function () {
     async () => {
       const form = () => inboundPost({ raw: mail({ id: "killed@x.example" }), to: [address] });
       const env = { SENDGRID_INBOUND_SECRET: secret, CRASH_AT: "inbound:received" };
-      let child = await startService({ env });
-      const { apiKey, dataDir, database } = child as Required<typeof child>;
+      const database = await createTestDatabase({ readModels: true });
+      let child = await startService({ env, database });
+      const { apiKey, dataDir } = child;
       const ask = (line: string, json?: object) => asking(child.url, apiKey!)(line, json && { json });
       const domain = (await ask("GET /v1/domains")).json.data[0];
       const { address } = await ask("POST /v1/identities", {
@@ -358,7 +360,7 @@ describe("mail that SendGrid posts", function () {
         () => "gone",
       );
       expect(first).to.equal("gone");
-      child = await startService({ env: { ...env, CRASH_AT: "" }, database: database!, dataDir });
+      child = await startService({ env: { ...env, CRASH_AT: "" }, database, dataDir });
       expect((await send()).status).to.equal(200);
       const entries = async (): Promise<any[]> => (await ask("GET /v1/inbound")).json.data;
       await until(
@@ -367,7 +369,7 @@ describe("mail that SendGrid posts", function () {
       );
       expect((await entries()).map(({ disposition }) => disposition)).to.deep.equal(["duplicate", "threaded"]);
       await child.stop();
-      await database!.drop();
+      await database.drop();
     },
   );
 

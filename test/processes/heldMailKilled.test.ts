@@ -74,7 +74,7 @@ describe("held mail, its release killed", function () {
           headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
           body: JSON.stringify({ status: "active" }),
         }).catch(() => undefined);
-        await until(async () => isGone(crashed.pid), 60_000);
+        expect(await crashed.ended).to.equal("SIGKILL");
         if (!inFull) await endLeases(database);
 
         const ask = await start();
@@ -99,13 +99,4 @@ async function endLeases({ ownerUrl }: TestDatabase): Promise<void> {
   const sql = new pg.Client({ connectionString: ownerUrl });
   await sql.connect();
   await endLeasesOfDead(sql).finally(() => sql.end());
-}
-
-function isGone(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
 }

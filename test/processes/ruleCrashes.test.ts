@@ -8,14 +8,6 @@ import { testSettings } from "#test/support/settings.ts";
 import { createClient, until } from "../../scripts/support/client.ts";
 
 const customer = "ann@customer.example";
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-
 const lead = "lead@example.com";
 
 /** Three changes of this service's own state, then a mail to a person. */
@@ -86,7 +78,7 @@ describe("a crash between a rule's action and its record [d9 evaluations]", func
           },
         })
         .catch(() => undefined);
-      await until("the crash", async () => !isAlive(first.pid));
+      expect(await first.ended).to.equal("SIGKILL");
       const second = await startAgain();
       const after = createClient({ ...second, apiKey });
       await until("the mail", async () => (await after.outbox()).some((mail) => mail.to.includes(customer)));

@@ -148,7 +148,7 @@ export async function startInProcess(
 const unfiled = `select 1 from inbound where disposition = 'received' or filed_position is null
   and disposition in ('threaded', 'quarantined', 'held_over_quota', 'held_identity_disabled') limit 1`;
 
-/** A plain mail; `headers` come on top. */
+/** A plain mail; `inReplyTo` are the ids of the mails that it answers. */
 export const mail = ({
   id,
   from = "Ann Example <ann@customer.example>",
@@ -161,22 +161,30 @@ export const mail = ({
   from?: string;
   to?: string;
   subject?: string;
-  inReplyTo?: string;
-  text?: string;
-}): string =>
-  [
+  inReplyTo?: string | readonly string[] | undefined;
+  text?: string | undefined;
+}): string => {
+  const answered =
+    inReplyTo === undefined
+      ? ""
+      : [inReplyTo]
+          .flat()
+          .map((each) => `<${each}>`)
+          .join(" ");
+  return [
     `Message-ID: <${id}>`,
     `From: ${from}`,
     `To: ${to}`,
     `Subject: ${subject}`,
     "Date: Mon, 16 Nov 2026 10:00:00 +0000",
-    ...(inReplyTo ? [`In-Reply-To: <${inReplyTo}>`, `References: <${inReplyTo}>`] : []),
+    ...(answered ? [`In-Reply-To: ${answered}`, `References: ${answered}`] : []),
     "MIME-Version: 1.0",
     "Content-Type: text/plain; charset=utf-8",
     "",
     text,
     "",
   ].join("\r\n");
+};
 
 /** Asks again until it is so, after longer and longer pauses: asking takes its time from the service in this process. */
 export async function until(isSo: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {

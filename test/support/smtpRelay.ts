@@ -19,6 +19,10 @@ export type Fault = {
 /** A complete mail, as it was after removal of the dots SMTP adds. Each one the relay took is here, also one taken twice. */
 export type TakenMail = { from: string; to: string[]; content: Buffer };
 
+/** A taken mail's text as a person reads it, if it is plain or quoted-printable. */
+export const textOf = ({ content }: TakenMail): string =>
+  content.toString("latin1").replaceAll("=\r\n", "").replaceAll("=3D", "=");
+
 export type SmtpRelay = {
   readonly port: number;
   readonly url: string;

@@ -1,8 +1,8 @@
 import type { Group, Leaf, RuleAction } from "#streams/rule/events.ts";
 
 /**
- * Who may be answered without a person, worked out by trying: every unsure condition is taken as met and as not met, in every combination, and
- * the rules are walked each time. Written from the rule alone; it shares nothing with the service's own judgement but the shape of a rule.
+ * A model of who may be answered without a person, by trying: every unsure condition is taken as met and as not met, in every combination, and
+ * the rules are walked each time. It shares nothing with the service's own judgement but the shape of a rule.
  */
 export type ModelRule = {
   id: string;
@@ -38,7 +38,7 @@ const written = new Set(["message.subject", "message.body_text", "thread.subject
 const union = (...sets: ReadonlySet<string>[]): Set<string> => new Set(sets.flatMap((set) => [...set]));
 
 type Word = { rule: ModelRule; action: number; says: "grant" | "manual" };
-/** What each unsure condition is taken as. */
+/** Says of each unsure condition if it is taken as met. */
 type Guess = ReadonlyMap<Leaf, boolean>;
 
 const isLeaf = (item: Group | Leaf): item is Leaf => "field" in item;
@@ -66,7 +66,7 @@ function matches(item: Group | Leaf, facts: Record<string, string[]>, guess: Gue
   return item.operator === "OR" ? results.includes(true) : !results.includes(false);
 }
 
-/** What was said of the approval, the thread's status at the end, and which rules matched. */
+/** What the walk said about the approval, the thread's status at its end, and the rules that matched. */
 type Walked = { words: Word[]; status: string; ran: ReadonlySet<ModelRule> };
 
 /** One walk, as if the unsure conditions were as guessed. */
@@ -138,7 +138,7 @@ export function whoLetsItGo(world: ModelWorld): string[] {
   const actual = wordsOf(new Map());
   const proven = world.mail?.kind === "proven";
 
-  /** Whether what this rule grants would come out otherwise for some of the guesses. */
+  /** True if this rule's grant would come out otherwise for some of the guesses. */
   const hangs = (word: Word, fields: ReadonlySet<string>): boolean =>
     guesses(walks, fields, movedByGuess(received, fields, created)).some((guess) => {
       const words = wordsOf(guess);
@@ -172,7 +172,7 @@ export function whoLetsItGo(world: ModelWorld): string[] {
   return by;
 }
 
-/** Rules that would ask for a person if somebody else wrote, by trying every somebody. */
+/** Rules that would ask for a person if another sender wrote, by trying every sender. */
 function manualsOfAnotherSender(received: ModelWalk, created: ModelWalk): Set<ModelRule> {
   const asked = new Set<ModelRule>();
   const take = (words: Word[]) => {

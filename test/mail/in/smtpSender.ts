@@ -45,7 +45,8 @@ export async function startTls(
 }
 
 function speakingOn(socket: Socket): Omit<Sender, "greeting"> {
-  const closed = once(socket, "close");
+  // A reset closes it too.
+  const closed = new Promise((resolve) => socket.once("close", resolve));
   const reply = smtpReplies(socket);
   const write = async (bytes: string | Buffer) => {
     if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), closed]);

@@ -1,0 +1,51 @@
+import type { Document } from "#src/http/framework/openapi/openapi.ts";
+import { createDocumentCheck } from "#test/support/documentCheck.ts";
+import type { LogLine } from "../support/serviceProcess.ts";
+import type { Got } from "./requestClient.ts";
+import type { Made } from "./requestMaker.ts";
+
+/** SQL in our strings asks for 20 s. */
+const sleptMs = 18_000;
+const insides = /node_modules|\bat \w+ \(|\.ts:\d|syntax error at|pg_catalog/;
+
+/** Finds what is wrong with an answer; undefined if nothing is. */
+export function createJudge(document: Document): (made: Made, got: Got) => string | undefined {
+  const check = createDocumentCheck(document);
+  return (made, got) => {
+    const { status, text, tookMs } = got;
+    const said = text.slice(0, 400);
+    if (status >= 500 && !isNoProcessor(got)) return `${status} ${said}`;
+    if (status >= 400 && insides.test(said)) return `shows its inside: ${said}`;
+    if (tookMs > sleptMs && /pg_sleep/.test(made.url + made.body)) return `took ${Math.round(tookMs)} ms: SQL ran`;
+    const fault = status >= 400 ? envelopeFault(text) : undefined;
+    if (fault !== undefined) return `${status}: ${fault}: ${said}`;
+    if (made.kind === "path" || (made.beforeRouting && [400, 431].includes(status))) return undefined;
+    if (made.operation) return check.faultOf(`${made.operation.method} ${made.operation.path}`, got);
+    return [401, 404].includes(status) || text.includes('"idempotency_') ? undefined : `${status} for no route`;
+  };
+}
+
+/** An installation without a payment processor says so. */
+export const isNoProcessor = ({ status, text }: Got): boolean => status === 502 && text.includes('"stripe_error"');
+
+/** A send waits a second at most for mail that is still being filed; then it is refused for now, rather than sent past the customer's newest mail. */
+export const isStillFiled = ({ status, headers }: Got, reason: string): boolean =>
+  status === 503 && headers["retry-after"] !== undefined && reason.includes("is still being filed");
+
+/** The error that the service logged about a request. */
+export function reasonIn(logs: readonly LogLine[], text: string): string {
+  const id = /"request_id":"([^"]+)"/.exec(text)?.[1];
+  const line = logs.find((each) => each.err !== undefined && JSON.stringify(each).includes(id ?? " none"));
+  return line ? ` ${JSON.stringify(line.err).slice(0, 600)}` : "";
+}
+
+function envelopeFault(text: string): string | undefined {
+  try {
+    const { error, message, request_id } = JSON.parse(text);
+    if (typeof error !== "string" || typeof request_id !== "string") return "no envelope";
+    if (typeof message !== "string" || message.length < 10) return "no sentence";
+    return error === "invalid_request" && !/[:"]| body|request|headers/.test(message) ? "names no field" : undefined;
+  } catch {
+    return "no JSON";
+  }
+}

@@ -1,4 +1,0 @@
-import { stale } from "../../scripts/soak/stale.ts";
-import { sampled } from "./sampled.ts";
-
-sampled(stale);

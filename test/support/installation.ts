@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { pino } from "pino";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
+import { preparePlace } from "#src/embeddedPostgres/place.ts";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
+import { type Beside, knownAddress, startBeside } from "./besideInProcess.ts";
+import { composeBeside } from "./besideService.ts";
+import { createTestDatabase } from "./postgres.ts";
+import { startService, type TestService } from "./service.ts";
+import { testSettings } from "./settings.ts";
+import { type Fault, type RelayOptions, startSmtpRelay } from "./smtpRelay.ts";
+
+/** One installation: a database, a relay that takes its mail, and the service on it, as often as it is started. */
+export type Installation = Awaited<ReturnType<typeof openInstallation>>;
+
+/** An instance of the service, in a process of its own or in this one. */
+export type RunningInstance = Pick<TestService, "url" | "smtpPort" | "stop"> & Partial<TestService>;
+
+type InstallationOptions = {
+  env?: Record<string, string>;
+  /** A database that stays the caller's; "embedded" lets the service start its own. Default: a new test database. */
+  database?: DatabaseUrls | "embedded";
+  /** Lets `run` start the service in this process, at a tenth of the cost: for tests that neither kill nor measure it. */
+  here?: boolean;
+  relay?: RelayOptions & { faults?: Fault[] };
+};
+
+/** Short bounds, so that what a kill interrupts is taken up within seconds. */
+const shortBounds = {
+  DELIVERY_CONFIRM_SECONDS: "3",
+  HAND_OVER_SECONDS: "2",
+  SMTP_RETRY_SECONDS: "1,1",
+  NOTIFY_THROTTLE_SECONDS: "0",
+};
+
+export async function openInstallation({
+  env = {},
+  database: given,
+  here = false,
+  relay = {},
+}: InstallationOptions = {}) {
+  const { faults, ...options } = relay;
+  const smtpRelay = await startSmtpRelay(faults, options);
+  const dataDir = await mkdtemp(join(tmpdir(), "countersign-installation-"));
+  const own = given === undefined ? await createTestDatabase({ readModels: true }) : undefined;
+  const configured = given === "embedded" ? undefined : (given ?? own);
+  const settings = { ...testSettings, ...shortBounds, MAIL_PROVIDER: "smtp", SMTP_URL: smtpRelay.url, ...env };
+  const processes: TestService[] = [];
+  const inProcess: Beside[] = [];
+  let pool: pg.Pool | undefined;
+
+  /** An embedded database is there once the service has started it. */
+  const urls = async (): Promise<DatabaseUrls> =>
+    configured ?? startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }), beside: true });
+
+  /** Starts one more instance, in a process of its own. */
+  async function start(more: Record<string, string> = {}): Promise<TestService> {
+    const service = await startService({ env: { ...settings, ...more }, database: configured ?? "embedded", dataDir });
+    processes.push(service);
+    return service;
+  }
+
+  return {
+    relay: smtpRelay,
+    dataDir,
+    urls,
+    start,
+    /** Starts one more instance, in this process if the installation is `here`. */
+    async run(more: Record<string, string> = {}): Promise<RunningInstance> {
+      if (!here || !configured) return start(more);
+      const level = { LOG_LEVEL: "error" };
+      const beside = await startBeside(configured, {
+        ...settings,
+        DATA_DIR: dataDir,
+        ...(await knownAddress()),
+        ...level,
+      });
+      inProcess.push(beside);
+      const { url, smtpPort, stop } = beside;
+      return { url, smtpPort, stop };
+    },
+    /** Lets `work` give commands on its database, past any instance. */
+    async withCommands<T>(work: (deps: Dependencies) => Promise<T>): Promise<T> {
+      const { deps, close } = composeBeside(await urls());
+      return work(deps).finally(close);
+    },
+    /** Reads every workspace's rows, as the owner of the tables. */
+    async rows<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
+      if (!pool) {
+        const { ownerUrl } = await urls();
+        pool = new pg.Pool({ connectionString: ownerUrl, options: "-c countersign.workspace=*", max: 2 });
+        pool.on("error", () => {});
+      }
+      return (await pool.query(sql, values)).rows;
+    },
+    /** Stops every instance and removes everything but the caller's database. */
+    async close(): Promise<void> {
+      await pool?.end();
+      await Promise.all(inProcess.map((beside) => beside.stop()));
+      for (const service of processes) await service.kill("SIGCONT");
+      await Promise.all(processes.map((service) => service.stop()));
+      await smtpRelay.close();
+      await own?.drop();
+      if (given === "embedded") await rm((await preparePlace(dataDir)).directory, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
