@@ -108,6 +108,25 @@ export async function newestMessages(
   };
 }
 
+/** So many of the messages before another are looked at, and so much of each, in characters. */
+const earlierMessages = 20;
+const earlierCharacters = 64_000;
+
+/** What was said on a thread before one of its messages, the newest first. Texts that lie in a blob are left out. */
+export async function textsBefore(
+  reads: Reads,
+  workspaceId: string,
+  { thread_id, created_at, id }: Pick<MessageRow, "thread_id" | "created_at" | "id">,
+): Promise<string[]> {
+  const { rows } = await reads.of(workspaceId).query<{ text: string | null }>(
+    `select left(body_text, ${earlierCharacters}) as text from messages
+     where workspace_id = $1 and thread_id = $2 and (created_at, id) < ($3::timestamptz, $4::uuid)
+     order by created_at desc, id desc limit ${earlierMessages}`,
+    [workspaceId, thread_id, created_at, id],
+  );
+  return rows.flatMap(({ text }) => text ?? []);
+}
+
 /** The newest message that came in on a thread: somebody's word before any machine's. */
 export async function newestInbound(
   reads: Reads,

@@ -24,9 +24,9 @@ export type AnsweredMessage = {
   /** ISO time of its acknowledgement. */
   receivedAt: string;
   subject: string;
-  /** What its sender wrote this time. */
+  /** Its text without what is folded. */
   newText: string;
-  /** The rest of it (quotes, signature), or the whole where the rest does not lie behind; "" if nothing. */
+  /** What it quotes of earlier messages of the conversation, which is folded; "" if nothing. */
   quotedText: string;
   authentication: Authentication | null;
   attachments: readonly AttachmentFact[];

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { endingsOf, trickIn } from "#src/channels/attachments/fileNames.ts";
-import { newAndQuoted } from "#src/channels/card/quotes.ts";
+import { foldQuotations } from "#src/channels/card/quotes.ts";
 import { hintsAbout } from "#src/channels/hints/hints.ts";
 import { chunks } from "#src/channels/slack/blocks.ts";
 import { shownText } from "#src/http/mcp/texts/letter.ts";
@@ -51,7 +51,7 @@ const readers: Record<string, (text: string) => unknown> = {
     hintsAbout({ subject: "", newText: "Hello", text: "Hello", html: `<p>${text}</p>` }),
   "looks for hints in what a mail hides": (text) =>
     hintsAbout({ subject: "", newText: "Hello", text: "Hello", html: hidden(text) }),
-  "parts what is new in a mail from what it quotes": (text) => newAndQuoted({ text: `a\n${text}`, extracted: text }),
+  "parts what is new in a mail from what it quotes": (text) => foldQuotations(`a\n${text}`, [text]),
   "finds the ending of a name in an archive": (name) => endingsOf(name),
   "names a download": (name) => attachmentNamed(name),
   "looks for what a name hides": (name) => trickIn(name),

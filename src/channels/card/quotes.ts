@@ -1,6 +1,8 @@
 import { plainText } from "#src/html/letter/plainText.ts";
 import { type Element, elementsIn, type Piece } from "#src/html/letter/readLetter.ts";
 import { visible } from "#src/html/visible.ts";
+import { isAttribution } from "#src/mail/in/quotes/attribution.ts";
+import { partsOf } from "#src/mail/in/quotes/parts.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
 import type { Writing } from "./reviewCard.ts";
 
@@ -25,16 +27,80 @@ export function foldQuote(letter: string, { signature, answers }: Around): Writi
   return { text: text.filter((part) => part !== "").join("\n\n"), folded: quoted };
 }
 
-/** What its sender wrote this time, and the rest of a message: quotes and signature; the whole where its new text is between quotes. */
-export function newAndQuoted({ text, extracted }: { text: string | null; extracted: string | null }) {
+/** A message that came in, as it is shown: `quotedText` is what it quotes of earlier messages, and folded; the rest is `newText`. */
+export type Folded = { newText: string; quotedText: string };
+
+/** Texts of earlier messages are compared with so much together, in UTF-16 units, and a longer quotation, or one of more paragraphs, is shown. */
+const maxEarlier = 512 * 1024;
+const maxQuotation = 64 * 1024;
+const maxParagraphs = 200;
+/** Quotations in quotations. */
+const maxDepth = 5;
+
+/** True for a text with a quotation: only then it matters what earlier messages say. */
+export const quotesAnything = (text: string): boolean => partsOf(text).some(({ kind }) => kind === "quoted");
+
+/**
+ * Folds what a message quotes of earlier messages of its conversation. A quotation with any paragraph that none of them has is shown: it is the
+ * writer's own, or from elsewhere.
+ */
+export function foldQuotations(text: string | null, earlier: readonly string[]): Folded {
   const whole = text ?? "";
-  const newText = extracted === null || extracted.trim() === "" ? whole : extracted;
-  return { newText, quotedText: restOf(whole, newText.trimEnd()) };
+  const known = wordsOfAll(earlier);
+  const [shown, folded]: [string[], string[]] = [[], []];
+  /** What introduces a quotation is folded with it. */
+  let introduction: string[] = [];
+  for (const { kind, lines } of partsOf(whole)) {
+    const part = lines.join("\n");
+    if (part.trim() === "") continue;
+    if (kind === "attribution" || kind === "header") {
+      introduction.push(part);
+      continue;
+    }
+    const isFolded = kind === "quoted" && isKnown(part, known);
+    (isFolded ? folded : shown).push(...introduction, part);
+    introduction = [];
+  }
+  const newText = joined([...shown, ...introduction]);
+  return newText === "" ? { newText: whole.trim(), quotedText: "" } : { newText, quotedText: joined(folded) };
 }
 
-function restOf(whole: string, newText: string): string {
-  if (whole.startsWith(newText)) return whole.slice(newText.length).trim();
-  return whole.trim() === newText.trim() ? "" : whole.trim();
+const joined = (parts: readonly string[]): string =>
+  parts
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .join("\n\n");
+
+function wordsOfAll(texts: readonly string[]): string[] {
+  let left = maxEarlier;
+  return texts.map((text) => {
+    const part = text.slice(0, left);
+    left -= part.length;
+    return words(part);
+  });
+}
+
+function isKnown(quotation: string, known: readonly string[]): boolean {
+  if (known.length === 0 || quotation.length > maxQuotation) return false;
+  const paragraphs = paragraphsOf(quotation)
+    .map(words)
+    .filter((paragraph) => paragraph.trim() !== "");
+  return (
+    paragraphs.length <= maxParagraphs &&
+    paragraphs.every((paragraph) => known.some((text) => text.includes(paragraph)))
+  );
+}
+
+/** The paragraphs of a quotation, and of what it quotes itself, without what introduces each. */
+function paragraphsOf(quotation: string, depth = 0): string[] {
+  const inner = quotation.replace(/^[ \t]{0,3}>[ \t]?/gm, "").trim();
+  return partsOf(inner).flatMap(({ kind, lines }, index) => {
+    if (kind === "attribution" || kind === "header") return [];
+    const part = lines.join("\n");
+    if (kind === "quoted" && depth < maxDepth) return paragraphsOf(part, depth + 1);
+    const paragraphs = part.split(/\n[ \t]*\n/);
+    return index === 0 && isAttribution((paragraphs[0] ?? "").split("\n")) ? paragraphs.slice(1) : paragraphs;
+  });
 }
 
 /** The last quotation of a letter, if its words are those that `foldQuote` folded in its text. */

@@ -201,9 +201,9 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
   if (held) return { kind: "stale", newer: heldMessage(held) };
   const message = await messageById(deps.reads, draft.workspaceId, newMessageId);
   if (!message) return { kind: "stale", newer: null };
-  const { from_name, from_email, subject, extracted_text, body_text } = message;
+  const { from_name, from_email, subject, body_text } = message;
   const receivedAt = (message.received_at ?? message.created_at).toISOString();
-  const newText = extracted_text || body_text || "";
+  const newText = body_text ?? "";
   return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
 }
 

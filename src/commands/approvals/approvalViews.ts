@@ -1,5 +1,12 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
-import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from "#projections/messages/queries.ts";
+import {
+  type HeldRow,
+  type MessageRow,
+  messageById,
+  newerHeld,
+  newerWord,
+  textsBefore,
+} from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import type {
   AnsweredMessage,
@@ -10,7 +17,7 @@ import type {
   RecordedOutcome,
 } from "#src/channels/approvalView.ts";
 import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
-import { newAndQuoted } from "#src/channels/card/quotes.ts";
+import { foldQuotations, quotesAnything } from "#src/channels/card/quotes.ts";
 import { hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
@@ -39,6 +46,7 @@ export async function approvalView(
   const { row, answered, newer, held } = await readRows(deps.reads, draftId, draft);
   const previous = await previousVersion(deps, events, version);
   const body = answered && (await bodyOf(deps, answered));
+  const shown = answered && body && (await messageOf(deps, { message: answered, body, identity }));
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
     draftId,
@@ -53,13 +61,13 @@ export async function approvalView(
     attachments: await attachmentFacts(deps.blobs, content.attachments),
     rationale: rationale ?? null,
     previous,
-    answers: answered && body ? messageOf(answered, body) : null,
+    answers: shown ?? null,
     participants: thread.participants,
     warnings: previous === null && !isWhole ? [editedTooOften] : [],
-    hints: answered && body ? hintsOf(answered, body) : [],
+    hints: answered && body && shown ? hintsOf(answered, body, shown.newText) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     humanRequired: await requiresHuman(deps, identity),
-    newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
+    newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,
     approvals: row ? await approvalsSoFar(deps, identity, row) : null,
     decided: row ? recordedOutcome(row) : null,
     expiresAt,
@@ -129,28 +137,32 @@ async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageB
   return bytes ? JSON.parse(bytes.toString("utf8")) : { text: null, html: null, extracted: "" };
 }
 
-function messageOf(message: MessageRow, body: MessageBody): AnsweredMessage {
+/** With what it quotes of earlier messages, and of the signature that our mail has, folded. */
+async function messageOf(
+  deps: Dependencies,
+  { message, body, identity }: { message: MessageRow; body: MessageBody; identity: Identity },
+): Promise<AnsweredMessage> {
+  const earlier = quotesAnything(body.text ?? "") ? await textsBefore(deps.reads, message.workspace_id, message) : [];
   return {
     fromName: message.from_name,
     fromEmail: message.from_email,
     receivedAt: (message.received_at ?? message.created_at).toISOString(),
     subject: message.subject,
-    ...newAndQuoted(body),
+    ...foldQuotations(body.text, [...earlier, identity.signatureText ?? ""]),
     authentication: message.authentication,
     attachments: receivedFacts(message.attachments),
   };
 }
 
 /** The message's notes, which are certain, come before the hints. */
-const hintsOf = ({ subject, notes }: MessageRow, body: MessageBody): string[] => [
+const hintsOf = ({ subject, notes }: MessageRow, body: MessageBody, newText: string): string[] => [
   ...notes,
-  ...hintsAbout({ subject, newText: newAndQuoted(body).newText, text: body.text, html: body.html }).map(
-    ({ sentence }) => sentence,
-  ),
+  ...hintsAbout({ subject, newText, text: body.text, html: body.html }).map(({ sentence }) => sentence),
 ];
 
-async function newerMessage(deps: Dependencies, message: MessageRow): Promise<NewerMessage> {
-  const { fromName, fromEmail, receivedAt, subject, newText } = messageOf(message, await bodyOf(deps, message));
+async function newerMessage(deps: Dependencies, message: MessageRow, identity: Identity): Promise<NewerMessage> {
+  const shown = await messageOf(deps, { message, body: await bodyOf(deps, message), identity });
+  const { fromName, fromEmail, receivedAt, subject, newText } = shown;
   return { fromName, fromEmail, receivedAt, subject, newText };
 }
 

@@ -3,6 +3,7 @@ import type { Changes, Piece } from "#src/channels/card/changes.ts";
 import type { Value } from "#src/channels/card/fields.ts";
 import type { Link } from "#src/channels/card/links.ts";
 import type { CardLetter, ReviewCard, Said, Writing } from "#src/channels/card/reviewCard.ts";
+import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
@@ -117,7 +118,7 @@ Subject: <bdi lang="">${message.subject}</bdi></p>`;
 
 /** What somebody wrote, line by line, in whatever language and direction. */
 const writing = ({ text, folded }: Writing): Markup =>
-  html`${written(text || "(no text)")}${folded !== "" && more("Show the quoted text", written(folded))}`;
+  html`${written(text || "(no text)")}${folded !== "" && more(`Show the quoted text (${counted(folded.split("\n").length, "line")})`, written(folded))}`;
 
 const written = (text: string): Markup => html`<div class="letter" dir="auto" lang="">${text}</div>`;
 

@@ -290,14 +290,17 @@ describe("pages of conversations", () => {
       expect(undo("u2")).not.to.contain("/undo");
     });
 
-    it("folds what a reply of ours quotes, and what theirs quotes", () => {
+    it("folds what a reply of ours quotes, and what theirs quotes of an earlier message", () => {
       expect(page.markup.match(/class="quoted"/g)).to.have.length(1);
       const quoting = messageViews(
-        [wireMessage({ ...plainWords, text: "New.\n\n> Old." }, { extracted_text: "New." })],
+        ["Old.", "New.\n\n> Old.", "New.\n\n> Other."].map((text) => wireMessage({ ...plainWords, text })),
         newest,
       );
-      expect(quoting[0]?.written.text).to.equal("New.");
-      expect(quoting[0]?.quoted.text).to.equal("> Old.");
+      expect(quoting.map(({ written, quoted }) => [written.text, quoted.text])).to.deep.equal([
+        ["Old.", ""],
+        ["New.", "> Old."],
+        ["New.\n\n> Other.", ""],
+      ]);
     });
 
     it("says in words what is known of the sender, the mail and its delivery", () => {

@@ -67,7 +67,7 @@ describe("mcp: the tools, through the official client", () => {
   describe("reading", () => {
     it("finds a thread by its words, and reads what is new in it and what an answer is based on", async () => {
       const first = await received({ text: "Where is my teapot?", subject: "A teapot" });
-      const quoted = "Please hurry.\r\n\r\nOn Monday somebody wrote:\r\n> Where is my teapot?";
+      const quoted = "Please hurry.\r\n\r\nOn Mon, 23 Nov 2026 at 10:12 Support wrote:\r\n> Where is my teapot?";
       await received({ text: quoted, subject: "Re: A teapot", inReplyTo: first.mailId });
       const { threads } = await used("list_threads", { q: "teapot" });
       expect(threads.map(({ id }: any) => id)).to.deep.equal([first.thread_id]);

@@ -77,8 +77,10 @@ function body({ message, written, quoted, asHtml }: MessageView, options: Articl
   if (written.text === "" && quoted.text === "") {
     return html`${refused}<p class="soft">${message.direction === "inbound" ? "It has no text, or none that could be read. Its source has all of it." : "It has no text."}</p>`;
   }
-  return html`${refused}${letter(written, message.id, options)}${quoted.text !== "" && html`<details class="quoted"><summary>Show the quoted text</summary>${letter(quoted, message.id, options)}</details>`}`;
+  return html`${refused}${letter(written, message.id, options)}${quoted.text !== "" && html`<details class="quoted"><summary>Show the quoted text (${linesIn(quoted.text)})</summary>${letter(quoted, message.id, options)}</details>`}`;
 }
+
+const linesIn = (text: string): string => counted(text.split("\n").length, "line");
 
 const letter = ({ text, left }: Excerpt, id: string, { addressFor }: ArticleOptions): Markup | false =>
   text !== "" &&

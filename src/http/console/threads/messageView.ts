@@ -1,6 +1,6 @@
 import { receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import { type Attachment, attachmentsShown } from "#src/channels/card/attachments.ts";
-import { foldQuote, newAndQuoted } from "#src/channels/card/quotes.ts";
+import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
 import { type Proof, proofOf } from "#src/channels/card/senderProof.ts";
 import { type Sanitised, sanitise } from "#src/html/sanitise.ts";
 import { visible } from "#src/html/visible.ts";
@@ -33,15 +33,17 @@ const shownCharacters = 20_000;
 /** The messages of a page, oldest first; what a reply of ours quotes is folded where the quoted message is among them. */
 export function messageViews(messages: readonly WireMessage[], wishes: Wishes): MessageView[] {
   const answered = new Map(messages.map((message) => [message.rfc_message_id, message]));
-  return messages.map((message) => messageView(message, { wishes, answered: answered.get(message.in_reply_to) }));
+  return messages.map((message, index) =>
+    messageView(message, { wishes, answered: answered.get(message.in_reply_to), earlier: messages.slice(0, index) }),
+  );
 }
 
 function messageView(
   message: WireMessage,
-  { wishes, answered }: { wishes: Wishes; answered: WireMessage | undefined },
+  { wishes, answered, earlier }: { wishes: Wishes; answered: WireMessage | undefined; earlier: readonly WireMessage[] },
 ): MessageView {
   const { id, direction, authentication, body_html } = message;
-  const { text, folded } = direction === "inbound" ? received(message) : sent(message, answered);
+  const { text, folded } = direction === "inbound" ? received(message, earlier) : sent(message, answered);
   const most = wishes.whole === id ? Number.POSITIVE_INFINITY : shownCharacters;
   return {
     message,
@@ -54,13 +56,16 @@ function messageView(
   };
 }
 
-function received({ body_text, extracted_text }: WireMessage) {
-  const { newText, quotedText } = newAndQuoted({ text: body_text, extracted: extracted_text });
+function received({ body_text }: WireMessage, earlier: readonly WireMessage[]) {
+  const { newText, quotedText } = foldQuotations(
+    body_text,
+    earlier.map((message) => message.body_text ?? ""),
+  );
   return { text: visible(newText).trim(), folded: visible(quotedText).trim() };
 }
 
 function sent({ body_text }: WireMessage, answered: WireMessage | undefined) {
-  const answers = answered ? newAndQuoted({ text: answered.body_text, extracted: answered.extracted_text }) : null;
+  const answers = answered ? { newText: answered.body_text ?? "", quotedText: "" } : null;
   return foldQuote(visible(body_text ?? ""), { signature: "", answers });
 }
 

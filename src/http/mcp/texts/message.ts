@@ -4,16 +4,16 @@ import type { WireMessage } from "../../present/messages.ts";
 import { type Piece, pieceOf } from "../bounds.ts";
 import { type Fence, untrustedLine } from "../fence.ts";
 import { ago } from "./ago.ts";
-import { letterOf, shownText } from "./letter.ts";
+import { type Before, letterOf, shownText } from "./letter.ts";
 
 /** A message as a tool shows it: a piece of what is new in it, or of what it quotes. */
 export type MessageShown = { message: WireMessage; piece: Piece; quotedLength: number; isQuoted: boolean };
 
-export type MessageOptions = { answered: WireMessage | undefined; offset?: number; most: number; quoted?: boolean };
+export type MessageOptions = Before & { offset?: number; most: number; quoted?: boolean };
 
 export function shownMessage(message: WireMessage, options: MessageOptions): MessageShown {
-  const { answered, offset = 0, most, quoted = false } = options;
-  const letter = letterOf(message, answered);
+  const { offset = 0, most, quoted = false } = options;
+  const letter = letterOf(message, options);
   const piece = pieceOf(quoted ? letter.quoted : letter.written, { offset, most, show: shownText });
   return { message, piece, quotedLength: letter.quoted.length, isQuoted: quoted };
 }

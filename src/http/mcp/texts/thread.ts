@@ -91,7 +91,7 @@ function shownMessages(messages: readonly WireMessage[]): MessageShown[] {
     .map((message, age) => {
       const most = Math.max(least, Math.min(age === 0 ? ofNewest : ofOlder, left));
       const answered = message.in_reply_to === null ? undefined : byId.get(message.in_reply_to);
-      const shown = shownMessage(message, { answered, most });
+      const shown = shownMessage(message, { answered, earlier: messages.slice(0, messages.length - 1 - age), most });
       left -= shown.piece.text.length;
       return shown;
     })

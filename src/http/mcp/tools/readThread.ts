@@ -76,9 +76,9 @@ async function newestAfter({ ask, args }: Asking, { skip, count }: { skip: numbe
 
 async function oneMessage(call: ToolCall): Promise<ToolResult> {
   const { args, now } = call;
-  const { message, answered } = await findMessage(call);
+  const { message, answered, earlier } = await findMessage(call);
   const most = wholeMessage;
-  const shown = shownMessage(message, { answered, offset: args.offset, quoted: args.quoted, most });
+  const shown = shownMessage(message, { answered, earlier, offset: args.offset, quoted: args.quoted, most });
   return {
     text: messageText(shown, { fence: createFence(), now: now(), place: "Message" }),
     structured: { thread_id: args.thread_id, message: messageData(shown) },
@@ -95,7 +95,7 @@ async function findMessage(call: Asking & Pick<ToolCall, "signal">) {
     const message = messages.find(({ id }) => id === args.message_id);
     if (message) {
       const answered = messages.find(({ rfc_message_id: id }) => id !== null && id === message.in_reply_to);
-      return { message, answered };
+      return { message, answered, earlier: messages.slice(0, messages.indexOf(message)) };
     }
     if (messages.length < maxMessages) break;
   }

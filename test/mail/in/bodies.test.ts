@@ -1,0 +1,150 @@
+import { expect } from "chai";
+import { parseMail } from "#src/mail/in/parseMail.ts";
+import { unflowed } from "#src/mail/in/text/flowed.ts";
+import { mail } from "./mails.ts";
+
+const limits = { maxHtmlBytes: 1024 * 1024, maxTextBytes: 1024 * 1024, maxAttachments: 100 };
+/** A mail of this type; the line end that closes each body is left out. */
+async function read(type: string, body: string) {
+  const parsed = await parseMail(mail([`Content-Type: ${type}`], body), limits);
+  return { ...parsed, bodyText: parsed.bodyText && parsed.bodyText.trim() };
+}
+const part = (type: string, body: string): string => `--b\r\nContent-Type: ${type}\r\n\r\n${body}\r\n`;
+const multipart = (kind: string, ...parts: string[]) =>
+  read(`multipart/${kind}; boundary=b`, `${parts.join("")}--b--\r\n`);
+const utf8 = "; charset=utf-8";
+const plain = (text: string) => part(`text/plain${utf8}`, text);
+const html = (text: string) => part(`text/html${utf8}`, text);
+
+describe("which text of a mail is shown", () => {
+  for (const blank of ["", " \r\n\t", "\u00a0", "\u200b\u200d", "\ufeff\r\n"]) {
+    it(`is that of the HTML where the plain text is ${JSON.stringify(blank)}`, async () => {
+      const { bodyText, extractedText } = await multipart(
+        "alternative",
+        plain(blank),
+        html("<p>Please cancel order 5.</p>"),
+      );
+      expect([bodyText, extractedText]).to.deep.equal(["Please cancel order 5.", "Please cancel order 5."]);
+    });
+  }
+
+  it("is the plain one where both say the same, also in lines of another length or without blanks between words", async () => {
+    const both = await multipart(
+      "alternative",
+      plain("Please cancel\r\norder 5."),
+      html("<p>Please cancel order 5.</p>"),
+    );
+    expect([both.bodyText, both.notes]).to.deep.equal(["Please cancel\norder 5.", []]);
+    const japanese = await multipart(
+      "alternative",
+      plain("注文をキャン\r\nセルして"),
+      html("<p>注文をキャンセルして</p>"),
+    );
+    expect(japanese.notes).to.deep.equal([]);
+  });
+
+  it("is both where they say something else, which is said", async () => {
+    const { bodyText, notes } = await multipart(
+      "alternative",
+      plain("See the HTML."),
+      html("<p>Please cancel order 5.</p>"),
+    );
+    expect(bodyText).to.equal("See the HTML.\n\nPlease cancel order 5.");
+    expect(notes.join()).to.include("one thing as plain text and another as HTML");
+  });
+
+  it("is all of several parts, each in the form that it has", async () => {
+    const { bodyText, bodyHtml } = await multipart("mixed", html("<p>Hello</p>"), plain("-- the footer of a list"));
+    expect(bodyText).to.equal("Hello\n-- the footer of a list");
+    expect(bodyHtml).to.include("<p>Hello</p>").and.include("the footer of a list");
+  });
+
+  it("is that of a part that is marked as an attachment, where there is no other and it has no name", async () => {
+    const unnamed = part("text/plain\r\nContent-Disposition: attachment", "Please cancel.");
+    expect((await multipart("mixed", unnamed)).bodyText).to.equal("Please cancel.");
+    const named = part('text/plain\r\nContent-Disposition: attachment; filename="a.txt"', "Please cancel.");
+    const { bodyText, attachments } = await multipart("mixed", named);
+    expect([bodyText, attachments.map(({ filename }) => filename)]).to.deep.equal([null, ["a.txt"]]);
+  });
+
+  it("is the mail as it came where its parts are not found, which is said", async () => {
+    const { bodyText, notes } = await read("multipart/mixed; boundary=b", "Please cancel.");
+    expect(bodyText).to.equal("Please cancel.");
+    expect(notes.join()).to.include("parts, but they were not found");
+  });
+
+  const event = (...lines: string[]) =>
+    part(
+      "text/calendar; method=REQUEST",
+      ["BEGIN:VCALENDAR", "BEGIN:VEVENT", ...lines, "END:VEVENT", "END:VCALENDAR"].join("\r\n"),
+    );
+
+  it("tells what an invitation is about, and where, in the time that it names", async () => {
+    const { bodyText, attachments } = await multipart(
+      "alternative",
+      plain("Will you come?"),
+      event("SUMMARY:Lamps\\, new\r\n  ones", "DTSTART;TZID=Europe/Berlin:20261201T140000", "LOCATION:Room 5"),
+    );
+    expect(bodyText).to.equal(
+      "Will you come?\n\nInvitation: Lamps, new ones\nWhen: 2026-12-01 14:00 (Europe/Berlin)\nWhere: Room 5",
+    );
+    expect(attachments.map(({ filename }) => filename)).to.deep.equal(["invite.ics"]);
+    const allDay = await multipart(
+      "mixed",
+      event("SUMMARY:Fair", "DTSTART;VALUE=DATE:20261201", "DTEND;VALUE=DATE:20261203"),
+    );
+    expect(allDay.bodyText).to.equal("Invitation: Fair\nWhen: 2026-12-01 to 2026-12-03");
+  });
+
+  for (const [name, type, body] of [
+    [
+      "of OpenPGP in parts",
+      'multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b',
+      part("application/pgp-encrypted", "Version: 1"),
+    ],
+    ["of OpenPGP in its text", "text/plain", "-----BEGIN PGP MESSAGE-----\r\n\r\nabc\r\n-----END PGP MESSAGE-----"],
+    [
+      "of S/MIME",
+      "application/pkcs7-mime\r\nContent-Transfer-Encoding: base64",
+      Buffer.from("300f06092a864886f70d010703a0023000", "hex").toString("base64"),
+    ],
+  ] as const) {
+    it(`is said to be encrypted ${name}`, async () => {
+      expect((await read(type, body)).notes.join()).to.match(/^The mail is encrypted \((?:OpenPGP|S\/MIME)\)/);
+    });
+  }
+
+  it("is found inside a signature, in pieces of unknown length too", async () => {
+    const inner = Buffer.from(`Content-Type: text/plain${utf8}\r\n\r\nPlease cancel.`);
+    const pieces = [inner.subarray(0, 20), inner.subarray(20)].map((piece) =>
+      Buffer.concat([Buffer.from([4, piece.length]), piece]),
+    );
+    const open = (tag: number, ...values: Buffer[]) =>
+      Buffer.concat([Buffer.from([tag, 0x80]), ...values, Buffer.alloc(2)]);
+    const id = (last: number) => Buffer.from(`06092a864886f70d0107${last.toString(16).padStart(2, "0")}`, "hex");
+    const data = open(0x30, id(1), open(0xa0, open(0x24, ...pieces)));
+    const signed = open(0x30, id(2), open(0xa0, open(0x30, Buffer.from("0201013100", "hex"), data)));
+    const type = "application/pkcs7-mime; smime-type=signed-data\r\nContent-Transfer-Encoding: base64";
+    expect((await read(type, signed.toString("base64"))).bodyText).to.equal("Please cancel.");
+    for (let length = 0; length < signed.length; length += 7) {
+      const cut = await read(type, signed.subarray(0, length).toString("base64"));
+      expect(cut.unreadable).to.equal(null);
+    }
+  });
+});
+
+describe("text in format=flowed", () => {
+  for (const [name, flowed, right] of [
+    ["joins lines that end in a blank", "a long \nline\nanother", "a long line\nanother"],
+    ["joins lines of one depth of quotation alone", "> a \n> b \nno\n>> c \n> d", "> a b \nno\n>> c \n> d"],
+    ["knows marks with blanks between them", "> > a \n> > b", "> > a b"],
+    ["keeps the line above a signature", "Bye \n-- \nAda", "Bye \n-- \nAda"],
+    ["takes away the blank that protects a line", " From here\n  two", "From here\n two"],
+    ["keeps lines without words", "a \n\nb", "a \n\nb"],
+  ] as const) {
+    it(name, () => expect(unflowed(flowed, { delSp: false })).to.equal(right));
+  }
+  it("takes the blank away where it was added for the break", () => {
+    expect(unflowed("途中 \nで折り\n次", { delSp: true })).to.equal("途中で折り\n次");
+  });
+});

@@ -1,0 +1,195 @@
+import { expect } from "chai";
+import { ownWords, partsOf } from "#src/mail/in/quotes/parts.ts";
+import { seeded } from "../../../../scripts/support/random.ts";
+import { corpus, hasCorpus } from "../mails.ts";
+
+const own = "Yes, please cancel it.";
+const old = "shall we cancel your order?";
+
+/** The line above a quotation, as mail programs write it. */
+const attributions: Record<string, string> = {
+  Arabic: "في الاثنين، ٢٣ نوفمبر ٢٠٢٦ في ١٠:١٢ ص كتب Support <s@x.example>:",
+  Chinese: "Support <s@x.example> 于2026年11月23日周一 10:12写道：",
+  Czech: "po 23. 11. 2026 v 10:12 odesílatel Support <s@x.example> napsal:",
+  Danish: "Den man. 23. nov. 2026 kl. 10.12 skrev Support <s@x.example>:",
+  Dutch: "Op ma 23 nov 2026 om 10:12 schreef Support <s@x.example>:",
+  English: "On Mon, Nov 23, 2026 at 10:12 AM Support <s@x.example> wrote:",
+  Finnish: "ma 23. marrask. 2026 klo 10.12 Support (s@x.example) kirjoitti:",
+  French: "Le lun. 23 nov. 2026 à 10:12, Support <s@x.example> a écrit :",
+  German: "Am Mo., 23. Nov. 2026 um 10:12 Uhr schrieb Support <s@x.example>:",
+  Greek: "Στις Δευ 23 Νοε 2026 στις 10:12 π.μ., ο χρήστης Support <s@x.example> έγραψε:",
+  Hebrew: "‫בתאריך יום ב׳, 23 בנוב׳ 2026 ב-10:12 מאת ‪Support‬‏ <‪s@x.example‬‏>:‬",
+  Hungarian: "Support <s@x.example> ezt írta (időpont: 2026. nov. 23., H, 10:12):",
+  Italian: "Il giorno lun 23 nov 2026 alle ore 10:12 Support <s@x.example> ha scritto:",
+  Japanese: "2026年11月23日(月) 10:12 Support <s@x.example>:",
+  Korean: "2026년 11월 23일 (월) 오전 10:12, Support <s@x.example>님이 작성:",
+  Polish: "pon., 23 lis 2026 o 10:12 Support <s@x.example> napisał(a):",
+  Portuguese: "Em seg., 23 de nov. de 2026 às 10:12, Support <s@x.example> escreveu:",
+  Russian: "пн, 23 нояб. 2026 г. в 10:12, Support <s@x.example>:",
+  Spanish: "El lun, 23 nov 2026 a las 10:12, Support (<s@x.example>) escribió:",
+  Swedish: "Den mån 23 nov. 2026 kl 10:12 skrev Support <s@x.example>:",
+  Turkish: "Support <s@x.example>, 23 Kas 2026 Pzt, 10:12 tarihinde şunu yazdı:",
+  "English without an address": "On 23/11/2026 10:12, Support wrote:",
+  "English in two lines": "On Mon, Nov 23, 2026 at 10:12 AM The Department of Support <\ns@x.example> wrote:",
+};
+
+/** The labels of sender, day, recipient and subject, as Outlook and others write them. */
+const labels: Record<string, [string, string, string, string, string]> = {
+  Arabic: ["من:", "تم الإرسال:", "الاثنين، ٢٣ نوفمبر ٢٠٢٦ ١٠:١٢", "إلى:", "الموضوع:"],
+  Chinese: ["发件人：", "发送时间：", "2026年11月23日 10:12", "收件人：", "主题："],
+  Czech: ["Od:", "Odesláno:", "pondělí 23. listopadu 2026 10:12", "Komu:", "Předmět:"],
+  Danish: ["Fra:", "Sendt:", "23. november 2026 10:12", "Til:", "Emne:"],
+  Dutch: ["Van:", "Verzonden:", "maandag 23 november 2026 10:12", "Aan:", "Onderwerp:"],
+  English: ["From:", "Sent:", "Monday, November 23, 2026 10:12 AM", "To:", "Subject:"],
+  "English in bold": ["*From:*", "*Sent:*", "Monday, November 23, 2026 10:12", "*To:*", "*Subject:*"],
+  Finnish: ["Lähettäjä:", "Lähetetty:", "maanantai 23. marraskuuta 2026 10.12", "Vastaanottaja:", "Aihe:"],
+  French: ["De :", "Envoyé :", "lundi 23 novembre 2026 10:12", "À :", "Objet :"],
+  German: ["Von:", "Gesendet:", "Montag, 23. November 2026 10:12", "An:", "Betreff:"],
+  Greek: ["Από:", "Στάλθηκε:", "Δευτέρα, 23 Νοεμβρίου 2026 10:12", "Προς:", "Θέμα:"],
+  Hungarian: ["Feladó:", "Elküldve:", "2026. november 23., hétfő 10:12", "Címzett:", "Tárgy:"],
+  Italian: ["Da:", "Inviato:", "lunedì 23 novembre 2026 10:12", "A:", "Oggetto:"],
+  Japanese: ["差出人:", "送信日時:", "2026年11月23日 10:12", "宛先:", "件名:"],
+  Korean: ["보낸 사람:", "보낸 날짜:", "2026년 11월 23일 월요일 오전 10:12", "받는 사람:", "제목:"],
+  Norwegian: ["Fra:", "Sendt:", "mandag 23. november 2026 10:12", "Til:", "Emne:"],
+  Polish: ["Od:", "Wysłano:", "poniedziałek, 23 listopada 2026 10:12", "Do:", "Temat:"],
+  Portuguese: ["De:", "Enviada em:", "segunda-feira, 23 de novembro de 2026 10:12", "Para:", "Assunto:"],
+  Russian: ["От:", "Отправлено:", "понедельник, 23 ноября 2026 г. 10:12", "Кому:", "Тема:"],
+  Spanish: ["De:", "Enviado el:", "lunes, 23 de noviembre de 2026 10:12", "Para:", "Asunto:"],
+  Swedish: ["Från:", "Skickat:", "den 23 november 2026 10:12", "Till:", "Ämne:"],
+  Turkish: ["Kimden:", "Gönderildi:", "23 Kasım 2026 Pazartesi 10:12", "Kime:", "Konu:"],
+};
+
+describe("own words and quoted ones", () => {
+  for (const [language, line] of Object.entries(attributions)) {
+    it(`are told apart at an attribution: ${language}`, () => {
+      expect(ownWords(`${own}\n\n${line}\n\n> ${old}\n`)).to.equal(own);
+      expect(ownWords(`${line}\n> ${old}\n\n${own}\n`)).to.equal(own);
+      expect(ownWords(`${line}\n> ${old}\n${own}\n\n> Why?\nBroken.`)).to.equal(`${own}\n\nBroken.`);
+    });
+  }
+  for (const [language, [from, sent, day, to, subject]] of Object.entries(labels)) {
+    const block = `${from} Support <s@x.example>\n${sent} ${day}\n${to} Ada Lund\n${subject} Order 5`;
+    it(`are told apart at a block of header fields: ${language}`, () => {
+      expect(ownWords(`${own}\n\n${block}\n\n${old}\n`)).to.equal(own);
+      expect(ownWords(`${own}\n\n________________________________\n${block}\n\n${old}\n`)).to.equal(own);
+      expect(ownWords(`${own}\n\n${block}\n\n> ${old}\n\nAs soon as you can.`)).to.equal(
+        `${own}\n\nAs soon as you can.`,
+      );
+    });
+  }
+
+  const wholes: Record<string, string> = {
+    "something that somebody wrote, told in own words":
+      "On 23 Nov 2026 at 10:12 Ada wrote:\nit is broken.\n\nRefund me.",
+    "a trip": "Please book:\n\nFrom: Berlin\nTo: Paris\nDate: 5 May 2026 10:12\n\nAnd back.",
+    "the form of a website, with an address and a time":
+      "Email: ada@x.example\nDate: 23 November 2026 10:12\nName: Ada\nWish: cancel order 5\n\nThanks",
+    "an address list":
+      "Our people:\n\nSales: ada@x.example\nSupport: ben@x.example\nOffice: c@x.example\n\nWrite to them.",
+    "lists with hyphens, stars and rules": "Two:\n\n- a\n* b\n---\n-- c\n____\n\nThanks",
+    "words below a separator": "See below.\n\n-- \nPlease cancel order 5.",
+    "words below an address": "See below.\n\n-- \nAda Lund\nada@x.example\nPS: cancel order 5 as well",
+    "a number of a customer below a separator": "See below.\n\n-- \nCustomer: 47110815\nada@x.example",
+    "nothing but a signature": "-- \nAda Lund\nada@x.example",
+    "a line that a store of mail has escaped": "See:\n>From my window I see it.\nThanks",
+    "sent from a phone": "Cancel it.\n\nSent from my phone",
+  };
+  for (const [name, text] of Object.entries(wholes)) {
+    it(`are all own: ${name}`, () => expect(ownWords(text)).to.equal(text.trim()));
+  }
+
+  it("are own right above an attribution too", () => {
+    expect(ownWords(`I agree.\n${attributions.English}\n> ${old}`)).to.equal("I agree.");
+    const long = "I have read all that you have written about my order and its price, and I say";
+    expect(ownWords(`${long}\nyes.\n${attributions.English}\n> ${old}`)).to.equal(`${long}\nyes.`);
+  });
+
+  it("are told apart from a signature of names and contact details", () => {
+    const signature = "-- \nAda Lund\nLund Lamps\n5 High Street\n+44 20 7946 0958\nhttps://lamps.example";
+    expect(ownWords(`${own}\n\n${signature}`)).to.equal(own);
+    expect(ownWords(`${own}\n\n${signature}\n\n${attributions.English}\n> ${old}`)).to.equal(own);
+  });
+
+  it("are the whole mail where it only quotes", () => {
+    expect(ownWords(`${attributions.English}\n> ${old}`)).to.equal(`${attributions.English}\n> ${old}`);
+  });
+
+  it("take time in proportion to their length, whatever it is", () => {
+    const pieces = [
+      ">",
+      "> ",
+      "> a\n",
+      "a:\n> b\n",
+      "\n",
+      " \n",
+      "-- \n",
+      "From: a@b.example\n",
+      "On 1 May 2026:\n>\n",
+      "a@b.c 1:22 ",
+    ];
+    for (const piece of pieces) {
+      const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
+      const began = process.cpuUsage();
+      expect(
+        partsOf(`a\n\n${text}`)
+          .flatMap(({ lines }) => lines)
+          .join("\n"),
+      ).to.equal(`a\n\n${text}`);
+      expect(process.cpuUsage(began).user / 1_000, JSON.stringify(piece)).to.be.below(3_000);
+    }
+  }).timeout(60_000);
+
+  /** Says of each folded line what marks it, in its own plain way; undefined: nothing does. */
+  function markOf(lines: readonly string[], at: number): string | undefined {
+    const isFieldWithAddress = (line: string) => /^[\s*]*[^\s:：][^:：]{0,60}[:：].*@/.test(line);
+    if (/^\s*>/.test(lines[at]!)) return "a mark";
+    if (
+      lines.slice(at + 1, at + 6).some((line) => /^\s*>/.test(line)) &&
+      lines.slice(at, at + 3).some((line) => /[:：]\s*$/.test(line))
+    )
+      return "an attribution";
+    if (lines.slice(0, at + 4).some(isFieldWithAddress)) return "a header block";
+    if (lines.slice(0, at + 1).some((line) => /^--\s?$/.test(line))) return "a signature";
+    return undefined;
+  }
+
+  for (const name of ["replies", "list-mail"] as const) {
+    if (!hasCorpus(name)) continue;
+    it(`are never folded without a mark in real mail: ${name}`, () => {
+      const texts = corpus(name)
+        .filter((file) => !file.name.endsWith(".tsv"))
+        .filter((_, n) => name === "replies" || n % 10 === 0)
+        .map(({ raw }) => raw.toString().replaceAll("\r\n", "\n"))
+        .map((text) => (name === "replies" ? text : text.slice(text.indexOf("\n\n") + 2)));
+      const unmarked: string[] = [];
+      for (const text of texts) {
+        const lines = text.split("\n");
+        const kinds = partsOf(text).flatMap((part) => part.lines.map(() => part.kind));
+        for (const [at, line] of lines.entries()) {
+          if (line.trim() !== "" && kinds[at] !== "own" && markOf(lines, at) === undefined) unmarked.push(line);
+        }
+      }
+      expect(unmarked).to.deep.equal([]);
+    }).timeout(60_000);
+  }
+
+  it("lose no line, whatever they are made of", () => {
+    const random = seeded(5);
+    const pieces = [
+      "> ",
+      "a",
+      "\n",
+      "\r\n",
+      "From: a@b.example",
+      "On 1 May 2026 10:12:",
+      "-- ",
+      " ",
+      "Sent: 1 May 2026 10:12",
+      "\n\n",
+    ];
+    for (let run = 0; run < 500; run++) {
+      const text = Array.from({ length: 30 }, () => pieces[Math.floor(random() * pieces.length)]).join("");
+      expect(partsOf(text).flatMap(({ lines }) => lines)).to.deep.equal(text.split(/\r?\n/));
+    }
+  });
+});
