@@ -34,7 +34,12 @@ export const Message = Strict(
     subject: Type.String(),
     body_text: Nullable(Type.String()),
     body_html: Nullable(Type.String()),
-    extracted_text: Nullable(Type.String({ description: "The text without quotes and signature; a view only." })),
+    extracted_text: Nullable(
+      Type.String({
+        description:
+          "The text without what has a mark of quotation (`>`, a mail program's header block, an attribution above a quotation) and without a signature of contact details; a view only: rules read body_text.",
+      }),
+    ),
     rfc_message_id: Nullable(Type.String()),
     in_reply_to: Nullable(Type.String()),
     references: Type.Array(Type.String()),

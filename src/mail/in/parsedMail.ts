@@ -2,11 +2,11 @@ import { type MailRuns, uncheckedRuns } from "./links/tokenRuns.ts";
 
 /** A mail as people read it. Everything is text that JSON and PostgreSQL can hold. */
 export type ParsedMail = {
-  /** The whole text, quotes and signature included: what rules read. Made from the HTML if the mail has no text of its own. */
+  /** The whole text, quotes and signature included: what rules read. Made from the HTML if the mail has no text of its own, and of both if they differ. */
   bodyText: string | null;
   /** The HTML as it arrived: not sanitised. */
   bodyHtml: string | null;
-  /** The text without quotes and signature: a view only, half of which is guesswork. */
+  /** The text without what has a mark of quotation and without a signature of contact details (quotes/parts.ts): a view only. */
   extractedText: string;
   /** Bodies too large to be shown are among them, as `body.txt` and `body.html`. */
   attachments: ParsedAttachment[];

@@ -7,7 +7,7 @@ const limits = { maxHtmlBytes: 1024 * 1024, maxTextBytes: 1024 * 1024, maxAttach
 /** A mail of this type; the line end that closes each body is left out. */
 async function read(type: string, body: string) {
   const parsed = await parseMail(mail([`Content-Type: ${type}`], body), limits);
-  return { ...parsed, bodyText: parsed.bodyText && parsed.bodyText.trim() };
+  return { ...parsed, bodyText: parsed.bodyText?.trim() ?? null };
 }
 const part = (type: string, body: string): string => `--b\r\nContent-Type: ${type}\r\n\r\n${body}\r\n`;
 const multipart = (kind: string, ...parts: string[]) =>
