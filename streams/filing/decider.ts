@@ -30,11 +30,8 @@ export type Filing = {
 export const isHeld = ({ disposition }: Pick<FilingDecision, "disposition">): boolean =>
   disposition === "held_over_quota" || disposition === "held_identity_disabled";
 
-/**
- * `after`: the marker that these follow in the line, as it was read; null: an earlier version's releases had left them behind. `readAt`: the
- * revision of the stream by then. Of what was left behind the state does not know which is still held: nothing may have come in between.
- */
-export type ReadInLine = { after: number | null; readAt: number };
+/** `after`: the marker that these follow in the line, as it was read. */
+export type ReadInLine = { after: number };
 
 export type FilingCommand =
   /** `quarantine`: why the one decision is the smaller form of one that cannot be recorded. */
@@ -134,12 +131,12 @@ function decideFiling(
 
 /** Only if everything decided before is in its thread, and these are the next that are held: merges in between would change where they go. */
 function release(
-  { decisions, ...read }: Extract<FilingCommand, { type: "DecideRelease" }>,
+  { decisions, after }: Extract<FilingCommand, { type: "DecideRelease" }>,
   filing: Filing,
 ): FilingEvent[] {
   if (decisions[0]?.number !== filing.lastNumber + 1 || filing.pending.length > 0) return [];
-  const markers = decisions.map(({ releases }) => releases);
-  if (!areNext(filing, markers, read)) return [];
+  const markers = decisions.map(({ releases }) => releases?.number);
+  if (!isNextInLine(filing.held, { markers, after })) return [];
   return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 
@@ -154,15 +151,9 @@ function quarantine(
   return [{ type: "MailQuarantined", data: { number, deliveryId: decision.deliveryId, reason, threadId } }];
 }
 
-const areNext = (
-  { held, revision }: Filing,
-  markers: readonly (number | undefined)[],
-  { after, readAt }: ReadInLine,
-): boolean => (after !== null || readAt === revision) && isNextInLine(held, { markers, after });
-
 /** What was released, or is decided to be, is not in the line any more. */
-function expireHeld({ mails, ...read }: Extract<FilingCommand, { type: "ExpireHeld" }>, filing: Filing): FilingEvent[] {
-  if (!areFiled(mails, filing) || !areNext(filing, numbersOf(mails), read)) return [];
+function expireHeld({ mails, after }: Extract<FilingCommand, { type: "ExpireHeld" }>, filing: Filing): FilingEvent[] {
+  if (!areFiled(mails, filing) || !isNextInLine(filing.held, { markers: numbersOf(mails), after })) return [];
   return mails.map((data) => ({ type: "HeldMailExpired", data }));
 }
 

@@ -28,12 +28,10 @@ export type FilingDecision = {
   /** Why a person should look at the thread; null if nobody needs to. */
   reviewReason: string | null;
   /**
-   * If this releases a held mail: the number of its first, contentless filing. The message keeps its id, and counts as newer
-   * by its new number. Absent everywhere else.
+   * If this releases a held mail: the number of its first, contentless filing, and where that lies in this stream. The message keeps its id, and
+   * counts as newer by its new number. Absent everywhere else.
    */
-  releases?: number;
-  /** With `releases`: the revision of that first filing in this stream. What is still held lies behind it. Absent in older events. */
-  releasesRevision?: number;
+  releases?: { number: number; revision: number };
   /** In a bounce of ours: the outbound message it reports. */
   bouncedAttemptId: string | null;
 };

@@ -20,39 +20,23 @@ export function afterDecision(
   line: HeldLine,
   { decision, isHeld, revision }: { decision: FilingDecision; isHeld: boolean; revision: number },
 ): HeldLine {
-  const { releases, releasesRevision } = decision;
-  if (releases === undefined) {
-    if (!isHeld) return line;
-    return { ...line, count: line.count + 1, from: line.count === 0 ? revision : line.from };
-  }
-  return without(line, { number: releases, revision: releasesRevision });
+  if (decision.releases) return without(line, decision.releases);
+  if (!isHeld) return line;
+  return { ...line, count: line.count + 1, from: line.count === 0 ? revision : line.from };
 }
 
-/** The line after a marker has left it, released or expired. `revision`: where the marker lies, if that is known. */
-export function without(
-  line: HeldLine,
-  { number, revision }: { number: number; revision: number | undefined },
-): HeldLine {
-  const count = Math.max(0, line.count - 1);
-  // One that an earlier version had left behind is no end of the line.
-  if (number <= line.releasedUpTo) return { ...line, count };
-  return { count, releasedUpTo: number, from: revision === undefined ? line.from : revision + 1 };
-}
+/** The line after a marker has left it, released or expired. `revision`: where the marker lies. */
+export const without = ({ count }: HeldLine, { number, revision }: { number: number; revision: number }): HeldLine => ({
+  count: count - 1,
+  releasedUpTo: number,
+  from: revision + 1,
+});
 
-/**
- * Whether these markers (numbers, undefined: none) may leave the line: each once, in their order. `after`: the marker behind which they were read;
- * null: they were left behind, before the line's end.
- */
+/** Whether these markers (numbers, undefined: none) may leave the line: each once, in their order. `after`: the marker behind which they were read. */
 export function isNextInLine(
-  line: HeldLine,
-  { markers, after }: { markers: readonly (number | undefined)[]; after: number | null },
+  { count, releasedUpTo }: HeldLine,
+  { markers, after }: { markers: readonly (number | undefined)[]; after: number },
 ): boolean {
-  if (markers.length > line.count || (after !== null && after !== line.releasedUpTo)) return false;
-  let previous = after ?? 0;
-  for (const marker of markers) {
-    if (marker === undefined || marker <= previous) return false;
-    if (after === null && marker > line.releasedUpTo) return false;
-    previous = marker;
-  }
-  return true;
+  if (markers.length > count || after !== releasedUpTo) return false;
+  return markers.every((marker, index) => marker !== undefined && marker > (markers[index - 1] ?? after));
 }

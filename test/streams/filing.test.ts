@@ -18,26 +18,23 @@ const heldBy = { disposition: "held_over_quota" } as const;
 /** Each held mail with its two events, so marker n lies at revision 2n - 2. */
 const held = (...numbers: number[]): FilingEvent[] =>
   numbers.flatMap((number) => [decided(number, heldBy), filed(number)]);
-const releasing = (number: number, releases: number, releasesRevision?: number): FilingDecision =>
-  decision(number, { releases, ...(releasesRevision !== undefined && { releasesRevision }) });
-const released = (number: number, releases: number, releasesRevision?: number): FilingEvent[] => [
-  { type: "FilingDecided", data: releasing(number, releases, releasesRevision) },
-  filed(number, releases - 1),
+const releasing = (number: number, marker: number, revision = 2 * marker - 2): FilingDecision =>
+  decision(number, { releases: { number: marker, revision } });
+const released = (number: number, marker: number, revision?: number): FilingEvent[] => [
+  { type: "FilingDecided", data: releasing(number, marker, revision) },
+  filed(number, marker - 1),
 ];
 
 describe("held mail, as its filing knows it", () => {
   const release = (after: number, ...decisions: FilingDecision[]) =>
-    ({ type: "DecideRelease", decisions, after, readAt: -1 }) as const;
-  /** Of what was left behind: as it was known at this revision. */
-  const releaseLeft = (readAt: number, ...decisions: FilingDecision[]) =>
-    ({ type: "DecideRelease", decisions, after: null, readAt }) as const;
+    ({ type: "DecideRelease", decisions, after }) as const;
 
   it("is released in its order, each once", () => {
     const three = held(1, 2, 3);
     const both = release(0, releasing(4, 1, 0), releasing(5, 2, 2));
     given(filingDecider, ...three)
       .when(both)
-      .then(decided(4, { releases: 1, releasesRevision: 0 }), decided(5, { releases: 2, releasesRevision: 2 }));
+      .then(...[releasing(4, 1, 0), releasing(5, 2, 2)].map((data): FilingEvent => ({ type: "FilingDecided", data })));
     const after = [...three, ...released(4, 1, 0), ...released(5, 2, 2)];
     given(filingDecider, ...after)
       .when(release(2, releasing(6, 3, 4)))
@@ -81,26 +78,6 @@ describe("held mail, as its filing knows it", () => {
     expect(line(...held(1, 2, 3), ...released(4, 1, 0))).to.deep.equal({ count: 2, releasedUpTo: 1, from: 1 });
     const empty = [...held(1), ...released(2, 1, 0)];
     expect(line(...empty, decided(3, heldBy))).to.deep.equal({ count: 1, releasedUpTo: 1, from: 4 });
-  });
-
-  it("is known as before where releases do not say where their markers lie", () => {
-    const before = [...held(1, 2, 3), ...released(4, 1), ...released(5, 2)];
-    expect(fold(filingDecider, before).held).to.deep.equal({ count: 1, releasedUpTo: 2, from: 0 });
-    // One was released before an older one, which is still held.
-    const leftBehind = [...held(1, 2), ...released(3, 2)];
-    expect(fold(filingDecider, leftBehind).held).to.include({ count: 1, releasedUpTo: 2 });
-    expect(fold(filingDecider, [...held(1, 2, 3), ...released(4, 2), ...released(5, 1, 0)]).held).to.deep.equal({
-      ...{ count: 1, releasedUpTo: 2, from: 0 },
-    });
-    given(filingDecider, ...leftBehind)
-      .when(releaseLeft(5, releasing(4, 1, 0)))
-      .thenTypes("FilingDecided");
-    given(filingDecider, ...leftBehind, ...released(4, 1, 0))
-      .when(releaseLeft(7, releasing(5, 1, 0)))
-      .then();
-    given(filingDecider, ...held(1, 2))
-      .when(releaseLeft(3, releasing(3, 1, 0)))
-      .then();
   });
 
   it("makes the state no larger, however much of it there is, and survives JSON", () => {
@@ -165,16 +142,11 @@ describe("kept mail that expires", () => {
     data: expiry(number),
   });
   const expireHeld = (after: number, ...mails: ReturnType<typeof heldExpiry>[]) =>
-    ({ type: "ExpireHeld", mails, after, readAt: -1 }) as const;
-  const expireLeft = (readAt: number, ...mails: ReturnType<typeof heldExpiry>[]) =>
-    ({ type: "ExpireHeld", mails, after: null, readAt }) as const;
+    ({ type: "ExpireHeld", mails, after }) as const;
   const expireQuarantined = (...numbers: number[]) =>
     ({ type: "ExpireQuarantined", mails: numbers.map(expiry) }) as const;
   const release = (after: number, ...decisions: FilingDecision[]) =>
-    ({ type: "DecideRelease", decisions, after, readAt: -1 }) as const;
-  /** Of what was left behind: as it was known at this revision. */
-  const releaseLeft = (readAt: number, ...decisions: FilingDecision[]) =>
-    ({ type: "DecideRelease", decisions, after: null, readAt }) as const;
+    ({ type: "DecideRelease", decisions, after }) as const;
 
   it("leaves the line of held mail in its order, each once", () => {
     given(filingDecider, ...held(1, 2, 3))
@@ -202,28 +174,12 @@ describe("kept mail that expires", () => {
     given(filingDecider, ...expired)
       .when(release(1, releasing(3, 2, 2)))
       .thenTypes("FilingDecided");
-    const decidedToBe = [...held(1, 2), decided(3, { releases: 1, releasesRevision: 0 })];
+    const decidedToBe = [...held(1, 2), decided(3, { releases: { number: 1, revision: 0 } })];
     for (const events of [decidedToBe, [...held(1, 2), ...released(3, 1, 0)]])
       for (const command of [0, 1].map((after) => expireHeld(after, heldExpiry(1))))
         given(filingDecider, ...events)
           .when(command)
           .then();
-  });
-
-  it("may be what an earlier version had left behind, unless anything came in between", () => {
-    // 1 and 2 are left behind, at revision 7.
-    const leftBehind = [...held(1, 2, 3), ...released(4, 3)];
-    given(filingDecider, ...leftBehind)
-      .when(expireLeft(7, heldExpiry(1)))
-      .then(heldExpired(1));
-    const expired = [...leftBehind, heldExpired(1)];
-    expect(fold(filingDecider, expired).held.count).to.equal(1);
-    given(filingDecider, ...expired)
-      .when(releaseLeft(7, releasing(5, 1, 0)))
-      .then();
-    given(filingDecider, ...leftBehind, ...released(5, 1, 0))
-      .when(expireLeft(7, heldExpiry(1)))
-      .then();
   });
 
   it("waits until it is on its thread", () => {

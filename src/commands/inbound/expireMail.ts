@@ -47,7 +47,7 @@ async function expireHeld(
 ): Promise<Expired> {
   if (filing.held.count === 0) return "nothing kept";
   if (days === "never") return "some kept";
-  const { markers, after, readAt } = await oldestHeld(deps, { identityId, filing }, pageSize);
+  const { markers, after } = await oldestHeld(deps, { identityId, filing }, pageSize);
   const due = markers.slice(0, dueCount(deps, { days, kept: markers }));
   const expiries = due.map(
     async ({ decision: { number, deliveryId, messageId }, revision }): Promise<HeldMailExpiry> => {
@@ -56,8 +56,8 @@ async function expireHeld(
     },
   );
   const mails = oneAppend(await Promise.all(expiries));
-  if (mails.length === 0) return markers.length === 0 ? "nothing kept" : "some kept";
-  const command = { type: "ExpireHeld", mails, after, readAt } as const;
+  if (mails.length === 0) return "some kept";
+  const command = { type: "ExpireHeld", mails, after } as const;
   const { changed } = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
   return changed ? "more" : "some kept";
 }

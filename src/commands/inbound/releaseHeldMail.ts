@@ -55,11 +55,11 @@ function inOrder(markers: readonly Marker[], counted: ReadonlySet<string>): Mark
   return markers.slice(0, end < 0 ? undefined : end);
 }
 
-/** A line goes on behind what was released. If nothing was, or it is no plain line, it is read again. */
+/** A line goes on behind what was released. If nothing was, it is read again. */
 function step(lines: Lines, identityId: string, released: number): void {
   const line = lines.get(identityId) as HeldPage;
   const last = line.markers[released - 1];
-  if (last === undefined || line.after === null) lines.delete(identityId);
+  if (last === undefined) lines.delete(identityId);
   else lines.set(identityId, { ...line, markers: line.markers.slice(released), after: last.decision.number });
 }
 
@@ -98,8 +98,7 @@ async function release(
   { workspaceId, identityId, line }: { workspaceId: string; identityId: string; line: HeldPage },
   cause: Cause,
 ): Promise<number> {
-  const { state: filing } = await deps.filings.load(identityId);
-  const lastNumber = line.after === null ? line.lastNumber : filing.lastNumber;
+  const { lastNumber } = (await deps.filings.load(identityId)).state;
   const received = await Promise.all(
     line.markers.map(({ decision }) => receivedAt(deps, identityId, decision.inboxRevision)),
   );
@@ -115,8 +114,7 @@ async function release(
       decisions.push(releasing(marker, { number: lastNumber + decisions.length + 1, threadId }, mail));
     }
     const page = oneAppend(decisions);
-    const { after, readAt } = line;
-    const command = { type: "DecideRelease", decisions: page, after, readAt } as const;
+    const command = { type: "DecideRelease", decisions: page, after: line.after } as const;
     const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
     // Something was filed meanwhile, or another one released these: the next turn looks again.
     if (!decided.changed) return 0;
@@ -153,6 +151,5 @@ const releasing = (
   absorbs: [],
   chainIds: [],
   bouncedAttemptId: null,
-  releases: decision.number,
-  releasesRevision: revision,
+  releases: { number: decision.number, revision },
 });
