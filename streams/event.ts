@@ -1,4 +1,4 @@
-/** What every stored event has in common. The shapes in this folder are the stored contract: they are never changed, only added to. */
+/** What every stored event has in common. The shapes in this folder are the stored contract: a shape that changes is a new version (upcast.ts). */
 
 /** Who caused an event: the kind says how sure we are, the id names it within that kind. */
 export type Actor = {
@@ -35,7 +35,7 @@ export type Metadata = {
   at: string;
   /** `<operation>/<command>`, if a request under an Idempotency-Key caused it: its repetition recognises its own effect. */
   operation?: string;
-  /** How many events of the same append come after this one. Absent on the last, on one alone, and on events from before this was kept. */
+  /** How many events of the same append come after this one. Absent on the last, and on one alone. */
   more?: number;
 };
 

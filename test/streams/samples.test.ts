@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
-import { upcast } from "#streams/upcast.ts";
+import { newestVersion, upcast } from "#streams/upcast.ts";
 
 type Sample = { type: string; schemaVersion: number; data: Record<string, unknown>; metadata: Record<string, unknown> };
 
@@ -26,9 +26,15 @@ describe("stored events", () => {
   });
 
   for (const stream of streams) {
-    it(`of ${stream}: every type has a sample, and can be folded`, async () => {
+    it(`of ${stream}: every version of every type has a sample, and can be folded`, async () => {
       const samples = samplesOf(stream);
-      expect(new Set(samples.map(({ type }) => type))).to.deep.equal(new Set(typesOf(stream)));
+      const versions = typesOf(stream).flatMap((type) =>
+        Array.from({ length: newestVersion(type) }, (_, index) => `${type} ${index + 1}`),
+      );
+      expect(new Set(samples.map(({ type, schemaVersion }) => `${type} ${schemaVersion}`))).to.include.all.keys(
+        versions,
+      );
+      expect(new Set(samples.map((sample) => upcast(sample).type))).to.deep.equal(new Set(typesOf(stream)));
       const { [`${stream}Decider`]: decider } = await import(`../../streams/${stream}/decider.ts`);
       expect(decider.category).to.equal(stream);
       for (const sample of samples) {

@@ -1,48 +1,90 @@
 import { expect } from "chai";
+import { sharingLog } from "#src/eventStore/sharedLog.ts";
 import { upcasting } from "#src/eventStore/upcasting.ts";
-import { type Upcasters, upcast } from "#streams/upcast.ts";
+import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
+import { fold } from "#streams/decider.ts";
+import type { Event, Metadata } from "#streams/event.ts";
+import { type Stored, type Upcasters, upcast } from "#streams/upcast.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
+/**
+ * The worked example of streams/README.md: `PersonNamed` had one name for a person, and has two since version 2. Its declaration, its decider and its
+ * projectors know version 2 alone; the upcaster is all that remembers version 1.
+ */
+type PersonEvent = Event<"PersonNamed", { first: string; last: string }>;
+
+const person = {
+  initial: { fullName: "" },
+  evolve: (_: { fullName: string }, { data: { first, last } }: PersonEvent) => ({ fullName: `${last}, ${first}` }),
+};
+
 const known: Upcasters = {
-  NameGiven: {
-    1: ({ name }) => ({ data: { first: String(name).split(" ")[0], last: String(name).split(" ")[1] } }),
-    2: (data) => ({ type: "PersonNamed", data: { ...data, title: null } }),
+  PersonNamed: {
+    1: ({ name }) => {
+      const [first, last] = (name as string).split(" ");
+      return { data: { first, last } };
+    },
   },
 };
-const newest = { first: "Ann", last: "Lee", title: null };
-const metadata = {
-  workspaceId: null,
-  actor: { kind: "system", id: "t" } as const,
-  correlationId: "c",
-  causationId: "c",
-  at: "",
-};
 
-describe("reading what was stored in an older version", () => {
-  it("takes it step by step to the newest, and leaves the newest alone", () => {
-    const first = upcast({ type: "NameGiven", schemaVersion: 1, data: { name: "Ann Lee" } }, known);
-    expect(first).to.deep.equal({ type: "PersonNamed", schemaVersion: 3, data: newest });
-    expect(upcast(first, known)).to.equal(first);
-    expect(upcast({ type: "Other", schemaVersion: 1, data: {} }, known).type).to.equal("Other");
+/** As `samples.json` would have them: the one of version 1 stays when the one of version 2 is added. */
+const samples: Stored[] = [
+  { type: "PersonNamed", schemaVersion: 1, data: { name: "Ann Lee" } },
+  { type: "PersonNamed", schemaVersion: 2, data: { first: "Ann", last: "Lee" } },
+];
+const [old, newest] = samples as [Stored, Stored];
+
+const actor = { kind: "system", id: "test" } as const;
+const metadata: Metadata = { workspaceId: null, actor, correlationId: "c", causationId: "c", at: "" };
+
+describe("an event whose shape has changed", () => {
+  it("folds to the same state whichever version was stored", () => {
+    for (const sample of samples) {
+      expect(upcast(sample, known)).to.deep.equal(newest);
+      const events = [upcast(sample, known)] as unknown as PersonEvent[];
+      expect(fold(person, events), `version ${sample.schemaVersion}`).to.deep.equal({ fullName: "Lee, Ann" });
+    }
   });
 
-  it("does so wherever events are read, and changes nothing that is stored", async () => {
+  it("is read in its newest version through the store that the service composes, and stays stored as it was", async () => {
     const log = createMemoryEventStore();
-    const store = upcasting(log, known);
-    const stored = { id: "1", type: "NameGiven", data: { name: "Ann Lee" }, schemaVersion: 1, metadata };
-    await store.append("person-1", -1, [stored]);
-    const [read] = await store.read("person-1");
-    expect(read).to.deep.include({ type: "PersonNamed", schemaVersion: 3, data: newest, revision: 0, position: 1 });
-    expect(await store.readLast("person-1")).to.deep.equal(read);
+    await log.append("person-1", -1, [{ ...old, id: "1", metadata }]);
+    const store = keepingAppendsWhole(upcasting(sharingLog(log), known));
+    const { type, data } = newest;
+    await store.append("person-1", 0, [{ type, data, id: "2", metadata }]);
+
+    const read = await store.read("person-1");
+    expect(read.map(({ id, schemaVersion, data }) => ({ id, schemaVersion, data }))).to.deep.equal([
+      { id: "1", schemaVersion: 2, data },
+      { id: "2", schemaVersion: 2, data },
+    ]);
+    const page = await store.readPage("person-1", { from: 0, events: 10, bytes: 1_000 });
+    expect(page).to.deep.equal({ events: read, atEnd: true });
+    expect(await store.readLast("person-1")).to.deep.equal(read[1]);
     expect(await store.readLast("person-2")).to.equal(undefined);
+    const followed: unknown[] = [];
     const ended = new AbortController();
-    for await (const batch of store.subscribe({ after: 0, signal: ended.signal })) {
-      expect(batch.events).to.deep.equal([read]);
-      expect(batch.position).to.equal(1);
-      ended.abort();
+    for await (const { events, position } of store.subscribe({ after: 0, signal: ended.signal })) {
+      followed.push(...events);
+      if (position === 2) ended.abort();
     }
-    await store.append("person-1", 0, [{ id: "2", type: "NameGiven", data: newest, metadata }]);
-    expect(log.all[1]?.schemaVersion).to.equal(3);
-    expect(log.all[0]).to.deep.include({ type: "NameGiven", schemaVersion: 1, data: { name: "Ann Lee" } });
+    expect(followed).to.deep.equal(read);
+    expect(log.all.map(({ schemaVersion, data }) => [schemaVersion, data])).to.deep.equal([
+      [1, old.data],
+      [2, newest.data],
+    ]);
+  });
+
+  it("is taken from version to version, and may get another type on the way", () => {
+    const renamed: Upcasters = {
+      PersonNamed: {
+        ...known.PersonNamed,
+        2: (data) => ({ type: "PersonIntroduced", data: { ...data, title: null } }),
+      },
+    };
+    const introduced = { type: "PersonIntroduced", schemaVersion: 3, data: { first: "Ann", last: "Lee", title: null } };
+    for (const sample of samples) expect(upcast(sample, renamed)).to.deep.equal(introduced);
+    expect(upcast(introduced, renamed)).to.equal(introduced);
+    expect(upcast({ type: "Other", schemaVersion: 1, data: {} }, renamed).type).to.equal("Other");
   });
 });
