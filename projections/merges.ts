@@ -11,7 +11,7 @@ export type MergedTable = {
 
 /** What is too much for one event comes in parts: with the first of them the rows move. */
 export const beginsMerge = ({ type, data }: Recorded): boolean =>
-  type === "ThreadAbsorbed" && ((data.part as AbsorbedPart | undefined)?.n ?? 1) === 1;
+  type === "ThreadAbsorbed" && (data.part as AbsorbedPart).n === 1;
 
 /**
  * Keeps rows on the threads that survive. A row may be written by an event that names a thread absorbed before it (a draft submitted

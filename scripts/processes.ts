@@ -164,7 +164,7 @@ const rewindProcesses =
     const queued = { deliveries, onQueued() {} };
     const settings = {
       ...{ ...loadConfig(), provider, channels, telegram },
-      ...{ instanceId: holder, webhooks: queued, onReduced() {} },
+      ...{ instanceId: holder, webhooks: queued },
     };
     const processes = allProcesses(deps, settings);
     const skips = ({ name, onlyNews }: Process) => onlyNews === true && !(webhooks && name === "queueWebhooks");

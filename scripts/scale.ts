@@ -60,7 +60,6 @@ async function scale(composition: Composition, threads: number): Promise<void> {
     instanceId: id,
     ...loadConfig(),
     webhooks: queued,
-    onReduced: () => {},
   });
   for (const { name } of [...processes, ...unansweredReader(processes)]) {
     await database.query(

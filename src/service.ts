@@ -17,7 +17,6 @@ import type { Database } from "./postgres/database.ts";
 import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
 import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
-import type { Says } from "./processes/reduceStoredHtml.ts";
 import { settingDescriptions } from "./settings.ts";
 import { StartError } from "./startError.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
@@ -95,9 +94,8 @@ export async function startService(
       webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
       webhooks.start();
       const queued = { deliveries, onQueued: webhooks.wake };
-      const onReduced: Says = (what, sentence) => logger.info(what, sentence);
       const processes = allProcesses(deps, {
-        ...{ provider, channels, telegram, instanceId, webhooks: queued, onReduced },
+        ...{ provider, channels, telegram, instanceId, webhooks: queued },
         ...config,
       });
       processRunner = createProcessRunner({

@@ -82,7 +82,6 @@ function applyToRequests(
   const draftId = idOf(event.stream);
   if (event.type === "ApproversAsked") {
     const asked = requestOf(event, draftId, drafts.get(draftId)?.workspace_id as string);
-    if (!asked) return;
     const before = requests.get(keyOf(asked));
     const again = before?.version === asked.version;
     const since = again ? before.since : asked.since;
@@ -113,14 +112,12 @@ function endOf({ type, data }: DraftEvent): End | undefined {
   }
 }
 
-/** Undefined for a channel without an address. */
 function requestOf(
   { data, metadata }: Recorded<Extract<DraftEvent, { type: "ApproversAsked" }>>,
   draftId: string,
   workspaceId: string,
-): RequestRow | undefined {
+): RequestRow {
   const { address, slot } = data.channel;
-  if (!address) return undefined;
   return {
     draft_id: draftId,
     address: address.toLowerCase(),

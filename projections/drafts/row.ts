@@ -107,7 +107,7 @@ export const draftColumns = [
   "updated_at",
 ] as const;
 
-const madeAs = ({ htmlRemoved = [], textDerived }: Making) => ({
+const madeAs = ({ htmlRemoved, textDerived }: Making) => ({
   html_removed: htmlRemoved,
   text_derived: textDerived === true,
 });

@@ -36,9 +36,6 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
     case "IdentityCreated":
       return {
         ...row,
-        covered_recipients: [],
-        confirm_code: false,
-        approvals_required: 1,
         ...underColumns(columnOf, event.data),
         created_at: at,
         deleted_at: null,
@@ -67,7 +64,7 @@ function movedChannels(row: Row, { from, to }: { from: string; to: string }): Pa
 
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
-  version: 4,
+  version: 5,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityChatMoved", "IdentityDeleted"],
   project: foldRows<Row, IdentityEvent>({

@@ -17,8 +17,7 @@ export type IdentityRow = {
   reply_to_email: string | null;
   signature_text: string | null;
   signature_html: string | null;
-  /** null: it is from before signatures were reduced. */
-  html_removed: HtmlRemoved[] | null;
+  html_removed: HtmlRemoved[];
   thread_history_depth: number;
   status: "active" | "disabled";
   approval_channel: ApprovalChannel | null;

@@ -9,7 +9,7 @@ create table identities (
   reply_to_email text,
   signature_text text,
   signature_html text,
-  html_removed json,
+  html_removed json not null,
   thread_history_depth int not null,
   status text not null,
   approval_channel json,

@@ -79,7 +79,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
   const again = reduceHtml(reduced.html, pictures);
   if ("html" in again && again.html === reduced.html && again.removed.length === 0)
     counts.again = (counts.again ?? 0) + 1;
-  const draft = draftContent({ body_text: null, body_html: reduced.html });
+  const draft = draftContent({ body_html: reduced.html });
   const letter = letterOf(draft, { textDerived: true });
   if (letter.html === null) throw new Error(`${name}: the page does not show it`);
   const { pieces, asText } = letter.html;

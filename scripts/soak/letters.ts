@@ -93,7 +93,7 @@ function judgeBrowser(mail: Reading, { bare, page }: { bare: Reading; page: Read
 
 /** The texts against the mail in a browser; without one, against each other. */
 function judgeTexts({ html, isGenerated }: Stored, mail: Reading | undefined): string[] {
-  const card = letterOf(draftContent({ body_text: null, body_html: html }), { textDerived: true }).html?.asText ?? "";
+  const card = letterOf(draftContent({ body_html: html }), { textDerived: true }).html?.asText ?? "";
   if (!isGenerated) {
     if (!mail) return [];
     const words = plainText(readLetter(html), { show: visible, link: () => ({}), picture: alternative });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { contactId } from "#projections/derivedId.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
-import { type ThreadEvent, threadStream } from "#streams/thread/events.ts";
+import { type MessagePlace, type ThreadEvent, threadStream } from "#streams/thread/events.ts";
 import { createWriter, type Writer } from "./zipfMail.ts";
 
 /** The workspace, the identities that are written to, and the number of threads to make. */
@@ -57,9 +57,10 @@ type Conversation = {
   subject: string;
   /** Of its next event. */
   revision: number;
-  /** The number of messages received, and the id of the newest. */
+  /** The number of messages received, and the id and the place of the newest. */
   number: number;
   lastMessageId: string;
+  lastMessagePlace: MessagePlace;
   /** The number of messages still to make. */
   left: number;
 };
@@ -71,7 +72,7 @@ function begin({ workspaceId, identities, threads }: Setting, writer: Writer): C
     identity: identities[Math.floor(writer.random() ** 2 * identities.length)]!,
     person: writer.person(Math.floor(writer.random() ** 2 * people)),
     subject: writer.sentence(3 + Math.floor(writer.random() * 4)).slice(0, -1),
-    ...{ revision: 0, number: 0, lastMessageId: "" },
+    ...{ revision: 0, number: 0, lastMessageId: "", lastMessagePlace: { threadId: "", revision: 0 } },
     left: 1 + Math.floor(writer.random() * 9),
   };
 }
@@ -103,6 +104,7 @@ function received(thread: Conversation, { at, writer }: Step): MadeEvent[] {
   const text = bodyOf(writer);
   thread.number += 1;
   thread.lastMessageId = messageId;
+  thread.lastMessagePlace = { threadId: thread.id, revision: thread.revision + (isFirst ? 1 : 0) };
   const opened = { workspaceId, identityId: identity.id, subject, contactEmail: person.address, contactId: contact };
   const about = { messageId, number: thread.number, identityId: identity.id, classification: "person" } as const;
   return [
@@ -115,7 +117,7 @@ function received(thread: Conversation, { at, writer }: Step): MadeEvent[] {
         ...{ inReplyTo: null, references: [], from: person, replyTo: [], to: [identity.email_address], cc: [] },
         ...{ subject: isFirst ? subject : `Re: ${subject}`, rawSha256: "0".repeat(64) },
         ...{ body: { text, html: null, extracted: text }, bodyBlob: null, searchText: null },
-        ...{ attachments: [], quarantined: false },
+        ...{ attachments: [], quarantined: false, inboxRevision: thread.number - 1 },
       },
     }),
     onThread(thread, at, {
@@ -123,7 +125,8 @@ function received(thread: Conversation, { at, writer }: Step): MadeEvent[] {
       data: {
         ...about,
         ...{ fromEmail: person.address, subject, contactId: contact, contactStatus: "unknown" },
-        authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
+        authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true, arc: "none" },
+        received: thread.lastMessagePlace,
       },
     }),
   ];
@@ -142,9 +145,9 @@ function submitted(thread: Conversation, { writer, made }: Step): { draftId: str
   };
   const data = {
     ...{ workspaceId: thread.workspaceId, threadId: thread.id, identityId: thread.identity.id },
-    ...{ basedOnMessageId: thread.lastMessageId, basedOnNumber: thread.number },
+    ...{ basedOnMessageId: thread.lastMessageId, basedOnNumber: thread.number, answers: thread.lastMessagePlace },
     ...{ messageId: randomUUID(), content, contentBlob: null, contentSha256: "c".repeat(64) },
-    ...{ rationale: null, metadata: null, staleWarning: false, autoApproved: false },
+    ...{ htmlRemoved: [], rationale: null, metadata: null, staleWarning: false, autoApproved: false },
   };
   return { draftId: randomUUID(), event: { type: "DraftSubmitted", data } };
 }

@@ -100,7 +100,7 @@ export type ApprovalView = {
   textDerived: boolean;
   /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out if no picture can be shown. */
   pictures?: ReadonlyMap<string, string>;
-  /** What its HTML lost when it was submitted; [] for drafts from before that was kept. */
+  /** What its HTML lost when it was submitted. */
   htmlRemoved: readonly HtmlRemoved[];
   attachments: readonly AttachmentFact[];
   rationale: string | null;

@@ -60,4 +60,4 @@ function newLetter({ textDerived, ...content }: Made): Letter {
 const shownText = (pieces: readonly Piece[]): string => plainText(pieces, { show: visible });
 
 const differenceOf = ({ body_html, body_text }: Pick<DraftContent, "body_html" | "body_text">): Difference | null =>
-  body_html === null || body_text === null ? null : compareReadings(body_html, body_text);
+  body_html === null ? null : compareReadings(body_html, body_text);

@@ -161,7 +161,6 @@ async function warningsOf(deps: HttpDependencies, row: IdentityRow): Promise<str
 const shown = async (deps: HttpDependencies, row: IdentityRow) => ({
   ...row,
   warnings: await warningsOf(deps, row),
-  html_removed: row.html_removed ?? [],
   signature_difference: signatureDifference(row),
   approval_channel: maskedChannel(
     deps,

@@ -104,8 +104,8 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
 /** It is left to a mail for several, which has not been made yet. */
 const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true && listSha256 === undefined;
 
-/** One that waits has an address: others are asked at once. */
-const addressOf = ({ channel }: Asked): string => (channel.address as string).toLowerCase();
+/** The mailbox, in lower case: only questions by mail wait. */
+const addressOf = ({ channel }: Asked): string => channel.address.toLowerCase();
 
 /** What an event or a timer that failed too often was to ask about. */
 function givenUp(item: Recorded | Timer, workspaceId: string): GivenUp {

@@ -10,11 +10,8 @@ import type { Sending } from "./writePermission.ts";
 /** A claim that may not have come to be queued. `replaces`: null for a first one. */
 export type LoneClaim = { attemptId: string; quotaStream: string; replaces: string | null; threadId: string };
 
-/** The claim that a timer is about; undefined if it is about none. Older timers have it in their payload itself. */
-export function claimOf({ payload }: Timer): LoneClaim | undefined {
-  const claim = payload.claim ?? payload;
-  return (claim as LoneClaim).quotaStream === undefined ? undefined : (claim as LoneClaim);
-}
+/** The claim that a timer is about; undefined if it is about none. */
+export const claimOf = ({ payload }: Timer): LoneClaim | undefined => payload.claim as LoneClaim | undefined;
 
 /**
  * Claims a draft again in the place of its attempt, which has to be closed, and queues it under the new one. A claim that is on the thread

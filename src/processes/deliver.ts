@@ -203,7 +203,6 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     longestRunSeconds: settings.handOverSeconds + 60,
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
-    concerns: ({ type, data }) => type !== "DraftSent" || data.tellsThread !== true,
     // A claim that is queued, or given back, needs no look after it: the queueing is planned itself, and the claim is what is given back last.
     answered: {
       asks: ({ type, data }) => (type === "SendClaimed" ? data.attemptId : null),
@@ -214,7 +213,6 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
       DraftQueued: onQueued,
       DraftRequeued: onQueued,
       DeliverySettled: onSettled,
-      DraftSent: (event, { cause }) => noteSent(deps, idOf(event.stream), cause),
       DraftMarkedStale: (event, { cause }) => finishUnsent(deps, { event, because: "stale" }, cause),
       DraftFailed: (event, { cause }) => finishUnsent(deps, { event, because: event.data.code }, cause),
     },
@@ -235,7 +233,7 @@ function askAhead(look: Dependencies, draft: Draft): Pick<Seen, "inboxEnd"> {
 /** As many as connections hand over, as many wait for one of those, and beside them some do what needs none. */
 const lanesFor = (connections: number): number => Math.max(32, 2 * connections + 12);
 
-/** What was settled before it named its draft is kept apart by its attempt. */
+/** An event of the draft itself is on its stream; those of threads and deliveries name it. */
 const draftIdOf = ({ stream, data }: Recorded): string => (data.draftId as string | undefined) ?? idOf(stream);
 
 /** Refused for now: a provider that does not let us in may do so once somebody has seen to it. */

@@ -19,7 +19,7 @@ export async function endAccepted(
 ): Promise<void> {
   const { rfcMessageId } = delivery.started;
   const sentAt = deps.clock.now().toISOString();
-  const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt, tellsThread: true } as const;
+  const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt } as const;
   const { state } = await deps.drafts.handle(draftId, sent, cause);
   crashPoint("deliver:sent");
   if (state.status === "sent") await tellThreadSent(deps, { draftId, draft: state, attemptId, rfcMessageId }, cause);

@@ -2,7 +2,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import { signedMail } from "#src/commands/sends/signing.ts";
 import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
-import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 
 /** `mimeSha256`: where it is stored. */
 export type FrozenMail = RenderedMail & { messageId: string; mimeSha256: string };
@@ -14,7 +14,7 @@ export async function freezeMail(deps: Dependencies, draft: Draft, attemptId: st
   const { identityId, threadId } = draft;
   const messageId = deps.messageIds.mint({ identityId, threadId, attemptId, domain });
   const attachments = new Map<string, Buffer>();
-  for (const sha256 of filesOf(content, isReduced(draft))) {
+  for (const sha256 of filesOf(content)) {
     const bytes = await deps.blobs.get(sha256);
     if (!bytes) throw new Error(`the attached file ${sha256} is missing`);
     attachments.set(sha256, bytes);

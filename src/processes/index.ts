@@ -23,7 +23,6 @@ import { setAsideWhilePaused } from "./pausedByOperator.ts";
 import type { Process } from "./process.ts";
 import { queueWebhooks } from "./queueWebhooks.ts";
 import { recordBounces } from "./recordBounces.ts";
-import { reduceStoredHtml, type Says } from "./reduceStoredHtml.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
 import { releaseAddress } from "./releaseAddress.ts";
 import { releaseHeldMail } from "./releaseHeldMail.ts";
@@ -46,8 +45,6 @@ export type ProcessSettings = {
   handOverSeconds: number;
   /** Stores the webhook deliveries, and wakes the process that makes them. */
   webhooks: { deliveries: WebhookDeliveries; onQueued: () => void };
-  /** Called with what is reduced that was stored before HTML was. */
-  onReduced: Says;
   /** Pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;
   /** How many days held and quarantined mail is kept. */
@@ -84,7 +81,6 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   recordBounces(deps),
   noteDrafts(deps),
   refreshDraftContents(deps),
-  reduceStoredHtml(deps, settings.onReduced),
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
   tellOutcomes(deps, settings.provider),

@@ -23,9 +23,9 @@ type Asking = {
   draftId: string;
   slot: ChannelSlot;
   tries: number;
-  /** The only version to ask about, where one of them is why: it escalated, or its link was closed. Null: the newest. Named before the latter was. */
-  escalated: number | null;
-  /** When that happened which is asked about (ISO 8601). Older timers do not say it. */
+  /** The only version to ask about, if the draft escalated or a link of it was closed; null: the newest. */
+  version: number | null;
+  /** When that happened which is asked about (ISO 8601). Absent: it is asked about however late. */
   happenedAt?: string;
   /** If those who have the version already are not asked: this is the first question about it, or follows the naming of a channel. */
   unlessAsked?: UnlessAsked;
@@ -38,14 +38,14 @@ type Asking = {
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
-    { draftId, slot, tries, escalated, happenedAt, unlessAsked }: Asking,
+    { draftId, slot, tries, version, happenedAt, unlessAsked }: Asking,
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
     const { draft, position, look } = await lookAtDraft(deps, draftId, askForIdentity);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
     // A version that came after the escalation has its own time to be decided about.
-    if (escalated !== null && escalated !== draft.version) return undefined;
+    if (version !== null && version !== draft.version) return undefined;
     // Its own escalation asks it.
     if (slot === "secondary" && draft.escalatedVersion !== draft.version) return undefined;
     // An approver who is named later is asked then.
@@ -69,12 +69,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     }
     const waited = asking.again && asking.inMs !== undefined;
     // However long it waits for room: nobody is left unasked by our own measure.
-    const payload = waited ? { slot, escalated, tries } : { slot, escalated, happenedAt, tries: tries + 1 };
+    const payload = waited ? { slot, version, tries } : { slot, version, happenedAt, tries: tries + 1 };
     await timers.set({ key: draftId, name, inMs, payload });
     return undefined;
   }
 
-  const first = { tries: 0, escalated: null } as const;
+  const first = { tries: 0, version: null } as const;
   const onDraft = (event: Recorded, context: ProcessContext) =>
     ask({ ...first, draftId: idOf(event.stream), slot: "primary", happenedAt: event.metadata.at }, context);
   const onNew = (event: Recorded, context: ProcessContext) => {
@@ -84,7 +84,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   const onSecond = async (event: Recorded, unlessAsked: UnlessAsked | undefined, context: ProcessContext) => {
     const draftId = idOf(event.stream);
     const { state: draft } = await deps.drafts.load(draftId);
-    const asking = { ...first, draftId, escalated: draft.version, happenedAt: event.metadata.at };
+    const asking = { ...first, draftId, version: draft.version, happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "secondary", ...(unlessAsked && { unlessAsked }) }, context);
   };
   /** If several have to approve, both channels hear it: the time for the second one passed with the first question. */
@@ -119,8 +119,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   const onEscalated = (event: Recorded, context: ProcessContext) => {
-    const escalated = event.data.version as number;
-    const asking = { ...first, draftId: idOf(event.stream), escalated, happenedAt: event.metadata.at };
+    const version = event.data.version as number;
+    const asking = { ...first, draftId: idOf(event.stream), version, happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "secondary", unlessAsked: "before" }, context);
   };
 
@@ -130,8 +130,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const { notificationId } = event.data as { notificationId: string };
     const asked = draft.notified.open[notificationId];
     if (!asked || !asksAnew(draft, notificationId)) return undefined;
-    const { version: escalated, channel } = asked;
-    return ask({ ...first, draftId, slot: channel.slot, escalated, happenedAt: event.metadata.at }, context);
+    const { version, channel } = asked;
+    return ask({ ...first, draftId, slot: channel.slot, version, happenedAt: event.metadata.at }, context);
   }
 
   /** Those who were asked before cannot decide any more: without this the drafts would wait for ever. */
@@ -186,10 +186,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       IdentityUpdated: onIdentityUpdated,
       ServiceMailResumed: onResumed,
     },
-    onTimer: ({ key, payload }, context) => {
-      const { slot = "primary", escalated = null, ...asking } = payload as Partial<Asking> & { tries: number };
-      return ask({ ...asking, draftId: key, slot, escalated }, context);
-    },
+    onTimer: ({ key, payload }, context) => ask({ ...(payload as Omit<Asking, "draftId">), draftId: key }, context),
   };
 }
 

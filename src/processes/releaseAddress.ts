@@ -26,7 +26,5 @@ export function releaseAddress(deps: Dependencies): Process {
         return release(idOf(event.stream), context);
       },
     },
-    // Earlier releases set one.
-    onTimer: ({ key: identityId }, context) => release(identityId, context),
   };
 }

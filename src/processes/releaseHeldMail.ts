@@ -64,11 +64,8 @@ export function releaseHeldMail(deps: Dependencies): Process {
       IdentityDeleted: onWorkspace,
       PlanSet: onWorkspace,
     },
-    async onTimer({ key: workspaceId, payload }, context) {
-      // An older one does not say what was held when it was set.
-      const position = (payload.position as number | undefined) ?? (await deps.store.head());
-      return releaseAll({ workspaceId, position }, context);
-    },
+    onTimer: ({ key: workspaceId, payload }, context) =>
+      releaseAll({ workspaceId, position: payload.position as number }, context),
     givingUp: "never",
   };
 }

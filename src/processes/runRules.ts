@@ -5,7 +5,7 @@ import { type About, aboutDraft, aboutMessage, askedMessage } from "#src/command
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
-import { answeredBy, mailAt, placeOnThread } from "#src/commands/threads/answered.ts";
+import { answeredBy, mailAt } from "#src/commands/threads/answered.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
@@ -63,8 +63,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {
-      const place = received ?? (await placeOnThread(deps, idOf(event.stream), messageId));
-      const mail = place && (await mailAt(deps, place, { workspaceId, messageId }));
+      const mail = await mailAt(deps, received, { workspaceId, messageId });
       if (!mail) throw new Error(`message ${messageId} was not found on its thread`);
       return aboutMessage(deps, await askedMessage(deps, mail));
     };

@@ -197,13 +197,10 @@ function learn(learned: Learned, { started, learnedIds }: Delivery): DeliveryEve
 }
 
 const settled = (
-  { started }: Pick<Delivery, "started">,
+  { started: { draftId } }: { started: Started },
   outcome: Settled["data"]["outcome"],
   evidence: string,
-): DeliveryEvent => ({
-  type: "DeliverySettled",
-  data: { outcome, evidence, ...(started && { draftId: started.draftId }) },
-});
+): DeliveryEvent => ({ type: "DeliverySettled", data: { outcome, evidence, draftId } });
 
 export const deliveryDecider: Decider<Delivery, DeliveryCommand, DeliveryEvent> = {
   category: "delivery",

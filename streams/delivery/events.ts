@@ -27,7 +27,7 @@ export type DeliveryEvent =
       {
         draftId: string;
         because: string;
-        /** There was no connection, and why, as the code with which the draft fails in the end: that counts as a try. Absent in older events. */
+        /** There was no connection, and why, as the code with which the draft fails in the end: that counts as a try. */
         code?: "provider_unavailable" | "provider_credentials";
       }
     >
@@ -35,7 +35,7 @@ export type DeliveryEvent =
       "DeliveryNotHandedOver",
       {
         message: string;
-        /** The service itself did not let it go: that counts as no try. Absent in older events. */
+        /** The service itself did not let it go: that counts as no try. */
         withheld?: true;
       }
     >
@@ -46,7 +46,7 @@ export type DeliveryEvent =
         retryable: boolean;
         code: string;
         message: string;
-        /** The provider takes it again after so long. Absent where it named no time, and in older events. */
+        /** The provider takes it again after so long. Absent where it named no time. */
         retryAfterSeconds?: number;
       }
     >
@@ -68,8 +68,8 @@ export type DeliveryEvent =
       {
         outcome: "accepted" | "refused" | "unconfirmed";
         evidence: string;
-        /** Whose attempt it is. Absent in older events. */
-        draftId?: string;
+        /** Whose attempt it is. */
+        draftId: string;
       }
     >;
 

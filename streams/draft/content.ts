@@ -9,7 +9,7 @@ export type DraftContent = {
   cc: string[];
   bcc: string[];
   subject: string;
-  body_text: string | null;
+  body_text: string;
   body_html: string | null;
   signature_text: string | null;
   signature_html: string | null;
@@ -25,10 +25,10 @@ export type HtmlRemoved = { what: string; count: number };
 /** A picture among a draft's attachments that its body may show. `contentId`: as its author names it; null for one that came inside the body. */
 export type Picture = { contentId: string | null; sha256: string };
 
-/** How a content came to be what it is. All of it is absent in events from before HTML was reduced at submission. */
+/** How a content came to be what it is. */
 export type Making = {
-  /** What the body's HTML lost; there, also if nothing was lost, once it is reduced. */
-  htmlRemoved?: HtmlRemoved[];
+  /** What the body's HTML lost when it was reduced. */
+  htmlRemoved: HtmlRemoved[];
   /** The text part was made from the HTML: its author gave none. */
   textDerived?: true;
   pictures?: Picture[];

@@ -6,25 +6,19 @@ import type { Vote } from "./quorum.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
-/** Its HTML was reduced when it was submitted; false for drafts from before that was done. */
-export const isReduced = ({ making }: { making: Making }): boolean => making.htmlRemoved !== undefined;
-
 /** The part of an event that says how its content came to be. */
 export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making => ({
-  ...(htmlRemoved && { htmlRemoved }),
+  htmlRemoved,
   ...(textDerived && { textDerived }),
   ...(pictures && { pictures }),
 });
 
 /**
- * Whose word an approval is. `unsaid`: the event does not tell, and the actor in its metadata does (a rule's approval from before rules said which
- * run granted it). What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent.
+ * Whose word an approval is. What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent.
  */
 export type Approval =
   /** `quorum`: where more than one had to approve. */
-  | { by: "person" | "key"; quorum?: Quorum }
-  | { by: "switch" | "unsaid" }
-  | { by: "rule"; runId: string; ruleId: string };
+  { by: "person" | "key"; quorum?: Quorum } | { by: "switch" } | { by: "rule"; runId: string; ruleId: string };
 
 /** Approved, and certainly by a person or a key: no approver is asked again. */
 export const isByPersonOrKey = (approval: Approval | null): boolean =>
@@ -38,7 +32,7 @@ export type DraftFacts = {
   identityId: string;
   basedOnMessageId: string | null;
   basedOnNumber: number;
-  /** Where in the log the answered message is; null if it answers none, and for drafts made before that was kept. */
+  /** Where in the log the answered message is; null if it answers none. */
   answers: MessagePlace | null;
   /** If it answers a machine: the addresses it goes to. */
   machineAddresses: readonly string[];
@@ -142,7 +136,7 @@ export const isUndecidedChange = ({ version, authoredVersion, approvedVersion }:
 export function contentChanged({ version, contentSha256 }: Pick<Draft, "version" | "contentSha256">): Rejected {
   return new Rejected(
     "content_changed",
-    `the service created a new version after this draft was approved, because its identity changed or its HTML was reduced: review version ${version}, then approve it, or send it with If-Match: "${version}" and a new Idempotency-Key`,
+    `the service created a new version after this draft was approved, because its identity changed: review version ${version}, then approve it, or send it with If-Match: "${version}" and a new Idempotency-Key`,
     { version, content_sha256: contentSha256 },
   );
 }

@@ -30,8 +30,8 @@ export type Asked = {
   causedBy: string;
   version: number;
   contentSha256: string;
-  /** `address`: whom an e-mail channel reached; null if the channel has none, absent in events from before it was kept. */
-  channel: { slot: "primary" | "secondary"; type: string; address?: string | null };
+  /** `address`: whom the channel reaches, for comparing alone; no secret. */
+  channel: { slot: "primary" | "secondary"; type: string; address: string };
   tokens: DecisionToken[];
   expiresAt: string;
   /** What has to be typed beside the press, as an HMAC in hex; absent where nothing is. */
@@ -49,7 +49,7 @@ export type ChatMessage = { chat: string; ids: string[] };
 export type LinkClosure = "link_leaked" | "wrong_codes";
 
 /** Why there is another version: somebody edited it, or the service itself made it. */
-export type EditReason = "edit" | "identity_changed" | "html_reduced";
+export type EditReason = "edit" | "identity_changed";
 
 export type DraftEvent =
   | Event<
@@ -62,8 +62,8 @@ export type DraftEvent =
           basedOnMessageId: string | null;
           /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
           basedOnNumber: number;
-          /** Where in the log that message is. Absent for a draft that answers none, and in older events. */
-          answers?: MessagePlace;
+          /** Where in the log that message is; null for a draft that answers none. */
+          answers: MessagePlace | null;
           /** The id its message will have once it is queued. */
           messageId: string;
           contentSha256: string;
@@ -87,7 +87,6 @@ export type DraftEvent =
           contentSha256: string;
           rationale: string | null;
           changedFields: string[];
-          /** `html_reduced`: it is from before HTML was reduced at submission. */
           because: EditReason;
           /** Who edited it approved it by the same act, and nobody else had to: the approval is in the same append. */
           approvedAtOnce?: true;
@@ -123,7 +122,7 @@ export type DraftEvent =
         tokenSha256: string | null;
         /**
          * If a rule approved: the run that planned it, and the rule, for the history. Decisions ask only whether it is there: what granted
-         * is read from the runs. Absent in a rule's approvals from before it was kept.
+         * is read from the runs.
          */
         grantedBy?: { runId: string; ruleId: string };
         /** If more than one had to approve: all of them. The actor is the last one. */
@@ -158,11 +157,8 @@ export type DraftEvent =
   /** From here on a late queueing under this attempt conflicts. */
   | Event<"SendAbandoned", { attemptId: string; because: string }>
   | Event<"DraftMarkedStale", { newMessageId: string }>
-  /**
-   * `tellsThread`: the step that recorded this also tells the thread, and is repeated until that is done. Absent in older events: their
-   * thread is told by the process that hears of them.
-   */
-  | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string; tellsThread?: true }>
+  /** The step that records this also tells the thread, and is repeated until that is done. */
+  | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string }>
   | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
   /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed. */
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
@@ -174,10 +170,7 @@ export type DraftEvent =
   | Event<"ApproversAsked", Asked>
   /** `message`: where the question is, if in a chat. */
   | Event<"ApproversNotified", { notificationId: string; message?: ChatMessage }>
-  /**
-   * `final`: it is not tried again, or it was taken and came back. `waits`: it was not tried, and waits for room in our own measure of mail; absent in
-   * older events, which do not tell.
-   */
+  /** `final`: it is not tried again, or it was taken and came back. `waits`: it was not tried, and waits for room in our own measure of mail. */
   | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean; waits?: true }>
   /** Its tokens are still recognised and decide nothing. `messageId`: the inbound message that a link was found in. */
   | Event<"ApprovalLinkClosed", { notificationId: string; because: LinkClosure; messageId?: string }>

@@ -37,7 +37,7 @@ export const initialDraft: Draft = {
   approvedVersion: 0,
   contentSha256: "",
   stored: { content: null, contentBlob: null },
-  making: {},
+  making: { htmlRemoved: [] },
   rationale: null,
   autoApproved: false,
   rulesApplied: false,
@@ -115,7 +115,7 @@ type DataOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type 
 
 function submitted(draft: Draft, data: DataOf<"DraftSubmitted">): Draft {
   const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = data;
-  const { basedOnNumber, answers = null, machineAddresses = [], messageId, contentSha256, rationale } = data;
+  const { basedOnNumber, answers, machineAddresses = [], messageId, contentSha256, rationale } = data;
   const facts: DraftFacts = {
     ...draft,
     ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, answers },
@@ -191,11 +191,11 @@ function queued(draft: Draft, data: DataOf<"DraftQueued">): SendingDraft {
   return { ...draft, status: "sending", approval, sendRequested: false, held: null, ...underWay, ...unfailed };
 }
 
-function approvalOf({ tokenSha256, approver, grantedBy, sendRequested, quorum }: DataOf<"DraftApproved">): Approval {
+function approvalOf({ tokenSha256, approver, grantedBy, quorum }: DataOf<"DraftApproved">): Approval {
   if (quorum) return { by: quorumBy(quorum), quorum };
   if (tokenSha256 !== null || approver !== undefined) return { by: "person" };
   if (grantedBy) return { by: "rule", ...grantedBy };
-  return { by: sendRequested ? "unsaid" : "key" };
+  return { by: "key" };
 }
 
 /** What leaves by itself once the obstacle is gone: anything after a pause, and what nobody approved when its identity is active again. */

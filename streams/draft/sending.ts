@@ -22,7 +22,7 @@ export type SendingCommand =
   | { type: "HoldSend"; code: string; message: string }
   /** `attemptId`: the hand-over under way as the judge saw it, null for none. Another one may have got past the newer message. */
   | { type: "MarkStale"; newMessageId: string; attemptId: string | null }
-  | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string; tellsThread?: true }
+  | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string }
   | { type: "FailDraft"; attemptId: string | null; code: string; message: string }
   /** It could not be queued when it was asked for, and must not leave later. */
   | { type: "WithdrawDraft"; code: string; message: string }

@@ -7,7 +7,7 @@ export const defaultSettings: IdentitySettings = {
   replyToEmail: null,
   signatureText: null,
   signatureHtml: null,
-  htmlRemoved: null,
+  htmlRemoved: [],
   threadHistoryDepth: 10,
   status: "active",
   approvalChannel: null,

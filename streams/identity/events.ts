@@ -11,8 +11,8 @@ export type IdentitySettings = {
   replyToEmail: string | null;
   signatureText: string | null;
   signatureHtml: string | null;
-  /** What the signature's HTML lost when it was reduced; null for one from before that was done. */
-  htmlRemoved: HtmlRemoved[] | null;
+  /** What the signature's HTML lost when it was reduced. */
+  htmlRemoved: HtmlRemoved[];
   threadHistoryDepth: number;
   status: "active" | "disabled";
   approvalChannel: ApprovalChannel | null;
@@ -22,11 +22,11 @@ export type IdentitySettings = {
   autoApproveReplies: boolean;
   requireHumanApproval: boolean;
   sendOnChannelApproval: boolean;
-  /** Recipients who may be answered automatically although the message's proof does not cover them. Absent in older events: none. */
+  /** Recipients who may be answered automatically although the message's proof does not cover them. */
   coveredRecipients: readonly string[];
-  /** An approval page asks for the four digits that are in the approval mail. Absent in older events: no. */
+  /** An approval page asks for the four digits that are in the approval mail. */
   confirmCode: boolean;
-  /** How many approvers have to approve a draft, 1 to 5. Absent in older events: one. */
+  /** How many approvers have to approve a draft, 1 to 5. */
   approvalsRequired: number;
 };
 

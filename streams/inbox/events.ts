@@ -22,9 +22,9 @@ export type MailHeaders = {
   contentDigest: string;
   /** In a bounce: the Message-IDs of the mail it reports. */
   reportedMessageIds: string[];
-  /** In a bounce: what the mail it reports named as its thread (as `threadIds`). Absent: nothing, and in old events. */
+  /** In a bounce: what the mail it reports named as its thread (as `threadIds`). Absent: nothing. */
   reportedReferences?: string[];
-  /** Fields with more addresses than are read, of which only the first part was; in old events also "header", for all of it. Absent: none. */
+  /** Fields with more addresses than are read, of which only the first part was. Absent: none. */
   cut?: string[];
 };
 

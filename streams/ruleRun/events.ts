@@ -43,8 +43,8 @@ export type RuleRunEvent =
         subject: RuleSubject;
         /** In the order in which they were walked. */
         results: RuleResult[];
-        /** What was known at the start of the walk, but for the message's text. Absent in older events. */
-        facts?: KnownFacts;
+        /** What was known at the start of the walk, but for the message's text. */
+        facts: KnownFacts;
       }
     >
   /** `index`: the action's place in its rule. A later one of the same action replaces a failure. */

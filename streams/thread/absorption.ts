@@ -30,6 +30,8 @@ export function absorptionOf(absorbedId: string, frozen: Thread): Absorbed[] {
     claims: [],
     needsReview,
     unauthenticated: [],
+    machineAnswers: {},
+    part: { n: 1, of: 1 },
   });
   const parts: Absorbed[] = [blank()];
   const headBytes = bytesOf(blank());
@@ -42,9 +44,7 @@ export function absorptionOf(absorbedId: string, frozen: Thread): Absorbed[] {
     piece.tell(parts.at(-1) as Absorbed);
     bytes += piece.bytes;
   }
-  return parts.length === 1
-    ? parts
-    : parts.map((part, index) => ({ ...part, part: { n: index + 1, of: parts.length } }));
+  return parts.map((part, index) => ({ ...part, part: { n: index + 1, of: parts.length } }));
 }
 
 function* piecesOf(thread: Thread): Iterable<Piece> {
@@ -65,14 +65,13 @@ function* piecesOf(thread: Thread): Iterable<Piece> {
   }
   const numbers = entriesOf(thread.unauthenticated).map(([number]) => Number(number));
   for (const number of numbers.sort((one, other) => one - other)) {
-    yield { bytes: bytesOf(number), tell: ({ unauthenticated }) => unauthenticated?.push(number) };
+    yield { bytes: bytesOf(number), tell: ({ unauthenticated }) => unauthenticated.push(number) };
   }
   for (const [draftId, addresses] of entriesOf(thread.machineAnswers)) {
     yield {
       bytes: bytesOf([draftId, addresses]),
-      tell(part) {
-        part.machineAnswers ??= {};
-        part.machineAnswers[draftId] = [...addresses];
+      tell({ machineAnswers }) {
+        machineAnswers[draftId] = [...addresses];
       },
     };
   }
@@ -86,7 +85,7 @@ const bytesOf = (value: unknown): number => utf8.encode(JSON.stringify(value)).l
 /** Once for each thread, part by part. What was told before, or is not the next part, changes nothing. */
 export function absorb({ type: _, ...absorbed }: ThreadAbsorption, thread: Thread): ThreadEvent[] {
   if (hasEntry(thread.absorbed, absorbed.absorbedId)) return [];
-  if (absorbed.part && absorbed.part.n !== nextPart(absorbed, thread)) return [];
+  if (absorbed.part.n !== nextPart(absorbed, thread)) return [];
   const events: ThreadEvent[] = [{ type: "ThreadAbsorbed", data: absorbed }];
   if (absorbed.needsReview && !thread.needsReview) {
     events.push({ type: "ThreadReviewSet", data: { needsReview: true, reason: "the merged thread needed review" } });
@@ -101,7 +100,7 @@ export function absorb({ type: _, ...absorbed }: ThreadAbsorption, thread: Threa
 /** What another version of this service divided otherwise begins again: hearing something twice changes nothing. */
 function nextPart({ absorbedId, part }: Absorbed, { absorbing }: Thread): number {
   const told = absorbing[absorbedId];
-  return told !== undefined && told.of === part?.of ? told.n + 1 : 1;
+  return told !== undefined && told.of === part.of ? told.n + 1 : 1;
 }
 
 /** Throws Rejected merge_under_way, naming the absorbed thread, while parts of one are still to come. */
@@ -113,10 +112,10 @@ export function requireWhole({ absorbing }: Thread): void {
 
 /** The thread once it has been told this of another. */
 export function withAbsorbed(thread: Thread, data: Absorbed): Thread {
-  const { absorbedId, part, claims, unauthenticated = [], machineAnswers = {} } = data;
+  const { absorbedId, part, claims, unauthenticated, machineAnswers } = data;
   const words = [thread.newestWord, data.newestWord].filter((word) => word !== null);
   const { [absorbedId]: _, ...otherMerges } = thread.absorbing;
-  const isLast = part === undefined || part.n === part.of;
+  const isLast = part.n === part.of;
   return {
     ...withDraftsOf(thread, data.drafts),
     absorbed: isLast ? withEntry(thread.absorbed, absorbedId, true) : thread.absorbed,

@@ -28,8 +28,8 @@ export type InboundMessage = {
   identityId: string;
   messageId: string;
   deliveryId: string;
-  /** The mail's revision in inbox-<identity>, which has its envelope. Absent in older events. */
-  inboxRevision?: number;
+  /** The mail's revision in inbox-<identity>, which has its envelope. */
+  inboxRevision: number;
   /** The filing number (streams/filing): newer mail has a higher one. */
   number: number;
   receivedAt: string;
@@ -55,7 +55,7 @@ export type InboundMessage = {
   fromBlockedContact?: true;
   /**
    * `removed`: it had links by which approvers decide, or more that might be one than are looked up; what is here has none, and the mail as it
-   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none, and in events from before mails were looked through.
+   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none.
    */
   approvalLinks?: "removed" | "unchecked";
   /** Sentences about what of the mail could not be read, is encrypted or hidden, or was repaired. Absent: there are none. */
@@ -98,9 +98,9 @@ export type Authentication = {
   dkim: AuthenticationResult;
   dmarc: AuthenticationResult;
   aligned: boolean;
-  /** The chain of seals of those who passed it on; noted, proves nothing. Absent in older events. */
-  arc?: "pass" | "fail" | "none";
-  /** Address fields that an aligned signature covers beside From, each as often as it occurs. Absent: none, and in older events. */
+  /** The chain of seals of those who passed it on; noted, proves nothing. */
+  arc: "pass" | "fail" | "none";
+  /** Address fields that an aligned signature covers beside From, each as often as it occurs. Absent: none. */
   covers?: ("to" | "cc" | "reply_to")[];
 };
 
@@ -145,12 +145,12 @@ export type ThreadEvent =
         /** The contact's state at that moment. */
         contactStatus: ContactStatus;
         authentication: Authentication;
-        /** Where the mail itself is. Absent in older events. */
-        received?: MessagePlace;
+        /** Where the mail itself is. */
+        received: MessagePlace;
       }
     >
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
-  /** `once`: names the change that made it, where that may be asked for again and must not be made twice. Absent in older events. */
+  /** `once`: names the change that made it, where that may be asked for again and must not be made twice. */
   | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string; once?: string }>
   /** `once`: as above. */
   | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null; once?: string }>
@@ -173,16 +173,15 @@ export type ThreadEvent =
         newestNumber: number;
         newestWord: NewestWord | null;
         participants: string[];
-        /** Open ones, and those that closed last. In older events all there were. */
+        /** Open ones, and those that closed last. */
         drafts: Record<string, NotedDraft>;
         claims: SendClaim[];
         needsReview: boolean;
-        /** Filing numbers of its mails whose authentication is still to come. Absent in older events. */
-        unauthenticated?: number[];
-        /** By draft: the machines that were answered. Absent in older events. */
-        machineAnswers?: Record<string, string[]>;
-        /** Absent where this is all, and in older events. */
-        part?: AbsorbedPart;
+        /** Filing numbers of its mails whose authentication is still to come. */
+        unauthenticated: number[];
+        /** By draft: the machines that were answered. */
+        machineAnswers: Record<string, string[]>;
+        part: AbsorbedPart;
       }
     >;
 

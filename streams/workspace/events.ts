@@ -7,8 +7,8 @@ export type PlanStatus = "trialing" | "active" | "past_due" | "canceled";
 export type Interval = "monthly" | "annual";
 
 /**
- * ISO times, null if there is none; absent in events from before they were kept. Both period fields come from the payment processor; an end
- * alone is when a canceled plan ends whose periods are calendar months.
+ * ISO times, null if there is none. Both period fields come from the payment processor; an end alone is when a canceled plan ends whose periods are
+ * calendar months.
  */
 export type PaidPeriod = {
   trialEndsAt: string | null;
@@ -16,7 +16,7 @@ export type PaidPeriod = {
   currentPeriodEnd: string | null;
 };
 
-/** What else is known of a plan's time. Absent in events from before it was kept, which means null. */
+/** What else is known of a plan's time. */
 export type PlanTerms = {
   /** null: no subscription says. */
   interval: Interval | null;
@@ -42,7 +42,7 @@ export type WorkspaceEvent =
       }
     >
   | Event<"WorkspaceRenamed", { name: string }>
-  | Event<"PlanSet", { plan: Plan; planStatus: PlanStatus; betaOverride: boolean } & Partial<PaidPeriod & PlanTerms>>
+  | Event<"PlanSet", { plan: Plan; planStatus: PlanStatus; betaOverride: boolean } & PaidPeriod & PlanTerms>
   /** `reason`: as who paused it gave it; absent where none was given. Once more while it is paused: another reason. */
   | Event<"SendingPaused", { reason?: string }>
   | Event<"SendingResumed", Record<string, never>>

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { createAssistant } from "#src/commands/assistants.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { operator } from "#test/support/cause.ts";
+import { authentication } from "#test/support/examples/index.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 const minimal = { name: "Rule", trigger_event: "email.received" };
@@ -315,7 +316,7 @@ describe("rules over REST", function () {
     const identity = await service.identity(tenant.id);
     const { authenticator } = service.deps;
     const { authenticate } = authenticator;
-    authenticator.authenticate = async () => ({ spf: "pass", dkim: "pass", dmarc: "pass", aligned: true });
+    authenticator.authenticate = async () => authentication();
     await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, to: identity.address }));
     const [thread] = (await tenant.ask("GET /v1/threads")).json.data;
     const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;

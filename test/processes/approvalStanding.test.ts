@@ -356,35 +356,4 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
     await world.run();
     await expectSound(world, [draftId], ["sent"]);
   });
-
-  it("gives way to a key's word that was recorded like a person's, before that was told apart", async () => {
-    for (const [actor, status] of [
-      [{ kind: "api_key", id: "key" }, "sent"],
-      [{ kind: "system", id: "sendApproved" }, "failed"],
-    ] as const) {
-      const { world } = await prepared("the switch");
-      world.answer(later);
-      const draftId = await submit(world, "the switch");
-      const queued = world.log.all.find(({ type }) => type === "DraftQueued");
-      queued!.data.authorisation = { kind: "approval", approvedVersion: 1 };
-      queued!.metadata.actor = actor;
-      world.useNode(world.createNode());
-      await world.changeIdentity({ autoApproveReplies: false });
-      await world.run();
-      expect((await world.state.draft(draftId)).status, actor.kind).to.equal(status);
-    }
-  });
-
-  it("of a rule does not stand where it was given before rules said what granted it", async () => {
-    const { world } = await prepared("a rule of the draft");
-    await world.pause(true);
-    const draftId = await world.submit();
-    const approved = world.log.all.find(({ type }) => type === "DraftApproved");
-    delete (approved!.data as { grantedBy?: unknown }).grantedBy;
-    world.useNode(world.createNode());
-    await world.pause(false);
-    await world.run();
-    expect((await world.state.draft(draftId)).status).to.equal("pending");
-    expect(world.hands).to.deep.equal([]);
-  });
 });

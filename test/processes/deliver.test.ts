@@ -214,45 +214,6 @@ describe("a later try", () => {
   }
 });
 
-describe("timers that were set before one process did all of it", () => {
-  const set = (world: SendWorld, timer: { key: string; name: string; payload: object }) => {
-    const { clock, timers } = world;
-    const payload = { workspaceId, correlationId: "t", causationId: "t", ...timer.payload };
-    const stored = { process: "deliver", timer: { ...timer, dueAt: clock.now(), payload } };
-    for (const name of [...timers.keys()]) if (name.startsWith("deliver/")) timers.delete(name);
-    timers.set(`deliver/${timer.key}/${timer.name}`, stored);
-  };
-
-  it("undo a claim that was left alone", async () => {
-    const world = await createSendWorld();
-    const draftId = await world.submit();
-    world.useNode(world.createNode({ at: 1, when: "after", how: "crash" }));
-    await queueSend(world.node, { draftId, kind: "api_key" }, cause).catch(() => undefined);
-    world.useNode(world.createNode());
-    await world.drain();
-    const { draftId: _, ...claim } = world.log.all.find(({ type }) => type === "SendClaimed")!.data;
-    set(world, { key: draftId, name: claim.attemptId as string, payload: { ...claim, threadId: world.threadId() } });
-    await world.run();
-    await expectSound(world, [draftId], ["pending"]);
-  });
-
-  for (const name of ["wait", "retry", "settle", "cut-off"]) {
-    it(`bring a queued draft on, and do nothing about one that left: ${name}`, async () => {
-      const { world, draftId } = await queued();
-      const { attemptId } = await world.state.draft(draftId);
-      await hinder.paused(world, true);
-      await world.drain();
-      await hinder.paused(world, false);
-      for (let times = 0; times < 2; times++) {
-        set(world, { key: draftId, name, payload: { attemptId } });
-        await world.run();
-        expect(count(world, "DeliveryUnknown")).to.equal(0);
-        await expectSound(world, [draftId], ["sent"]);
-      }
-    });
-  }
-});
-
 describe("an obstacle", () => {
   for (const [what, set] of hindrances) {
     it(`starts nothing once it was answered: ${what} while a connection is opened`, async () => {

@@ -3,10 +3,8 @@ import { expect } from "chai";
 import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { loadFiled, waitUntilFiled } from "#src/commands/sends/barrier.ts";
-import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { oneLook } from "#src/commands/states/oneLook.ts";
-import { deliver } from "#src/processes/deliver.ts";
 import { concerns, unanswered } from "#src/work/concerns.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -180,22 +178,6 @@ describe("a draft that changed while it was asked for, together with its identit
     });
     const approval = approveDraft(node, { workspaceId, draftId, ifVersion: null }, cause);
     expect(await refusal(approval)).to.equal("human_approval_required");
-  });
-});
-
-describe("a draft's end", () => {
-  it("is told to its thread by the step that recorded it, and by whoever hears of one that does not say so", async () => {
-    const world = await createSendWorld({ deliveries: 1 });
-    const draftId = await world.submit();
-    await queueSend(world.node, { draftId, kind: "api_key" }, cause);
-    await world.run();
-    const sent = world.log.all.find(({ type }) => type === "DraftSent")!;
-    const { tellsThread, ...before } = sent.data;
-    expect(tellsThread).to.equal(true);
-    const rule = deliver(world.node, { provider: {} as never, connections: 1 } as never);
-    expect(concerns(rule, sent)).to.equal(false);
-    expect(concerns(rule, { ...sent, data: before })).to.equal(true);
-    await expectSound(world, [draftId], ["sent"]);
   });
 });
 

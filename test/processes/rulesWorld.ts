@@ -5,10 +5,11 @@ import { deliveryStream } from "#streams/delivery/events.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
 import { operator } from "#test/support/cause.ts";
+import { authentication } from "#test/support/examples/index.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
-export const proof: Authentication = { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true };
-export const claim: Authentication = { spf: "fail", dkim: "none", dmarc: "fail", aligned: false };
+export const proof = authentication();
+export const claim = authentication({ spf: "fail", dkim: "none", dmarc: "fail", aligned: false });
 export const ann = "ann@customer.example";
 
 export const when = (field: string, value: string, op = "equals") => ({

@@ -345,28 +345,32 @@ export function openSendWorld(
 
   function placeOf(messageId: string) {
     const received = log.all.find(({ type, data }) => type === "MessageReceived" && data.messageId === messageId);
-    return received && { threadId: idOf(received.stream), revision: received.revision };
+    return received ? { threadId: idOf(received.stream), revision: received.revision } : null;
   }
 
-  async function submit({
-    content = draftContent(),
-    stored = { content, contentBlob: null },
-    ...different
-  }: {
-    autoApproved?: boolean;
-    content?: DraftContent;
-    stored?: StoredContent;
-  } = {}): Promise<string> {
+  async function submit(
+    {
+      content = draftContent(),
+      stored = { content, contentBlob: null },
+      ...different
+    }: {
+      autoApproved?: boolean;
+      content?: DraftContent;
+      stored?: StoredContent;
+    } = {},
+    on: Node = node,
+  ): Promise<string> {
     const draftId = systemIds.uuid();
     const word = await newestWord();
     const draft = {
       ...stored,
+      htmlRemoved: [],
       workspaceId,
       threadId: threadId(),
       identityId,
       basedOnMessageId: word?.messageId ?? null,
       basedOnNumber: word?.number ?? 0,
-      ...(word && { answers: placeOf(word.messageId) }),
+      answers: word && placeOf(word.messageId),
       messageId: systemIds.uuid(),
       contentSha256: contentSha256(content),
       rationale: null,
@@ -377,7 +381,7 @@ export function openSendWorld(
     };
     // A draft is approved by the switch only where it is on.
     if (draft.autoApproved) await changeIdentity({ autoApproveReplies: true });
-    await node.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
+    await on.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
     await drain();
     return draftId;
   }
@@ -396,6 +400,7 @@ export function openSendWorld(
       type: "EditDraft" as const,
       content,
       contentBlob: null,
+      htmlRemoved: [],
       contentSha256: contentSha256(content),
       rationale: null,
       changedFields: ["body_text"],
@@ -406,10 +411,11 @@ export function openSendWorld(
     await drain();
   }
 
+  /** A person's press that means to send. */
   const approve = (draftId: string, on: Node = node) =>
     on.drafts.handle(
       draftId,
-      { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: true, tokenSha256: null },
+      { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: true, tokenSha256: "a person's" },
       cause,
     );
 

@@ -2,7 +2,8 @@ import { updateContact } from "#src/commands/contacts.ts";
 import { createRule } from "#src/commands/rules/rules.ts";
 import type { ruleDecider } from "#streams/rule/decider.ts";
 import type { Group, RuleAction, RuleSettings } from "#streams/rule/events.ts";
-import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
+import type { Authentication, ContactStatus, InboundMessage } from "#streams/thread/events.ts";
+import { authentication, messageAuthenticated } from "#test/support/examples/index.ts";
 import {
   type Beginning,
   cause,
@@ -15,7 +16,6 @@ import {
 } from "./sendWorld.ts";
 
 export const ann = "ann@customer.example";
-const proof: Authentication = { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true };
 export const isTrusted: Group = {
   operator: "AND",
   conditions: [{ field: "contact.status", op: "equals", value: "trusted" }],
@@ -53,12 +53,12 @@ function standing(world: SendWorld) {
       world.elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused }, cause),
     /** What the customer's mail turns out to prove; its rules run. */
     async authenticate(different: Partial<Authentication> = {}): Promise<void> {
-      const received = world.log.all.findLast(({ type }) => type === "MessageReceived");
-      const { messageId, number, classification, subject } = received!.data as any;
-      const message = {
-        ...{ messageId, number, identityId, classification, subject, fromEmail: ann, contactId: null },
-        ...{ contactStatus: "trusted" as const, authentication: { ...proof, ...different } },
-      };
+      const { data, revision } = world.log.all.findLast(({ type }) => type === "MessageReceived")!;
+      const { messageId, number, classification, subject } = data as InboundMessage;
+      const message = messageAuthenticated(number, {
+        ...{ messageId, identityId, classification, subject, fromEmail: ann, contactStatus: "trusted" },
+        ...{ authentication: authentication(different), received: { threadId: world.threadId(), revision } },
+      });
       await world.elsewhere().threads.handle(world.threadId(), { type: "AuthenticateMessage", message }, cause);
       await world.drain();
     },

@@ -8,6 +8,7 @@ import { threads } from "#projections/threads/projector.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
+import * as examples from "#test/support/examples/drafts.ts";
 import { inboundMessage } from "#test/support/examples/index.ts";
 import { makeTables, project, unseenTables } from "#test/support/projecting.ts";
 
@@ -34,27 +35,26 @@ const event = (stream: string, type: string, data: Record<string, unknown>): Rec
 });
 
 const absorbed = (survivor: string, absorbedId: string) =>
-  event(`thread-${survivor}`, "ThreadAbsorbed", { absorbedId });
+  event(`thread-${survivor}`, "ThreadAbsorbed", { absorbedId, part: { n: 1, of: 1 } });
 
 const submitted = (draftId: string, threadId: string) =>
   event(`draft-${draftId}`, "DraftSubmitted", {
-    ...{ workspaceId, threadId, identityId: uuid(200), basedOnMessageId: null, basedOnNumber: 0 },
-    ...{ messageId: uuid(300), contentSha256: "0".repeat(64), content: draftContent(), contentBlob: null },
-    ...{ rationale: null, metadata: null, staleWarning: false, autoApproved: false },
+    ...examples.submitted({ workspaceId, threadId, identityId: uuid(200), messageId: uuid(300) }).data,
+    ...{ basedOnMessageId: null, basedOnNumber: 0, answers: null },
   });
 
 const edited = (draftId: string) =>
-  event(`draft-${draftId}`, "DraftEdited", {
-    ...{ version: 2, contentSha256: "1".repeat(64), content: draftContent({ body_text: "edited" }), contentBlob: null },
-    ...{ rationale: null, changedFields: ["body_text"], because: "edit" },
-  });
+  event(`draft-${draftId}`, "DraftEdited", examples.edited(2, { content: draftContent({ body_text: "edited" }) }).data);
 
 const queued = (draftId: string, threadId: string) =>
-  event(`draft-${draftId}`, "DraftQueued", {
-    ...{ threadId, identityId: uuid(200), messageId: uuid(300), attemptId: uuid(301), version: 1 },
-    ...{ contentSha256: "0".repeat(64), content: draftContent(), contentBlob: null },
-    ...{ quotaStream: "quota-x", reservationId: uuid(302), authorisation: { kind: "api_key", approvedVersion: 1 } },
-  });
+  event(
+    `draft-${draftId}`,
+    "DraftQueued",
+    examples.queued(1, {
+      ...{ threadId, identityId: uuid(200), messageId: uuid(300), attemptId: uuid(301), reservationId: uuid(302) },
+      authorisation: { kind: "api_key", approvedVersion: 1 },
+    }).data,
+  );
 
 describe("rows written for a thread that was absorbed", () => {
   const unseen = unseenTables();

@@ -5,7 +5,7 @@ import type { Projection } from "#projections/projection.ts";
 import { search } from "#projections/search/projector.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
-import { draftContent } from "#test/support/draftContent.ts";
+import * as examples from "#test/support/examples/drafts.ts";
 import { inboundMessage } from "#test/support/examples/index.ts";
 import { makeTables, project, unseenTables } from "#test/support/projecting.ts";
 
@@ -34,11 +34,10 @@ const received = (n: number): Recorded => {
 const submitted = (n: number): Recorded =>
   event(n, `draft-${uuid(30_000 + n)}`, {
     type: "DraftSubmitted",
-    data: {
-      ...{ workspaceId: uuid(1), threadId: uuid(20_000 + n), identityId: uuid(2), basedOnMessageId: null },
-      ...{ basedOnNumber: 0, messageId: uuid(40_000 + n), contentSha256: "0".repeat(64), content: draftContent() },
-      ...{ contentBlob: null, rationale: null, metadata: null, staleWarning: false, autoApproved: false },
-    },
+    data: examples.submitted({
+      ...{ workspaceId: uuid(1), threadId: uuid(20_000 + n), identityId: uuid(2), messageId: uuid(40_000 + n) },
+      ...{ basedOnMessageId: null, basedOnNumber: 0, answers: null },
+    }).data,
   });
 
 describe("one more mail, or draft, among many", () => {

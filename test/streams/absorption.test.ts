@@ -34,6 +34,8 @@ describe("a thread", () => {
       claims: [claimOf("a1")],
       needsReview: true,
       unauthenticated: [4],
+      machineAnswers: {},
+      part: { n: 1, of: 1 },
     };
     const absorb: ThreadCommand = { type: "AbsorbThread", ...other };
     const absorbed: ThreadEvent = { type: "ThreadAbsorbed", data: other };
@@ -70,16 +72,18 @@ describe("a thread", () => {
     expect(told).to.deep.equal({
       ...{ absorbedId: "b", number: 500, newestNumber: 416, newestWord: { messageId: "message 416", number: 416 } },
       ...{ participants: ["ann@customer.example"], drafts: { draft: { status: "pending", revision: 1 } } },
-      ...{ claims: [claimOf("a1")], needsReview: true, unauthenticated: numbers },
+      ...{ claims: [claimOf("a1")], needsReview: true, unauthenticated: numbers, machineAnswers: {} },
+      part: { n: 1, of: 1 },
     });
   });
 
   it("a survivor takes over what is newer of a draft, and nothing that it was not told", () => {
     const told = { absorbedId: "b", number: 5, newestNumber: 4, newestWord: null, needsReview: false, claims: [] };
+    const rest = { unauthenticated: [], machineAnswers: {}, part: { n: 1, of: 1 } };
     const drafts = { draft: { status: "closed" as const, revision: 6 } };
     const absorbed: ThreadEvent = {
       type: "ThreadAbsorbed",
-      data: { ...told, participants: ["Bob@x.example"], drafts },
+      data: { ...told, ...rest, participants: ["Bob@x.example"], drafts },
     };
     const state = fold(threadDecider, [...base, noted("closed", 4), absorbed]);
     expect(state.closedDrafts).to.deep.equal([{ draftId: "draft", status: "closed", revision: 6 }]);

@@ -237,13 +237,12 @@ describe("a draft knows whose word its approval is [d14 grants]", () => {
   const withdraw = { type: "WithdrawApproval", version: 1, because: "switched off" } as const;
   const returned: DraftEvent = { type: "DraftReturnedToPending", data: { because: "switched off" } };
 
-  it("a person's, a key's, a rule's, the switch's, or one that does not say", () => {
+  it("a person's, a key's, a rule's or the switch's", () => {
     expect(approvalOf(submitted())).to.equal(null);
     expect(approvalOf(auto)).to.deep.equal({ by: "switch" });
     expect(approvalOf(submitted(), approvedBy({ tokenSha256: "t" }))).to.deep.equal({ by: "person" });
     expect(approvalOf(submitted(), approvedBy({ sendRequested: false }))).to.deep.equal({ by: "key" });
     expect(approvalOf(submitted(), approvedBy({ grantedBy }))).to.deep.equal({ by: "rule", ...grantedBy });
-    expect(approvalOf(submitted(), approvedBy({}))).to.deep.equal({ by: "unsaid" });
     expect(approvalOf(auto, edited(2))).to.equal(null);
     expect(approvalOf(auto, returned)).to.equal(null);
     const byKey = queued(1, { authorisation: { kind: "api_key", approvedVersion: 1 } });
@@ -261,7 +260,6 @@ describe("a draft knows whose word its approval is [d14 grants]", () => {
   it("withdraws what nobody approved, and of that version alone", () => {
     given(draftDecider, auto).when(withdraw).then(returned);
     given(draftDecider, submitted(), approvedBy({ grantedBy })).when(withdraw).then(returned);
-    given(draftDecider, submitted(), approvedBy({})).when(withdraw).then(returned);
     given(draftDecider, submitted(), approvedBy({ tokenSha256: "t" }))
       .when(withdraw)
       .then();

@@ -33,6 +33,11 @@ const createdWith = (plan: "builder_pack" | "pro" = "builder_pack"): WorkspaceEv
   type: "WorkspaceCreated",
   data: workspaceCreated({ plan, betaOverride: false, createdAt: midnight("2026-01-01") }),
 });
+/** A plan that the operator set at this time. */
+const planSet = (periodsFrom: string): Extract<WorkspaceEvent, { type: "PlanSet" }>["data"] => ({
+  ...{ plan: "agency", planStatus: "active", betaOverride: false, periodsFrom, interval: null, renewsAt: null },
+  ...{ trialEndsAt: null, currentPeriodStart: null, currentPeriodEnd: null, countsOn: null },
+});
 const workspaceOf = (...events: WorkspaceEvent[]): Workspace => fold(workspaceDecider, [createdWith(), ...events]);
 
 describe("the payment processor's customer", () => {
@@ -270,7 +275,7 @@ describe("the plan that follows from subscriptions", () => {
   it("is what the operator says where no subscription works, until one does", () => {
     const set: WorkspaceEvent = {
       type: "PlanSet",
-      data: { plan: "agency", planStatus: "active", betaOverride: false, periodsFrom: midnight("2026-01-15") },
+      data: planSet(midnight("2026-01-15")),
     };
     const present = workspaceOf(set);
     const ended = subscription({ status: "canceled" });
@@ -357,10 +362,7 @@ describe("a workspace that follows a subscription", () => {
   it("returns to the counters it had, if it returns to a period", () => {
     const set: WorkspaceEvent = {
       type: "PlanSet",
-      data: {
-        ...{ plan: "agency", planStatus: "active", betaOverride: false, periodsFrom: midnight("2026-01-28") },
-        ...{ currentPeriodStart: null, currentPeriodEnd: null, countsOn: null },
-      },
+      data: planSet(midnight("2026-01-28")),
     };
     const workspace = fold(workspaceDecider, [set], followedBy(january, year));
     const back = fold(workspaceDecider, workspaceDecider.decide(subscribed(year), workspace), workspace);

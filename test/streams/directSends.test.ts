@@ -14,11 +14,13 @@ type Submitted = Extract<DraftEvent, { type: "DraftSubmitted" }>["data"];
 const submitted = (different: Partial<Submitted> = {}): Submitted => ({
   content: draftContent(),
   contentBlob: null,
+  htmlRemoved: [],
   workspaceId: "workspace",
   threadId: "thread",
   identityId: "identity",
   basedOnMessageId: null,
   basedOnNumber: 0,
+  answers: null,
   messageId: "message",
   contentSha256: "hash",
   rationale: null,
@@ -187,6 +189,7 @@ describe("the loop guard of a thread [d13 loop guard]", () => {
       needsReview: false,
       unauthenticated: [],
       machineAnswers: { one: robot },
+      part: { n: 1, of: 1 },
     };
     const absorbed = threadDecider.decide(absorbing, fold(threadDecider, [cold]));
     given(threadDecider, cold, ...absorbed)

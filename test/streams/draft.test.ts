@@ -207,10 +207,6 @@ describe("a draft", () => {
           .then();
       }
     }
-    // What an older version of the service recorded stays readable.
-    draft(...sending, requeued, abandoned)
-      .when(recordSent("attempt 2"))
-      .then(sent("attempt 2"));
   });
 
   it("is queued again only in the place of its present attempt", () => {

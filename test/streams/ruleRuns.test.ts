@@ -182,6 +182,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
         [rule("a", { actions: [{ type: "set_approval_mode", mode: "auto" }] })],
         at({ trigger: "email.received" }),
       ),
+      facts: {},
     };
     const told: RuleRunEvent = { type: "RulesEvaluated", data: evaluated };
     const taken = (outcome: "done" | "failed"): RuleRunEvent => ({

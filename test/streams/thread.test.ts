@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import { fold, Rejected } from "#streams/decider.ts";
 import type { DraftOutcome } from "#streams/draft/outcome.ts";
+import type { Classification } from "#streams/inbox/events.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import type { Thread } from "#streams/thread/thread.ts";
+import { authentication, messageAuthenticated } from "#test/support/examples/index.ts";
 import {
   base,
   claim,
@@ -304,19 +306,11 @@ describe("a thread", () => {
   });
 
   it("is told once what each mail proves, and asks for review where a joining one proves nothing [d5 authentication]", () => {
-    const authentication = (aligned: boolean) =>
-      ({ spf: "none", dkim: "none", dmarc: aligned ? "pass" : "fail", aligned }) as const;
-    const said = (number: number, aligned: boolean, classification: "person" | "bounce" | "list" = "person") => ({
-      messageId: `message ${number}`,
-      number,
-      identityId: "identity",
-      classification,
-      fromEmail: "ann@customer.example",
-      subject: "s",
-      contactId: null,
-      contactStatus: "unknown" as const,
-      authentication: authentication(aligned),
-    });
+    const said = (number: number, aligned: boolean, classification: Classification = "person") =>
+      messageAuthenticated(number, {
+        classification,
+        authentication: authentication({ dmarc: aligned ? "pass" : "fail", aligned }),
+      });
     const authenticate = (...of: Parameters<typeof said>): ThreadCommand => ({
       type: "AuthenticateMessage",
       message: said(...of),

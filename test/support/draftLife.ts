@@ -52,7 +52,7 @@ export const refused = (retryable = false): [Delivery, Actor] => [
 ];
 export const unknown: [Delivery, Actor] = [{ type: "DeliveryUnknown", data: { message: "connection lost" } }, deliver];
 export const settled = (outcome: "accepted" | "refused" | "unconfirmed"): [Delivery, Actor] => [
-  { type: "DeliverySettled", data: { outcome, evidence: "the provider's log" } },
+  { type: "DeliverySettled", data: { outcome, evidence: "the provider's log", draftId: "draft" } },
   deliver,
 ];
 export const abandoned: [Delivery, Actor] = [

@@ -289,11 +289,6 @@ told(
   "Not sent: version 2 has waited for a decision since 21 Nov 2026, 10:04 UTC, when the service made it because the identity had changed; no request for a decision has been made.",
 );
 told(
-  "waiting after reduction",
-  history(submitted(), [edited(2, { because: "html_reduced" }), deliver]),
-  "Not sent: version 2 has waited for a decision since 21 Nov 2026, 10:01 UTC, when the service made it with HTML that every mail program can show; no request for a decision has been made.",
-);
-told(
   "waiting after an approval was taken back",
   history(submitted({ autoApproved: true }), returned("the rule Careful requires a person's approval")),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was taken back: “the rule Careful requires a person's approval”; no request for a decision has been made.",

@@ -4,6 +4,7 @@ import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import type { Event } from "#streams/event.ts";
 import { threadStream } from "#streams/thread/events.ts";
+import * as examples from "./examples/drafts.ts";
 
 /** Events put into the log as the parts of the service would, for those who only listen. */
 export async function append(
@@ -40,22 +41,11 @@ export async function begunDraft(
   const [draftId, threadId, messageId] = [randomUUID(), randomUUID(), randomUUID()];
   const opened = { workspaceId, identityId, subject: "Order", contactEmail: null, contactId: null };
   await append(deps, { workspaceId, stream: threadStream(threadId) }, { type: "ThreadOpened", data: opened });
-  const data = {
-    workspaceId,
-    threadId,
-    identityId,
-    messageId,
-    basedOnMessageId: null,
-    basedOnNumber: 0,
-    content: null,
-    contentBlob: null,
-    contentSha256: "a".repeat(64),
-    rationale: null,
-    metadata: null,
-    staleWarning: false,
-    autoApproved,
-  };
-  await append(deps, { workspaceId, stream: draftStream(draftId) }, { type: "DraftSubmitted", data });
+  const submitted = examples.submitted({
+    ...{ workspaceId, threadId, identityId, messageId, autoApproved, content: null, contentSha256: "a".repeat(64) },
+    ...{ basedOnMessageId: null, basedOnNumber: 0, answers: null },
+  });
+  await append(deps, { workspaceId, stream: draftStream(draftId) }, submitted);
   return {
     draftId,
     threadId,
@@ -69,12 +59,8 @@ export async function begunDraft(
   };
 }
 
-export const edited = (version: number) => ({
-  content: null,
-  contentBlob: null,
-  version,
-  contentSha256: String(version % 10).repeat(64),
-  rationale: null,
-  changedFields: ["body_text"],
-  because: "edit",
-});
+/** What an edit is recorded with. */
+export const edited = (version: number) =>
+  examples.edited(version, {
+    ...{ content: null, contentSha256: String(version % 10).repeat(64), changedFields: ["body_text"] },
+  }).data;

@@ -76,7 +76,6 @@ const reasons: Partial<Record<string, string>> = {
   edit: "The agent edited it.",
   identity_changed:
     "The service made a new version because the identity changed: its display name, reply address or signature.",
-  html_reduced: "The service made a new version with HTML that every mail program can show.",
 } satisfies Record<PreviousVersion["because"][number], string>;
 
 type Read = Pick<ApprovalView, "content" | "answers">;

@@ -14,7 +14,7 @@ import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
-import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { findToken } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -62,7 +62,7 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
   const isAsked = draft.status === "pending" && version === draft.version;
   await requireShown(deps, position, isAsked ? shown.question : shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
-  const pictures = await shownPictures(deps, view.content, isReduced(draft));
+  const pictures = await shownPictures(deps, view.content);
   const triesLeft = confirmCode === undefined ? null : codeTriesLeft(draft, notificationId);
   const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
   const attachments = withDownloads(view.attachments, token);
@@ -213,7 +213,7 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
   const { state: draft, position } = await deps.drafts.load(draftId);
   await requireShown(deps, position, shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
-  const pictures = await shownPictures(deps, view.content, isReduced(draft));
+  const pictures = await shownPictures(deps, view.content);
   const attachments = withDownloads(view.attachments, token);
   return { kind: "already_decided", view: { ...view, attachments, pictures } };
 }

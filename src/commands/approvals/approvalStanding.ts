@@ -38,13 +38,7 @@ const wantsPerson = "a person has to approve by now, and none has approved this 
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
   const { approval } = draft;
   if (approval === null || approval.by === "person") return null;
-  if (approval.by === "key" || (draft.status === "sending" && (await sentByKey(deps, draftId)))) {
-    return (await isPersonRequired(deps, draft)) ? wantsPerson : null;
-  }
-  if (approval.by === "unsaid") {
-    if (await approvedByRule(deps, draftId)) return "the facts that the rule approved it on were not kept";
-    return (await isPersonRequired(deps, draft)) ? wantsPerson : null;
-  }
+  if (approval.by === "key") return (await isPersonRequired(deps, draft)) ? wantsPerson : null;
   const asked = { draftId, draft, submittedBySwitch: approval.by === "switch" };
   const judged = await decideNow(deps, asked).catch(unknown);
   if (typeof judged === "string") return judged;
@@ -172,21 +166,6 @@ function grantedThen(draftId: string, draft: Draft, { received, created }: Runs)
     ...(bySwitch ? [{ kind: "switch" } as const] : []),
     ...rules.map((ruleId) => ({ kind: "rule", ruleId }) as const),
   ];
-}
-
-/** Of an approval that does not tell: a rule's, given before rules said which run granted it. */
-async function approvedByRule(deps: Dependencies, draftId: string): Promise<boolean> {
-  const events = await deps.store.read(draftStream(draftId));
-  return events.findLast(({ type }) => type === "DraftApproved")?.metadata.actor.kind === "rule";
-}
-
-/**
- * A key's send of what was approved without a person was once recorded as `approval`, like the send of what a person approved. The process
- * that carries approvals out acts as the system: who queued it tells them apart.
- */
-async function sentByKey(deps: Dependencies, draftId: string): Promise<boolean> {
-  const events = await deps.store.read(draftStream(draftId));
-  return events.findLast(({ type }) => type === "DraftQueued")?.metadata.actor.kind === "api_key";
 }
 
 /** Withdraws an approval that no longer holds. One that a person or a key gave meanwhile stays. */

@@ -57,9 +57,9 @@ export async function approvalView(
     identity: { displayName: identity.displayName, address: identity.emailAddress },
     content,
     textDerived: making.textDerived === true,
-    htmlRemoved: making.htmlRemoved ?? [],
+    htmlRemoved: making.htmlRemoved,
     attachments: await attachmentFacts(deps.blobs, content.attachments),
-    rationale: rationale ?? null,
+    rationale,
     previous,
     answers: shown ?? null,
     participants: thread.participants,
@@ -91,7 +91,7 @@ async function previousVersion(
   if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
   const content = await loadContent(deps.blobs, stored);
   const textDerived = making.textDerived === true;
-  return { version: earlier, content, textDerived, rationale: rationale ?? null, because: before.because };
+  return { version: earlier, content, textDerived, rationale, because: before.because };
 }
 
 /** When the secondary channel is asked (processes/escalateUnanswered.ts); null if it was asked already, or never would be. */

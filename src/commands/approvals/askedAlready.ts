@@ -20,7 +20,7 @@ export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft,
 
 /**
  * Whether the approvers of the identity's channel have the draft's present version, and their links decide. A chat that was named again is to be asked
- * all the same, as its buttons may not work, unless it was asked after it was named, whatever the question came from. A question whose address was not kept may be another's.
+ * all the same, as its buttons may not work, unless it was asked after it was named, whatever the question came from.
  */
 export async function isAsked(
   deps: Dependencies,
@@ -28,7 +28,7 @@ export async function isAsked(
   unless: UnlessAsked,
 ): Promise<boolean> {
   const { identity, slot } = question;
-  const asked = standing(deps, question).filter(({ channel }) => typeof channel.address === "string");
+  const asked = standing(deps, question);
   if (asked.length === 0 || unless === "before" || channelOf(identity, slot)?.type === "email") return asked.length > 0;
   const ids = asked.map(({ notificationId }) => notificationId);
   const events = await draftEvents(deps, draftId);

@@ -26,16 +26,15 @@ export function addressOf({ type, config }: ApprovalChannel): string {
 
 /**
  * A link or button is bound to its channel: if another approver has taken over, those given to the old one have run out. A chat that its provider
- * gave another id is the same chat. Of events from before the address was kept, only the type is compared.
+ * gave another id is the same chat.
  */
 export function reaches(
   deps: Pick<Dependencies, "keyRing">,
   identity: Identity,
-  { slot, type, address = null }: Asked["channel"],
+  { slot, type, address }: Asked["channel"],
 ): boolean {
   const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
   if (channel?.type !== type) return false;
-  if (address === null) return true;
   const now = addressOf(openedChannel(deps, { workspaceId: identity.workspaceId, slot }, channel));
   return now === address || (type === "telegram" && now === afterMoves(identity, address));
 }

@@ -1,5 +1,5 @@
 import type { ApprovalView, FetchedFile, PreviousVersion } from "#src/channels/approvalView.ts";
-import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
@@ -28,7 +28,7 @@ export async function personsView(deps: Dependencies, asked: Asked): Promise<Per
   await requireProjected(deps, position, ["drafts", "messages", "threads"]);
   const { version } = draft;
   const view = await approvalView(deps, { draftId, draft, version, expiresAt: neverIso });
-  const pictures = await shownPictures(deps, view.content, isReduced(draft));
+  const pictures = await shownPictures(deps, view.content);
   const attachments = view.attachments.map((file, index) => ({
     ...file,
     download: file.size === null ? null : downloadOf(index + 1),
@@ -44,7 +44,7 @@ async function versionShown(deps: Dependencies, draftId: string, version: number
   // What cannot be compared any more holds nobody up: the newest version is shown whole.
   if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
   const content = await loadContent(deps.blobs, stored);
-  return { version, content, textDerived: making.textDerived === true, rationale: rationale ?? null, because: [] };
+  return { version, content, textDerived: making.textDerived === true, rationale, because: [] };
 }
 
 /** The n-th file of a draft's newest version, from 1; undefined if there is none. */

@@ -96,8 +96,7 @@ const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}
 export const hasApproved = ({ votes }: { votes: readonly Vote[] }, address: string): boolean =>
   votes.some((vote) => isSamePerson(vote, { voter: mailboxVoter(address) }));
 
-/** Questions from before a chat's address was kept share one place. */
-const placeOf = ({ type, address }: Asked["channel"]): string => `${type} ${address ?? ""}`.trim();
+const placeOf = ({ type, address }: Asked["channel"]): string => `${type} ${address}`;
 
 /** How many approvals an identity requires at this moment, and whether the keys' counts as one. */
 export async function quorumOf(

@@ -5,7 +5,6 @@ import { contentSha256 } from "#src/mail/out/content.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";
-import { reducedHtml } from "./reducedHtml.ts";
 
 export { contentSha256 };
 
@@ -32,20 +31,13 @@ export async function loadContent(blobs: Blobs, stored: StoredContent): Promise<
  */
 export function identityParts(identity: Identity, { body_html }: Pick<DraftContent, "body_html">) {
   const { signatureText, signatureHtml } = identity;
-  const html = signatureHtml && identity.htmlRemoved === null ? reducedLater(signatureHtml) : signatureHtml;
   const needed = body_html !== null && signatureText ? htmlOfText(signatureText) : null;
   return {
     from: { name: identity.displayName, address: identity.emailAddress },
     reply_to: identity.replyToEmail,
-    signature_text: signatureText ?? (html ? textOfBody(html) : null),
-    signature_html: html ?? needed,
+    signature_text: signatureText ?? (signatureHtml ? textOfBody(signatureHtml) : null),
+    signature_html: signatureHtml ?? needed,
   };
-}
-
-/** A signature from before HTML was reduced, until it is stored so (reduceStoredHtml): nothing leaves as it was. */
-function reducedLater(html: string): string | null {
-  const reduced = reducedHtml(html, new Map());
-  return "refused" in reduced ? null : reduced.html;
 }
 
 export const withIdentity = (content: DraftContent, identity: Identity): DraftContent => ({

@@ -118,33 +118,13 @@ async function composeLetter(
   return withText({ body_text: text, body_html: reduced.html, attachments: [...asShown, ...inside], making });
 }
 
-/**
- * A letter from before HTML was reduced, as it would be written today. If it cannot be reduced, the HTML is left out, provided there is a text;
- * if there is none, the letter says so itself: a person has to look at it.
- */
-export function reducedLetter({ body_text, body_html, attachments }: Omit<Letter, "making">): Letter {
-  const making: Making = { htmlRemoved: [] };
-  if (body_html === null) return { body_text, body_html, attachments, making };
-  const reduced = reducedHtml(body_html, new Map());
-  if (!("refused" in reduced)) {
-    if (reduced.html === body_html) return { body_text, body_html, attachments, making };
-    return withText({ body_text, body_html: reduced.html, attachments, making: { htmlRemoved: reduced.removed } });
-  }
-  const removed = [{ what: "element:html", count: 1 }];
-  return {
-    body_text: body_text || "(this letter cannot be shown)",
-    body_html: null,
-    attachments,
-    making: { htmlRemoved: removed },
-  };
-}
-
 /** Deep quotes and lists indent each of their lines. */
 const maxTextBytes = 512 * 1024;
 
-/** Every mail has a text part: recipients whose programs show no HTML read it. */
-function withText({ body_text, body_html, attachments, making }: Letter): Letter {
-  if (body_text !== null) return { body_text, body_html, attachments, making };
+/** Every mail has a text part: recipients whose programs show no HTML read it. `body_text` null: its author gave none. */
+function withText({ body_text, ...letter }: Omit<Letter, "body_text"> & { body_text: string | null }): Letter {
+  if (body_text !== null) return { body_text, ...letter };
+  const { body_html, making } = letter;
   if (body_html === null) throw invalid("body_text", "a draft needs body_text or body_html");
   const text = textOfBody(body_html);
   if (Buffer.byteLength(text) > maxTextBytes) {
@@ -153,7 +133,7 @@ function withText({ body_text, body_html, attachments, making }: Letter): Letter
       "the plain text derived from this HTML would exceed 512 KB: flatten its quotes and lists, or send body_text as well",
     );
   }
-  return { body_text: text, body_html, attachments, making: { ...making, textDerived: true } };
+  return { ...letter, body_text: text, making: { ...making, textDerived: true } };
 }
 
 function describeAttachment({ filename, contentType, contentId, bytes, sha256 }: GivenAttachment): {

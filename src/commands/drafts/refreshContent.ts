@@ -1,17 +1,15 @@
 import { Rejected } from "#streams/decider.ts";
-import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { lookAtDraft } from "../states/oneLook.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
-import { reducedLetter } from "./letters.ts";
 
 /**
- * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, or its
- * HTML is from before that was reduced, the draft gets a new version and needs a new approval. True if the draft has a newer version now
- * than the given one.
+ * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, the draft
+ * gets a new version and needs a new approval. True if the draft has a newer version now than the given one.
  */
 export async function refreshContent(
   deps: Dependencies,
@@ -19,19 +17,16 @@ export async function refreshContent(
   cause: Cause,
 ): Promise<boolean> {
   const { state: identity } = await deps.identities.load(draft.identityId);
-  const before = await loadContent(deps.blobs, draft.stored);
-  const reduced = isReduced(draft);
-  const { making, ...letter } = reduced ? { ...before, making: draft.making } : reducedLetter(before);
-  const content = withIdentity({ ...before, ...letter }, identity);
+  const content = withIdentity(await loadContent(deps.blobs, draft.stored), identity);
   const sha256 = contentSha256(content);
   if (sha256 === draft.contentSha256) return false;
   const edited: Omit<Extract<DraftEvent, { type: "DraftEdited" }>["data"], "version"> = {
     ...(await storeContent(deps.blobs, content)),
-    ...making,
+    ...draft.making,
     contentSha256: sha256,
     rationale: draft.rationale,
-    changedFields: letter.body_html === before.body_html ? ["identity"] : ["body_html"],
-    because: reduced ? "identity_changed" : "html_reduced",
+    changedFields: ["identity"],
+    because: "identity_changed",
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await changeDraft(deps, { draftId, command }, cause);

@@ -6,19 +6,14 @@ import type { Dependencies } from "../dependencies.ts";
 export const maxPictureBytes = 1024 * 1024;
 export const maxPicturesBytes = 4 * 1024 * 1024;
 
-/**
- * The pictures that a content's HTML shows, as `data:` addresses by the hash of their bytes. `isReduced`: its HTML was reduced when it was
- * submitted; what older HTML names is not believed, it could be anybody's file.
- */
+/** The pictures that a content's HTML shows, as `data:` addresses by the hash of their bytes. */
 export async function shownPictures(
   { blobs }: Pick<Dependencies, "blobs">,
   content: Pick<DraftContent, "attachments" | "body_html" | "signature_html">,
-  isReduced: boolean,
 ): Promise<Map<string, string>> {
   const own = new Set(content.attachments.map(({ sha256 }) => sha256));
   const ofBody = picturesIn(content.body_html).filter((sha256) => own.has(sha256));
   const shown = new Map<string, string>();
-  if (!isReduced) return shown;
   // A signature's few small ones come on top.
   let left = maxPicturesBytes + maxPictureBytes;
   for (const sha256 of new Set([...ofBody, ...picturesIn(content.signature_html)])) {

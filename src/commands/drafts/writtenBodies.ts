@@ -17,7 +17,7 @@ export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_htm
     throw invalid("body_text", "write something, or reject the draft");
   }
   if (html !== undefined && html.trim() !== "") return { bodyText: text ?? null, bodyHtml: html };
-  const written = text ?? lines(before.body_text ?? "");
+  const written = text ?? lines(before.body_text);
   const hasHtml = before.body_html !== null && html === undefined;
   return { bodyText: written, bodyHtml: hasHtml ? htmlOfWritten(written) : null };
 }

@@ -143,7 +143,7 @@ async function submit(
     identityId,
     basedOnMessageId: basedOn?.messageId ?? null,
     basedOnNumber: basedOn?.number ?? 0,
-    ...(basedOn && { answers: basedOn.answers }),
+    answers: basedOn?.answers ?? null,
     messageId: derivedId("message", draftId),
     contentSha256: contentSha256(content),
     rationale: null,

@@ -162,9 +162,7 @@ export async function updateIdentity(
   await requireNotHostedHere(deps, changes);
   await requireAssistant(deps, workspaceId, changes.assistantId);
   const signature =
-    changes.signatureHtml === undefined
-      ? {}
-      : await reducedSignature(deps, changes.signatureHtml, storedSignature(state));
+    changes.signatureHtml === undefined ? {} : await reducedSignature(deps, changes.signatureHtml, state.signatureHtml);
   const sealed = (identity: Identity) => ({
     ...changes,
     ...signature,
@@ -178,10 +176,6 @@ export async function updateIdentity(
     ),
   );
 }
-
-/** One from before signatures were reduced vouches for none of its pictures. */
-const storedSignature = ({ htmlRemoved, signatureHtml }: Identity): string | null =>
-  htmlRemoved === null ? null : signatureHtml;
 
 export async function deleteIdentity(
   deps: Dependencies,

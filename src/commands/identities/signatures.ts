@@ -1,12 +1,10 @@
 import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import { bytesOfDataUrl, picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
-import { invalid, Rejected } from "#streams/decider.ts";
-import type { Identity } from "#streams/identity/decider.ts";
+import { invalid } from "#streams/decider.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { contentIdsOf } from "../drafts/letters.ts";
 import { reducedHtml, refusedHtml } from "../drafts/reducedHtml.ts";
-import type { Cause } from "../handle.ts";
 
 type Signature = Pick<IdentitySettings, "signatureHtml" | "htmlRemoved">;
 type Sources = Pick<Dependencies, "blobs" | "pictures">;
@@ -35,21 +33,6 @@ export async function reducedSignature(deps: Sources, html: string | null, befor
     );
   }
   return { signatureHtml: reduced.html, htmlRemoved: reduced.removed };
-}
-
-/** Reduces a signature from before that was done at saving; false if there is none. What cannot be shown at all is taken away and named. */
-export async function reduceStoredSignature(deps: Dependencies, identityId: string, cause: Cause): Promise<boolean> {
-  const { state: before } = await deps.identities.load(identityId);
-  if (!before.signatureHtml || before.htmlRemoved !== null || before.deleted) return false;
-  const reduced = await reducedSignature(deps, before.signatureHtml, null).catch((error) => {
-    if (error instanceof Rejected) return { signatureHtml: null, htmlRemoved: [{ what: "element:html", count: 1 }] };
-    throw error;
-  });
-  // Somebody may have set another one meanwhile, which is reduced.
-  const changesOf = (now: Identity) => (now.signatureHtml === before.signatureHtml ? reduced : {});
-  const command = (now: Identity) =>
-    ({ type: "UpdateIdentity", changes: now.htmlRemoved === null ? changesOf(now) : {}, mayLoosen: true }) as const;
-  return (await deps.identities.handle(identityId, command, cause)).changed;
 }
 
 async function keepPictures(

@@ -87,12 +87,11 @@ async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undef
   }
 }
 
-/** The envelope it came in; undefined for mail filed before that was remembered. */
+/** The reception of a mail, with its envelope; undefined if the inbox has another mail there. */
 async function receptionOf(
   deps: Dependencies,
   { identityId, inboxRevision, deliveryId }: InboundMessage,
 ): Promise<Recorded<InboxEvent> | undefined> {
-  if (inboxRevision === undefined) return undefined;
   const only = { from: inboxRevision, count: 1 };
   const [received] = await readEvents<InboxEvent>(deps.store, inboxStream(identityId), only);
   return received?.data.deliveryId === deliveryId ? received : undefined;

@@ -147,7 +147,7 @@ function factsOf(trigger: TriggerEvent, known: Known): Facts {
 export const keptFacts = (facts: Facts): KnownFacts =>
   Object.fromEntries([...facts].filter(([field]) => field !== "message.body_text"));
 
-/** The facts of an evaluation again, the contact as it is now. If none were kept, the facts as they are now. */
+/** The facts of an evaluation again, the contact as it is now. `kept` undefined: there was none, so all facts are as they are now. */
 export function factsAgain(now: Facts, kept: KnownFacts | undefined): Facts {
   if (kept === undefined) return now;
   const isOfNow = (field: string) => field.startsWith("contact.") || field === "message.body_text";

@@ -95,7 +95,7 @@ async function holderState(deps: Dependencies, ruleId: string): Promise<HolderSt
   return rule.deleted ? "gone" : "alive";
 }
 
-/** Changes what is given and leaves the rest; the rule as a whole is judged again. Afterwards it has a place in the plan. */
+/** Changes what is given and leaves the rest; the rule as a whole is judged again. */
 export async function updateRule(
   deps: Dependencies,
   { workspaceId, ruleId, changes }: { workspaceId: string; ruleId: string; changes: Partial<GivenRule> },
@@ -114,18 +114,7 @@ export async function updateRule(
         : sealActions(deps, { workspaceId, path: "actions" }, { given: actions, stored: current.actions });
     return { type: "UpdateRule", changes: { ...settings, actions: sealed } } as const;
   };
-  await placeAgain(deps, { workspaceId, ruleId }, cause);
   return deps.rules.handle(ruleId, command, cause);
-}
-
-/** One that lost its place in an earlier release, and is walked no more, gets the newest. It exists: so whatever the plan allows. */
-async function placeAgain(
-  deps: Dependencies,
-  { workspaceId, ruleId }: { workspaceId: string; ruleId: string },
-  cause: Cause,
-): Promise<void> {
-  const slot = { workspaceId, kind: "rules", holderId: ruleId, cap: null } as const;
-  await takeSlot(deps, { ...slot, stateOf: (id) => holderState(deps, id) }, cause);
 }
 
 const settingNames = [

@@ -1,7 +1,6 @@
-import { readEvents, type Stretch } from "#src/eventStore/eventStore.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Recorded } from "#streams/event.ts";
-import { entriesOf } from "#streams/idMap.ts";
 import { awaitsAuthentication } from "#streams/thread/authentication.ts";
 import {
   type InboundMessage,
@@ -40,54 +39,18 @@ export async function mailAt(
  * for a person to decide.
  */
 export async function answeredBy(
-  deps: Pick<Dependencies, "store" | "threads">,
-  draft: Pick<Draft, "workspaceId" | "threadId" | "basedOnMessageId" | "answers">,
+  deps: Pick<Dependencies, "store">,
+  { workspaceId, basedOnMessageId: messageId, answers }: Pick<Draft, "workspaceId" | "basedOnMessageId" | "answers">,
 ): Promise<Answered | null> {
-  const { workspaceId, threadId, basedOnMessageId: messageId } = draft;
   if (messageId === null) return null;
-  const named = { workspaceId, messageId };
-  const place = draft.answers ?? (await placeOnThread(deps, threadId, messageId));
-  const found = place && (await mailAt(deps, place, named));
-  if (!found) throw new MailNotFound("the message that it answers was not found on its thread");
+  const found = answers && (await mailAt(deps, answers, { workspaceId, messageId }));
+  if (!found) throw new MailNotFound("the message that it answers was not found in the log");
   return found;
 }
 
 /** What a draft answers was not found in the log. */
 export class MailNotFound extends Error {
   override readonly name = "MailNotFound";
-}
-
-const page: Omit<Stretch, "from"> = { events: 500, bytes: 2_000_000 };
-
-/** For events recorded before places were kept: the thread, then all that were merged into it, are read from their start. */
-export async function placeOnThread(
-  deps: Pick<Dependencies, "store" | "threads">,
-  threadId: string,
-  messageId: string,
-): Promise<MessagePlace | undefined> {
-  const seen = new Set([threadId]);
-  for (const id of seen) {
-    const place = await placeOnItself(deps, id, messageId);
-    if (place) return place;
-    const { state } = await deps.threads.load(id);
-    for (const [absorbed] of entriesOf(state.absorbed)) seen.add(absorbed);
-  }
-  return undefined;
-}
-
-async function placeOnItself(
-  { store }: Pick<Dependencies, "store">,
-  threadId: string,
-  messageId: string,
-): Promise<MessagePlace | undefined> {
-  for (let from = 0, atEnd = false; !atEnd; ) {
-    const next = await store.readPage(threadStream(threadId), { from, ...page });
-    const found = next.events.find(({ type, data }) => type === "MessageReceived" && data.messageId === messageId);
-    if (found) return { threadId, revision: found.revision };
-    from += next.events.length;
-    atEnd = next.atEnd;
-  }
-  return undefined;
 }
 
 /** What a mail proves about its sender. That is said on the thread that it was filed on, or on one that was merged into meanwhile. */

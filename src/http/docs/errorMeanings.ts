@@ -9,7 +9,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   not_found: "No such thing, or another workspace's. If it is about an id in the body, the message names the field.",
   stale_draft: "The customer wrote again (`new_message_id`). Read the thread, reject this draft, submit a new one.",
   content_changed:
-    "The identity changed, or HTML from before was reduced, so what would leave is not what was approved. The draft is pending again: review its `version` (`content_sha256`), then approve it, or send it with that version in If-Match.",
+    "The identity changed, so what would leave is not what was approved. The draft is pending again: review its `version` (`content_sha256`), then approve it, or send it with that version in If-Match.",
   idempotency_in_flight: "The first request under this Idempotency-Key has not ended. Wait, then ask again.",
   version_mismatch: "If-Match names another version than the draft has. Read it again.",
   payload_too_large: "The body is over the limit that the message names.",

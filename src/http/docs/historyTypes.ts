@@ -10,8 +10,7 @@ type Shown =
 
 export const historyTypes: Record<Shown, string> = {
   DraftSubmitted: "The agent submitted it; `content` is what would be sent.",
-  DraftEdited:
-    "A new version, with `changed_fields`; `because` says why: `edit`, `identity_changed`, or `html_reduced` for HTML from before it was reduced at submission.",
+  DraftEdited: "A new version, with `changed_fields`; `because` says why: `edit` or `identity_changed`.",
   DraftRulesApplied: "The rules of draft.created have run; `mode` is what they said about its approval.",
   ApproversAsked: "A notification was made for a channel. Not yet delivered.",
   ApproversNotified: "That notification reached its channel.",

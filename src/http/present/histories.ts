@@ -17,7 +17,6 @@ const internal = [
   "contentBlob",
   "fence",
   "instanceId",
-  "tellsThread",
 ];
 /** Free-form JSON of the caller's: its names are not ours to change. */
 const verbatim = ["metadata"];

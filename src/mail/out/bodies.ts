@@ -1,4 +1,3 @@
-import { textOfBody } from "#src/html/letter/plainText.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
 /** The two readings of one letter, signature included, as they leave. Who shows a draft shows these. `html` is null for a plain text draft. */
@@ -9,15 +8,8 @@ type Written = Pick<DraftContent, "body_text" | "body_html" | "signature_text" |
 /** The shell around every HTML body that is sent. */
 const shell = { open: '<!doctype html><html><head><meta charset="utf-8"></head><body>', close: "</body></html>" };
 
-/**
- * Puts the content's own parts together: below the usual `-- ` line in text, one after the other in HTML. Nothing is made here of something
- * else, but for content stored before its text was: that text is made of the HTML.
- */
-export function composeBodies(content: Written): Bodies {
-  const text = content.body_text ?? textOfBody(content.body_html ?? "");
-  const html =
-    content.body_html === null
-      ? null
-      : `${shell.open}${content.body_html}${content.signature_html ?? ""}${shell.close}`;
-  return { text: content.signature_text ? `${text}\n\n-- \n${content.signature_text}` : text, html };
+/** Puts the content's own parts together: below the usual `-- ` line in text, one after the other in HTML. Nothing is made here of something else. */
+export function composeBodies({ body_text: text, body_html, signature_text, signature_html }: Written): Bodies {
+  const html = body_html === null ? null : `${shell.open}${body_html}${signature_html ?? ""}${shell.close}`;
+  return { text: signature_text ? `${text}\n\n-- \n${signature_text}` : text, html };
 }

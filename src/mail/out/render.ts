@@ -23,12 +23,9 @@ export type MailToRender = {
   attachments: ReadonlyMap<string, Buffer>;
 };
 
-/**
- * The hashes of all bytes that a mail of this content carries: a body shows pictures of its own attachments alone. `isReduced`: its HTML was
- * reduced when it was submitted; a signature from before names what it likes, and nothing is carried for it.
- */
-export const filesOf = (content: DraftContent, isReduced: boolean): string[] => [
-  ...new Set([...content.attachments.map(({ sha256 }) => sha256), ...(isReduced ? signaturePictures(content) : [])]),
+/** The hashes of all bytes that a mail of this content carries: a body shows pictures of its own attachments alone. */
+export const filesOf = (content: DraftContent): string[] => [
+  ...new Set([...content.attachments.map(({ sha256 }) => sha256), ...signaturePictures(content)]),
 ];
 
 const signaturePictures = ({ body_html, signature_html }: DraftContent): string[] =>

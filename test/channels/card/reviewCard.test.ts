@@ -88,7 +88,6 @@ describe("the review card", () => {
     it("folds the same quotation in HTML, and no other", () => {
       const html = (quoted: string) =>
         letter({
-          body_text: null,
           body_html: `<p>On its way.</p><blockquote>${quoted}</blockquote>`,
           signature_html: "<p>Harbour</p>",
         }).formatted;

@@ -70,12 +70,6 @@ describe("a button is bound to its chat", () => {
     expect(identityDecider.decide({ type: "MoveChat", from: "-8", to: "-9" }, set)).to.deep.equal([]);
   });
 
-  it("of events from before chats were kept, by its kind alone", () => {
-    const before = { slot: "primary", type: "telegram", address: null } as const;
-    expect(reaches(deps, identityWith(telegram(first, "-100")), before)).to.equal(true);
-    expect(reaches(deps, identityWith(slack(url)), before)).to.equal(false);
-  });
-
   it("and the address that is stored for it holds no secret", () => {
     expect(addressOf(telegram(first, "-100"))).to.equal("42:-100");
     expect(addressOf(slack(url))).not.to.contain("secret");

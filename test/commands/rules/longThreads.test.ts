@@ -11,7 +11,7 @@ import {
   type SendWorld,
   workspaceId,
 } from "#test/processes/sendWorld.ts";
-import { inboundMessage } from "#test/support/examples/index.ts";
+import { inboundMessage, messageAuthenticated } from "#test/support/examples/index.ts";
 import { sized } from "#test/support/full.ts";
 
 /** Counts from now on the events of threads that this instance reads. */
@@ -34,12 +34,6 @@ async function makeRule({ node }: SendWorld, triggerEvent: TriggerEvent, actions
   await createRule(node, { workspaceId, given: settings }, cause);
 }
 
-const authenticated = ({ messageId, number, from, subject, classification }: InboundMessage) => ({
-  ...{ messageId, number, identityId, classification, subject, contactId: null, contactStatus: "unknown" as const },
-  fromEmail: from?.address ?? null,
-  authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true } as const,
-});
-
 describe("rules about a long thread", () => {
   it("read its state and single messages, and none of the others", async () => {
     const long = sized(600, 5_000);
@@ -52,7 +46,9 @@ describe("rules about a long thread", () => {
       { type: "set_priority", priority: "high" },
     ]);
     const first = log.all.find(({ type }) => type === "MessageReceived")!;
-    const message = authenticated(first.data as InboundMessage);
+    const { messageId, number } = first.data as InboundMessage;
+    const received = { threadId, revision: first.revision };
+    const message = messageAuthenticated(number, { messageId, identityId, received });
     await world.node.threads.handle(threadId, { type: "AuthenticateMessage", message }, cause);
     const last = await log.readLast(threadStream(threadId));
     const robots = Array.from({ length: long }, (_, n) => ({

@@ -185,25 +185,6 @@ describe("the rules that work in a workspace [d9 plan]", function () {
     }
   });
 
-  it("have their places again once they are changed, if an earlier release took them away", async () => {
-    const { node, createNode, log, advance } = await createSendWorld();
-    const ids: string[] = [];
-    for (let n = 0; n < 2; n++) ids.push((await createRule(node, { workspaceId, given: settings }, cause)).ruleId);
-    const working = async () => (await workingRules(createNode(), workspaceId))("draft.created").map(({ id }) => id);
-    await node.slots.handle({ workspaceId, kind: "rules" }, { type: "VacateSlot", holderId: ids[0]! }, cause);
-    expect(await working()).to.deep.equal([ids[1]]);
-    node.settings.planLimits!.builder_pack.rules = 1;
-    await advance(1_000);
-    await updateRule(node, { workspaceId, ruleId: ids[0]!, changes: { status: "active" } }, cause);
-    // It is the newest now, and the plan allows one.
-    expect(await working()).to.deep.equal([ids[1]]);
-    node.settings.planLimits!.builder_pack.rules = 2;
-    expect(await working()).to.have.members(ids);
-    const places = log.all.length;
-    await updateRule(node, { workspaceId, ruleId: ids[0]!, changes: { status: "active" } }, cause);
-    expect(log.all.slice(places).filter(({ type }) => type === "SlotTaken")).to.deep.equal([]);
-  });
-
   it("are read once each, the places with them, and of a deleted one nothing more", async () => {
     const world = await createSendWorld();
     const ids: string[] = [];

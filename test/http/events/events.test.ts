@@ -6,6 +6,7 @@ import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { append, begunDraft, edited } from "#test/support/events.ts";
+import { messageAuthenticated } from "#test/support/examples/index.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 const domainFacts = {
@@ -72,17 +73,7 @@ describe("the event feed [d11 feed]", function () {
         { workspaceId: workspace.id, stream: deliveryStream(queued.attemptId) },
         { type, data: report },
       );
-    const mail = {
-      messageId,
-      number: 1,
-      identityId,
-      classification: "person",
-      fromEmail: "ann@customer.example",
-      subject: "Order",
-      contactId: null,
-      contactStatus: "unknown",
-      authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
-    };
+    const mail = messageAuthenticated(1, { messageId, identityId, subject: "Order" });
     const thread = threadStream(threadId);
     const onThread = { workspaceId: workspace.id, stream: thread };
     const authenticated = (more: object) => ({ type: "MessageAuthenticated", data: { ...mail, ...more } });
@@ -91,7 +82,10 @@ describe("the event feed [d11 feed]", function () {
     await append(deps, onThread, authenticated({ classification: "bounce" }));
     await append(deps, onThread, authenticated({ classification: "auto_reply" }));
     await append(deps, onThread, authenticated({ contactStatus: "blocked" }));
-    await append(deps, onThread, { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } });
+    await append(deps, onThread, {
+      type: "ThreadAbsorbed",
+      data: { absorbedId: draftId, number: 2, part: { n: 1, of: 1 } },
+    });
     const domain = [
       { type: "DomainAdded", data: { ...domainFacts, workspaceId: workspace.id, at: mailedAt } },
       { type: "DomainVerified", data: { at: mailedAt } },

@@ -5,16 +5,18 @@ type Data<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>
 type Of<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>;
 
 const stored = { content: draftContent(), contentBlob: null };
+const written = { ...stored, htmlRemoved: [] };
 
 export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): Of<"DraftSubmitted"> => ({
   type: "DraftSubmitted",
   data: {
-    ...stored,
+    ...written,
     workspaceId: "workspace",
     threadId: "thread",
     identityId: "identity",
     basedOnMessageId: "message",
     basedOnNumber: 1,
+    answers: { threadId: "thread", revision: 1 },
     messageId: "answer",
     contentSha256: "hash 1",
     rationale: null,
@@ -28,7 +30,7 @@ export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): Of<"
 export const edited = (version: number, different: Partial<Data<"DraftEdited">> = {}): Of<"DraftEdited"> => ({
   type: "DraftEdited",
   data: {
-    ...stored,
+    ...written,
     version,
     contentSha256: `hash ${version}`,
     rationale: null,

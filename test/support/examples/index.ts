@@ -1,7 +1,7 @@
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { InboxEvent, MailHeaders } from "#streams/inbox/events.ts";
-import type { InboundMessage } from "#streams/thread/events.ts";
+import type { Authentication, InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
 import type { WorkspaceEvent } from "#streams/workspace/events.ts";
 
 /** Named examples of what is stored, with whatever is to be different about them. */
@@ -85,6 +85,7 @@ export const inboundMessage = (number: number, different: Partial<InboundMessage
   identityId: "identity",
   messageId: `message ${number}`,
   deliveryId: "delivery",
+  inboxRevision: number - 1,
   number,
   receivedAt: "2026-01-01T00:00:00Z",
   rfcMessageId: "<m>",
@@ -102,5 +103,29 @@ export const inboundMessage = (number: number, different: Partial<InboundMessage
   searchText: null,
   attachments: [],
   quarantined: false,
+  ...different,
+});
+
+/** What a mail proves: its sender, unless something is different. */
+export const authentication = (different: Partial<Authentication> = {}): Authentication => ({
+  ...{ spf: "pass", dkim: "pass", dmarc: "pass", aligned: true, arc: "none" },
+  ...different,
+});
+
+/** What is found out about the n-th message of a thread. */
+export const messageAuthenticated = (
+  number: number,
+  different: Partial<DataOf<ThreadEvent, "MessageAuthenticated">> = {},
+): DataOf<ThreadEvent, "MessageAuthenticated"> => ({
+  messageId: `message ${number}`,
+  number,
+  identityId: "identity",
+  classification: "person",
+  fromEmail: "ann@customer.example",
+  subject: "s",
+  contactId: null,
+  contactStatus: "unknown",
+  authentication: authentication(),
+  received: { threadId: "thread", revision: number },
   ...different,
 });

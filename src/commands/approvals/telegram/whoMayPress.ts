@@ -26,7 +26,7 @@ export function whyNot(question: ChatQuestion | undefined, { botId, chat, messag
 /** The question's channel is still the one that it was asked through, so its chat may be named as it was then, and as it is now. */
 function isChat({ channel, asked, message }: ChatQuestion, { id, username }: UpdateChat): boolean {
   const named = channel?.config.chat_id ?? "";
-  const before = (asked.channel.address ?? "").split(":").slice(1).join(":");
+  const before = asked.channel.address.split(":").slice(1).join(":");
   if (named.startsWith("@") && username !== null && named.toLowerCase() === `@${username.toLowerCase()}`) return true;
   return [named, before, message?.chat].includes(id);
 }

@@ -57,8 +57,6 @@ function madeByService({ madeBecause }: Life): Phrase[] {
       return [];
     case "identity_changed":
       return say`, when the service made it because the identity had changed`;
-    case "html_reduced":
-      return say`, when the service made it with HTML that every mail program can show`;
     default:
       return unreachable(madeBecause);
   }

@@ -1,5 +1,5 @@
 import type { DraftStatus } from "#streams/draft/draft.ts";
-import type { DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
+import type { Asked, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
 import { type Vote as CountedVote, withoutVote, withVote } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Handover, Report } from "./handover.ts";
@@ -12,8 +12,7 @@ import { queuedWord, type Word, wordOf } from "./words.ts";
 export type Question = {
   id: string;
   version: number;
-  /** `address`: a mailbox, or how a chat is told from others; null if the log does not tell. */
-  channel: { slot: "primary" | "secondary"; type: string; address: string | null };
+  channel: Asked["channel"];
   askedAt: string;
   reachedAt: string | null;
   failure: { at: string; error: string; final: boolean } | null;

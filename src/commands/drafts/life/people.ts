@@ -45,6 +45,5 @@ const chatNames: Partial<Record<string, string>> = { telegram: "Telegram", slack
 
 /** Where a request went: a mailbox, or a chat. A chat's address is a number or a hash, which tells a reader nothing. */
 export function channelInWords({ type, address }: Question["channel"]): Phrase[] {
-  if (type !== "email") return say`the ${chatNames[type] ?? "unknown"} channel`;
-  return address === null ? say`an approver by mail` : say`${{ exact: address }} by mail`;
+  return type === "email" ? say`${{ exact: address }} by mail` : say`the ${chatNames[type] ?? "unknown"} channel`;
 }

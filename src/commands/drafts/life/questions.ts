@@ -15,9 +15,8 @@ export function applyQuestion(questions: readonly Question[], event: QuestionEve
   switch (event.type) {
     case "ApproversAsked": {
       const { notificationId: id, version, channel } = event.data;
-      const { slot, type, address = null } = channel;
       const open = { reachedAt: null, failure: null, closed: null };
-      return [...questions, { id, version, channel: { slot, type, address }, askedAt: at, ...open }];
+      return [...questions, { id, version, channel, askedAt: at, ...open }];
     }
     case "ApproversNotified":
       return changed(event.data.notificationId, { reachedAt: at, failure: null });

@@ -22,7 +22,7 @@ function wordsOf(event: OfReview, life: Life): Told {
     case "ApproversAsked": {
       const { version, contentSha256, channel, expiresAt, bundled } = event.data;
       return {
-        what: say`A request to decide about version ${version} was made for ${channelInWords({ ...channel, address: channel.address ?? null })}`,
+        what: say`A request to decide about version ${version} was made for ${channelInWords(channel)}`,
         facts: [
           fact("Channel", channel.slot === "primary" ? "the first approver's" : "the second approver's"),
           hash(contentSha256),
@@ -148,7 +148,6 @@ function submitted({ data }: Of<"DraftSubmitted">): Told {
 const madeBecause = {
   edit: "was written",
   identity_changed: "was made by the service, because the identity had changed",
-  html_reduced: "was made by the service, with HTML that every mail program can show",
 };
 
 const edited = ({ data }: Of<"DraftEdited">): Told => ({

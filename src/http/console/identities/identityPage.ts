@@ -113,7 +113,7 @@ async function signatureOf(deps: ConsoleDependencies, identity: Identity, previe
   if (preview)
     return html`<h3 id="preview">Preview of the signature</h3><p role="status">This is how it would be kept. Nothing is saved yet.</p>${preview}`;
   const content = { attachments: [], body_html: null, signature_html: identity.signature_html };
-  const stored = storedSignature(identity, await shownPictures(deps, content, true));
+  const stored = storedSignature(identity, await shownPictures(deps, content));
   return stored && html`<h3>The signature as it is sent</h3>${stored}`;
 }
 

@@ -22,7 +22,7 @@ export type EditOptions = {
 /** The draft's own words to edit, with what they answer beside them. Works without script. */
 export function editMain(visit: Visit, view: ApprovalView, { place, written, notDone }: EditOptions): Markup {
   const { content, version, draftId } = view;
-  const text = written?.text ?? content.body_text ?? "";
+  const text = written?.text ?? content.body_text;
   const bodyHtml = written?.html ?? content.body_html ?? "";
   const card = reviewCard(view);
   const refused = notDone && { message: notDone.sentence, field: notDone.field };
@@ -68,7 +68,7 @@ export function changesOf(
 ): { body_text?: string; body_html?: string } {
   const text = plainLines(written.text);
   const bodyHtml = plainLines(written.html);
-  const hasNewText = text !== plainLines(shown.body_text ?? "");
+  const hasNewText = text !== plainLines(shown.body_text);
   const hasNewHtml = bodyHtml !== plainLines(shown.body_html ?? "");
   return { ...(hasNewText && { body_text: text }), ...(hasNewHtml && { body_html: bodyHtml }) };
 }
