@@ -9,9 +9,6 @@ import { undoableUntil } from "#streams/draft/undo.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
 
-type Kind = "approval" | "auto";
-type Meant = { draftId: string; kind: Kind };
-
 /** A draft that another send holds is told when that one gives it back; this is for what nobody tells. */
 const recheckMs = 10_000;
 
@@ -32,33 +29,30 @@ const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_
  * back no more. One by its identity's setting alone comes after the rules of the draft's creation.
  */
 export function sendApproved(deps: Dependencies): Process {
-  async function send(meant: Meant, acting: Acting): Promise<SetAside | undefined> {
-    const { draftId } = meant;
+  async function send(draftId: string, acting: Acting): Promise<SetAside | undefined> {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.status !== "approved" || !draft.sendRequested) return undefined;
       const until = undoableUntil(draft, deps.clock.now().toISOString());
       // Whatever woke this: who approved can still take it back. Of one that is, nothing is left to do then.
-      if (until !== null) return again(meant, acting, { dueAt: new Date(until) });
+      if (until !== null) return again(draftId, acting, { dueAt: new Date(until) });
       // Nothing but a person's word comes before the rules of its creation, whatever else woke this.
-      if (meant.kind === "auto" && draft.autoApproved && !draft.rulesApplied) return undefined;
-      // What woke this may be about an earlier approval than the one that it leaves on.
-      const kind = isByPersonOrKey(draft.approval) ? "approval" : meant.kind;
+      if (draft.autoApproved && !draft.rulesApplied) return undefined;
       try {
+        const kind = isByPersonOrKey(draft.approval) ? "approval" : "auto";
         await queueSend(deps, { draftId, kind }, acting.cause);
         return undefined;
       } catch (error) {
         if (!(error instanceof Rejected)) throw error;
-        const next = await refused(meant, error, acting);
+        const next = await refused(draftId, error, acting);
         if (next !== "again") return next;
       }
     }
   }
 
-  async function refused(meant: Meant, error: Rejected, acting: Acting): Promise<"again" | SetAside | undefined> {
-    const { draftId } = meant;
+  async function refused(draftId: string, error: Rejected, acting: Acting): Promise<"again" | SetAside | undefined> {
     const { cause } = acting;
-    if (resolved.includes(error.code)) return againIfStillMeant(meant, acting);
+    if (resolved.includes(error.code)) return againIfStillMeant(draftId, acting);
     if (wantsPeople.includes(error.code)) return askPerson(draftId, error.message, cause);
     // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
@@ -74,9 +68,9 @@ export function sendApproved(deps: Dependencies): Process {
   }
 
   /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */
-  async function againIfStillMeant(meant: Meant, acting: Acting): Promise<undefined> {
-    const { state: draft } = await deps.drafts.load(meant.draftId);
-    if (draft.status === "approved" && draft.sendRequested) await again(meant, acting);
+  async function againIfStillMeant(draftId: string, acting: Acting): Promise<undefined> {
+    const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.status === "approved" && draft.sendRequested) await again(draftId, acting);
   }
 
   /** Approved by nobody, and since then the identity wants a person's word: its approvers are asked as for any pending draft. */
@@ -85,19 +79,11 @@ export function sendApproved(deps: Dependencies): Process {
   }
 
   async function again(
-    { draftId, kind }: Meant,
+    draftId: string,
     { timers }: Acting,
     when: { inMs: number } | { dueAt: Date } = { inMs: recheckMs },
   ): Promise<undefined> {
-    await timers.set({ key: draftId, name: "again", ...when, payload: { kind } });
-  }
-
-  /** Another send of this draft came to nothing: one that was cut off, or that was refused. What the approval means is carried out after all. */
-  async function onAbandoned(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
-    const draftId = idOf(event.stream);
-    const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status !== "approved") return undefined;
-    return send({ draftId, kind: isByPersonOrKey(draft.approval) ? "approval" : "auto" }, context);
+    await timers.set({ key: draftId, name: "again", ...when });
   }
 
   async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
@@ -110,7 +96,7 @@ export function sendApproved(deps: Dependencies): Process {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (!draft.autoApproved) return undefined;
     await context.timers.cancel(idOf(event.stream), "rules");
-    return send({ draftId: idOf(event.stream), kind: "auto" }, context);
+    return onApproved(event, context);
   }
 
   async function giveUpOnRules(draftId: string, cause: Cause): Promise<undefined> {
@@ -118,11 +104,8 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.drafts.handle(draftId, command, cause);
   }
 
-  /** What a rule approved was approved by no person. */
-  const onApproved = (event: Recorded, context: ProcessContext) => {
-    const kind = event.metadata.actor.kind === "rule" ? "auto" : "approval";
-    return send({ draftId: idOf(event.stream), kind }, context);
-  };
+  const onApproved = (event: Recorded, context: ProcessContext) => send(idOf(event.stream), context);
+
   return {
     name: "sendApproved",
     categories: ["draft"],
@@ -137,11 +120,9 @@ export function sendApproved(deps: Dependencies): Process {
       DraftSubmitted: awaitRules,
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
-      SendAbandoned: onAbandoned,
+      // Another send of this draft was cut off, or refused. What the approval means is carried out after all.
+      SendAbandoned: onApproved,
     },
-    onTimer({ key, name, payload }, context) {
-      if (name === "rules") return giveUpOnRules(key, context.cause);
-      return send({ draftId: key, kind: payload.kind as Kind }, context);
-    },
+    onTimer: ({ key, name }, context) => (name === "rules" ? giveUpOnRules(key, context.cause) : send(key, context)),
   };
 }

@@ -172,7 +172,7 @@ type Part = {
 
 /** What the HTML shows comes as a part that it names by hash, once; everything else is attached. */
 function partsOf(content: DraftContent, bytes: MailToRender["attachments"]): Part[] {
-  const ofSignature = new Set(signaturePictures(content).filter((sha256) => bytes.has(sha256)));
+  const ofSignature = new Set(signaturePictures(content));
   const shown = new Set([...picturesIn(content.body_html), ...ofSignature]);
   const parts = content.attachments.map((file) => {
     ofSignature.delete(file.sha256);
