@@ -58,7 +58,7 @@ const bringsContent = ["DraftSubmitted", "DraftEdited"];
  * those that it was given before.
  */
 export const contentBlobOf = ({ type, data }: { type: string; data: object }): string | null =>
-  bringsContent.includes(type) ? ((data as StoredContent).contentBlob ?? null) : null;
+  bringsContent.includes(type) ? (data as StoredContent).contentBlob : null;
 
 /** The hashes of all blobs that a content names: what is attached, and the pictures that its HTML shows. */
 export const blobsInContent = ({ attachments, body_html, signature_html }: DraftContent): string[] => [

@@ -13,9 +13,7 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
   ...(pictures && { pictures }),
 });
 
-/**
- * Whose word an approval is. What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent.
- */
+/** Who approved. What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent. */
 export type Approval =
   /** `quorum`: where more than one had to approve. */
   { by: "person" | "key"; quorum?: Quorum } | { by: "switch" } | { by: "rule"; runId: string; ruleId: string };

@@ -98,7 +98,7 @@ export type Authentication = {
   dkim: AuthenticationResult;
   dmarc: AuthenticationResult;
   aligned: boolean;
-  /** The chain of seals of those who passed it on; noted, proves nothing. */
+  /** Result of ARC. It is recorded, and never used as a proof. */
   arc: "pass" | "fail" | "none";
   /** Address fields that an aligned signature covers beside From, each as often as it occurs. Absent: none. */
   covers?: ("to" | "cc" | "reply_to")[];
