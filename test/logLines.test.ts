@@ -12,7 +12,6 @@ const wrappers: Record<string, { file: string; name: string }> = {
   "src/http/index.ts": { file: "src/http/index.ts", name: "warn" },
   "src/http/hooks/sendGrid/events.ts": { file: "src/http/hooks/sendGrid/events.ts", name: "warn" },
   "src/http/hooks/sendGrid/inbound.ts": { file: "src/http/hooks/sendGrid/inbound.ts", name: "tell" },
-  "src/service.ts": { file: "src/processes/reduceStoredHtml.ts", name: "says" },
 };
 
 function messagesAt(source: string, index: number): string[] {
