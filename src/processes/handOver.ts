@@ -2,11 +2,13 @@ import { withdrawalOf } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { rulesWaitMs, waitUntilFiled } from "#src/commands/sends/barrier.ts";
+import { learnMessageId } from "#src/commands/sends/deliveryReports.ts";
 import { lookAnew } from "#src/commands/sends/lookAnew.ts";
 import { type Standing, sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { oneLook } from "#src/commands/states/oneLook.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { idInAnswer } from "#src/mail/in/messageIds.ts";
 import { CredentialsRefused, NoRoom, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Delivery, NoConnection } from "#streams/delivery/decider.ts";
@@ -208,8 +210,12 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     return "went on";
   }
 
-  const record = (attemptId: string, outcome: OutcomeEvent, cause: Cause) =>
-    recordOutcome(deps, { attemptId, outcome }, cause);
+  async function record(attemptId: string, outcome: OutcomeEvent, cause: Cause) {
+    const ended = await recordOutcome(deps, { attemptId, outcome }, cause);
+    const rfcMessageId = outcome.type === "DeliveryAccepted" ? idInAnswer(outcome.data.response) : undefined;
+    if (rfcMessageId !== undefined) await learnMessageId(deps, { attemptId, rfcMessageId }, cause);
+    return ended;
+  }
 
   async function ended(attemptId: string): Promise<void> {
     await underWay.get(attemptId)?.catch(() => undefined);

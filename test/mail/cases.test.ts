@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
@@ -126,6 +126,19 @@ if (existsSync(folder))
       }
       throw new Error(`no mail says ${words}`);
     }
+
+    it("05-references-null.eml are conversations by themselves", async () => {
+      for (const pair of ["ab", "cd"]) {
+        const { id, address } = await service.identity(workspace.id);
+        for (const letter of pair) {
+          const [file] = readdirSync(folder).filter((name) => name.startsWith(`05${letter}`));
+          expect(await mailer.send(wire(fileOf(file!)), address, "ada@customer.example")).to.match(/^250/);
+        }
+        await service.filed();
+        const threads = (await workspace.ask(`GET /v1/threads?identity_id=${id}`)).json.data;
+        expect(threads.map(({ message_count }: Message) => message_count)).to.deep.equal([1, 1]);
+      }
+    });
 
     it("25-smtp-senders.sh is told 250 for every line", async () => {
       const { address } = await service.identity(workspace.id);

@@ -5,7 +5,7 @@ import { reportedIds, reportedReferences } from "./bounces.ts";
 import { classify, classifyingFields } from "./classify.ts";
 import { readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
-import { boundedIds, derivedMessageId, messageIdsIn, ownMessageId, threadIdsOf } from "./messageIds.ts";
+import { boundedIds, derivedMessageId, namedIdsIn, ownMessageId, threadIdsOf } from "./messageIds.ts";
 import { decodeWords } from "./mime/encodedWords.ts";
 import { storableLine } from "./storable.ts";
 
@@ -67,8 +67,8 @@ export const withDigest = (
  */
 export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
   const fields = readHeaderFields(raw, names);
-  const references = boundedIds(messageIdsIn(fields.first("references")));
-  const inReplyTo = messageIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
+  const references = boundedIds(namedIdsIn(fields.first("references")));
+  const inReplyTo = namedIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
   const classification = classify(fields, envelopeFrom);
   const reported = classification === "bounce" ? reportedReferences(fields) : [];
   const isReport = classification === "bounce" || classification === "auto_reply";

@@ -15,9 +15,18 @@ export function messageIdsIn(value: string): string[] {
   return [...new Set(ids)];
 }
 
+/** Words that programs write in place of an id that they do not have. */
+const placeholder = /^<(?:null|undefined|nil|none|n\/a)(?:@[^>]*)?>$/i;
+
+/** The ids in a header's value that can name a mail: each has an @ inside, and none is a placeholder. */
+export const namedIdsIn = (value: string): string[] =>
+  messageIdsIn(value).filter((id) => id.includes("@") && !placeholder.test(id));
+
 /** The id a mail carries itself: a `<…>`, or the whole value if a client left the brackets out. */
 export function ownMessageId(value: string): string | undefined {
-  return messageIdsIn(value)[0] ?? (isBare(value.trim()) ? normalised(value) : undefined);
+  return (
+    messageIdsIn(value).find((id) => !placeholder.test(id)) ?? (isBare(value.trim()) ? normalised(value) : undefined)
+  );
 }
 
 /** One word with an @ inside. Not one pattern for all of it: of 64 KB of @ that would try every pair. */
@@ -32,8 +41,25 @@ export const boundedIds = (ids: string[]): string[] =>
 
 /** The ids that a mail names as its thread: all of References, or the last of In-Reply-To, where old clients put an address before it. */
 export function threadIdsOf(fields: Pick<HeaderFields, "first">): string[] {
-  const references = boundedIds(messageIdsIn(fields.first("references")));
-  return references.length > 0 ? references : messageIdsIn(fields.first("in-reply-to")).slice(-1);
+  const references = boundedIds(namedIdsIn(fields.first("references")));
+  const ids = references.length > 0 ? references : namedIdsIn(fields.first("in-reply-to")).slice(-1);
+  return [...ids, ...ids.flatMap(relayIdIn)];
+}
+
+/** A relay that puts its own id in place of ours names in its answer only what comes before the @: that id, without a host. */
+const relayIdIn = (id: string): string[] => {
+  const bare = /^<([^@>]+)@(?:[a-z0-9-]+\.)?amazonses\.com>$/i.exec(id)?.[1];
+  return bare === undefined ? [] : [`<${bare}>`];
+};
+
+/**
+ * The Message-ID that a relay gave a mail, from its answer to the content: `250 Ok <id@host>`, or `250 Ok id` without a host. Undefined where it names none;
+ * the number of a queue is none.
+ */
+export function idInAnswer(response: string): string | undefined {
+  const named = /^250[ -].{0,200}?(<[^<>\s@]{1,200}@[^<>\s@]{1,200}>)/i.exec(response)?.[1];
+  const bare = /^250[ -](?:\d\.\d{1,3}\.\d{1,3} )?ok:? ([\w.-]{8,200})\s*$/i.exec(response)?.[1];
+  return named ?? (bare && `<${bare}>`);
 }
 
 /** An id for a mail without one, the same for the same bytes. Ours alone: nothing that leaves may name it. */

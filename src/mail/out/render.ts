@@ -35,7 +35,8 @@ const signaturePictures = ({ body_html, signature_html }: DraftContent): string[
 export async function renderMail({ content, messageId, date, attachments }: MailToRender): Promise<RenderedMail> {
   assertSafeHeaders(content);
   const { text, html } = composeBodies(content);
-  const references = boundReferences(content.references);
+  // Its own id too, last: behind a relay that gives the mail another one, an answer still names it.
+  const references = boundReferences([...content.references, messageId]);
   const inReplyTo = boundReferences([content.in_reply_to ?? ""])[0];
   const parts = partsOf(content, attachments);
   const mime = await compose({
@@ -46,7 +47,7 @@ export async function renderMail({ content, messageId, date, attachments }: Mail
     replyTo: content.reply_to === null ? undefined : bare(content.reply_to),
     ...subjectHeader(content.subject),
     inReplyTo,
-    references: references.length > 0 ? references : undefined,
+    references,
     text: unixLines(text),
     html: html === null ? undefined : unixLines(html),
     attachments: parts,
@@ -63,7 +64,7 @@ export async function renderMail({ content, messageId, date, attachments }: Mail
     headers: {
       "Message-ID": messageId,
       ...(inReplyTo !== undefined && { "In-Reply-To": inReplyTo }),
-      ...(references.length > 0 && { References: references.join(" ") }),
+      References: references.join(" "),
     },
     attachments: parts.map(({ filename, contentType, content, cid = null }) => ({
       ...{ filename, contentType, content },

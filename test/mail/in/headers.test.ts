@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { parseMailDate } from "#src/mail/in/mailDate.ts";
+import { idInAnswer } from "#src/mail/in/messageIds.ts";
 import { fixture, mail } from "./mails.ts";
 
 describe("the headers of a mail", () => {
@@ -239,5 +240,58 @@ describe("a Date header", () => {
   it("is nothing where it is none", () => {
     for (const value of ["", "yesterday", "1", "45 Nov 2026 00:00", "1 Nov 2026 99:99", "2026-11-03T00:00:00Z"])
       expect(parseMailDate(value), value).to.equal(null);
+  });
+});
+
+describe("the thread of a mail", () => {
+  const idsOf = (...headers: string[]) => readHeaders(mail(headers)).threadIds;
+
+  it("is named by no placeholder, and by no id without an @", () => {
+    for (const none of [
+      "null",
+      "<null>",
+      "<>",
+      "<undefined>",
+      "<NULL@null>",
+      "<nil>",
+      "<none@customer.example>",
+      "<12345>",
+      "< >",
+    ]) {
+      expect(idsOf(`References: ${none}`, `In-Reply-To: ${none}`), none).to.deep.equal([]);
+      expect(readHeaders(mail([`In-Reply-To: ${none}`])).inReplyTo, none).to.equal(null);
+    }
+    expect(idsOf("References: <null> <a@x.example>")).to.deep.equal(["<a@x.example>"]);
+    expect(idsOf("References: <undefined>", "In-Reply-To: <a@x.example>")).to.deep.equal(["<a@x.example>"]);
+    expect(idsOf("References: <nullable@x.example>")).to.deep.equal(["<nullable@x.example>"]);
+  });
+
+  it("is not that of another mail whose own Message-ID is a placeholder", () => {
+    const [one, other] = ["a", "b"].map((text) => readHeaders(mail(["Message-ID: <null>"], text)));
+    expect(one?.messageIdDerived).to.equal(true);
+    expect(one?.messageId).to.not.equal(other?.messageId);
+  });
+
+  it("is also named by what a relay calls its own id, without the host of its region", () => {
+    expect(idsOf("References: <0102-a@eu-west-1.amazonses.com>")).to.deep.equal([
+      "<0102-a@eu-west-1.amazonses.com>",
+      "<0102-a>",
+    ]);
+    expect(idsOf("In-Reply-To: <0102-a@email.amazonses.com>")).to.include("<0102-a>");
+    expect(idsOf("References: <0102-a@amazonses.com.evil.example>")).to.have.length(1);
+  });
+
+  it("is found again by the id in a relay's answer, where it names one", () => {
+    const answers = {
+      "250 Ok 0102019a1b2c3d4e-11111111-2222-3333-4444-555555555555-000000":
+        "<0102019a1b2c3d4e-11111111-2222-3333-4444-555555555555-000000>",
+      "250 2.0.0 OK: queued as <202611261200.123@smtp-relay.example>": "<202611261200.123@smtp-relay.example>",
+      "250 2.0.0 Ok: queued as 4FxYz12345": undefined,
+      "250 Ok": undefined,
+      "250 2.6.0 Message accepted": undefined,
+      "202 0102019a1b2c3d4e": undefined,
+      [`250 ok ${"a".repeat(100_000)} `]: undefined,
+    };
+    for (const [answer, id] of Object.entries(answers)) expect(idInAnswer(answer), answer.slice(0, 80)).to.equal(id);
   });
 });

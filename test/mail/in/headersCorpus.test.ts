@@ -107,7 +107,13 @@ if (hasCorpus("mime"))
   describe("a published set of thread vectors", () => {
     it("falls into components, which differ from the published trees where those follow subjects or drop loops", () => {
       type Vector = { message_id: string; references: string[]; in_reply_to?: string };
-      const { messages } = sharedJson("thread-vectors.json") as { messages: Vector[] };
+      const published = sharedJson("thread-vectors.json") as { messages: Vector[] };
+      // Many of its ids have no @: such an id names no mail.
+      const whole = (id: string): string => (id.includes("@") ? id : id.replace(">", "@vectors.example>"));
+      const messages = published.messages.map(({ message_id, references }) => ({
+        message_id: whole(message_id),
+        references: references.map(whole),
+      }));
       const read = messages.map((vector) => {
         const raw = mail([`Message-ID: ${vector.message_id}`, `References: ${vector.references.join(" ")}`]);
         const { messageId, threadIds } = readHeaders(raw);

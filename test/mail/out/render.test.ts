@@ -40,7 +40,7 @@ describe("the rendered mail", () => {
     expect([mail.messageId, mail.inReplyTo, mail.references]).to.deep.equal([
       messageId,
       "<question@customer.example>",
-      "<question@customer.example>",
+      `<question@customer.example> ${messageId}`,
     ]);
     expect(mail.date).to.equal("2026-11-21T10:00:00.000Z");
     expect(mail.text).to.equal("Hello Ann,\n\nit is on its way.\n");
@@ -108,12 +108,13 @@ describe("the rendered mail", () => {
     const mail = await parsed({
       references: [...ids, "<with space@x>", "no brackets", `<${"l".repeat(2_000)}@x>`, "<ünicode@x>"],
     });
-    expect(mail.references?.split(/\s+/)).to.deep.equal([ids[0], ...ids.slice(-49)]);
+    expect(mail.references?.split(/\s+/)).to.deep.equal([ids[0], ...ids.slice(-48), messageId]);
   });
 
   it("a mail that answers nothing has neither In-Reply-To nor References", async () => {
     const head = headOf((await render({ in_reply_to: null, references: [] })).mime);
-    expect(head).not.to.match(/in-reply-to|references/i);
+    expect(head).not.to.match(/in-reply-to/i);
+    expect(head).to.match(new RegExp(`^References: ${messageId}\r?$`, "m"));
   });
 
   describe("bodies", () => {
