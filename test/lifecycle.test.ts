@@ -99,8 +99,7 @@ describe("the life of the process", () => {
   });
 });
 
-describe("the service as a process", function () {
-  this.timeout(90_000);
+describe("the service as a process", () => {
   /** Made by the first start, used by the next. */
   let dataDir: string;
   before(async () => {

@@ -3,8 +3,7 @@ import { nameId } from "#src/commands/domains/domainNames.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** Whose mail an address is, as strangers would like to have it. */
-describe("attacks by addresses", function () {
-  this.timeout(60_000);
+describe("attacks by addresses", () => {
   let service: InProcess;
   let own: Workspace;
   let stranger: typeof own;

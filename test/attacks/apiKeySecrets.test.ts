@@ -6,8 +6,7 @@ import { openPosts, type Posts } from "#test/http/framework/idempotencySupport.t
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The thief has the whole log, every table and the key ring, but not the API key that asked. */
-describe("an API key made under an Idempotency-Key, for somebody who has the log, the tables and the ring", function () {
-  this.timeout(60_000);
+describe("an API key made under an Idempotency-Key, for somebody who has the log, the tables and the ring", () => {
   let posts: Posts;
   let key: string;
   let made: { id: string; key: string };

@@ -13,8 +13,7 @@ type Choice = "approve" | "reject";
 const guessers = sized(24, 100);
 
 /** What could be tried with an approval link, and by an agent that would like to approve itself. */
-describe("attacks on approvals", function () {
-  this.timeout(60_000);
+describe("attacks on approvals", () => {
   const oldKey = newRingKey("old");
   const logged: string[] = [];
   let service: InProcess;

@@ -6,8 +6,7 @@ import { operator } from "#test/support/cause.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 /** Mails made so that what is recorded of them outgrows an event or an append: none may hold up those behind it. */
-describe("filing mails made to be too large to be recorded", function () {
-  this.timeout(300_000);
+describe("filing mails made to be too large to be recorded", () => {
   let service: InProcess;
   let to: string;
   let workspaceId: string;

@@ -5,8 +5,7 @@ import { proof, useRules } from "#test/processes/rulesWorld.ts";
 const auto = [{ type: "set_approval_mode", mode: "auto" }];
 const manual = [{ type: "set_approval_mode", mode: "manual" }];
 
-describe("attacks on what rules grant", function () {
-  this.timeout(120_000);
+describe("attacks on what rules grant", () => {
   const rules = useRules();
 
   const changes: [string, object | null][] = [

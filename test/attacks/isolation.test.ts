@@ -19,8 +19,7 @@ const policed = `
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
   where c.relnamespace = 'read'::regnamespace and c.relkind = 'r' order by 1`;
 
-describe("isolation by row level security", function () {
-  this.timeout(60_000);
+describe("isolation by row level security", () => {
   let service: InProcess;
   let database: Database;
   let ours: Workspace;

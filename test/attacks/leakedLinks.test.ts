@@ -12,8 +12,7 @@ const agents = ["read:threads", "write:drafts", "read:identities", "read:events"
 type Asked = { id: string; token: string; link: string; stopLink: string; rfcMessageId: string };
 
 /** An approver's mailbox or hand sends an approval mail on to where the agent reads. */
-describe("approval links in other mail", function () {
-  this.timeout(60_000);
+describe("approval links in other mail", () => {
   let service: InProcess;
   let tenant: Workspace;
   let agent: Workspace["ask"];

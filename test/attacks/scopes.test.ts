@@ -16,8 +16,7 @@ const ofContract = [
  * Every route with every scope, but for those of a route that take turns in a run that is not full: what `allRoutes` declares is what is
  * asked, so that no route can be left out.
  */
-describe("routes × scopes", function () {
-  this.timeout(120_000);
+describe("routes × scopes", () => {
   const routes = realRoutes().filter(({ scope }) => scope !== null);
   let service: InProcess;
   let workspace: Workspace;

@@ -10,8 +10,7 @@ const eve = "eve@evil.example";
 /** The customer, with further header fields that come along. */
 const annWith = (...fields: string[]) => [`Ann Example <${ann}>`, ...fields].join("\r\n");
 
-describe("attacks on what leaves without a person [d14 grants]", function () {
-  this.timeout(120_000);
+describe("attacks on what leaves without a person [d14 grants]", () => {
   const rules = useRules();
   type World = Awaited<ReturnType<typeof rules.world>>;
 

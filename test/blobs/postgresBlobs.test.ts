@@ -28,8 +28,7 @@ function barrier() {
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-describe("blobs in PostgreSQL", function () {
-  this.timeout(30_000);
+describe("blobs in PostgreSQL", () => {
   let test: TestDatabase;
   let database: Database;
   let blobs: Blobs;

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** The contract's tables of states, each transition asked of the service over HTTP. */
-describe("states and transitions", function () {
-  this.timeout(60_000);
+describe("states and transitions", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

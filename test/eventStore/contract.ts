@@ -18,8 +18,7 @@ export type LogUnderTest = {
 
 /** What every adapter of the event store port does. One log serves the whole suite. */
 export function eventStoreContract(name: string, makeLog: () => Promise<LogUnderTest>): void {
-  describe(`${name}: the event store's contract`, function () {
-    this.timeout(60_000);
+  describe(`${name}: the event store's contract`, () => {
     let log: LogUnderTest | undefined;
     const theLog = (): LogUnderTest => {
       if (!log) throw new Error("the log is not up");

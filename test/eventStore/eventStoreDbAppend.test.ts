@@ -5,8 +5,7 @@ import { createEventStoreDbStore } from "#src/eventStore/eventStoreDb/store.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { errorOf, idsOf, newEvent, newEvents, newStream, upTo } from "./contract/support.ts";
 
-describe("EventStoreDB adapter: appends and reads in trouble", function () {
-  this.timeout(30_000);
+describe("EventStoreDB adapter: appends and reads in trouble", () => {
   let server: EventStoreDbStandIn;
   let store: EventStore;
 

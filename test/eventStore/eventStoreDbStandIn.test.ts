@@ -5,8 +5,7 @@ import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.t
 import { errorOf } from "./contract/support.ts";
 
 /** What the stand-in stands in for: the same things were seen on a real server under this client. */
-describe("EventStoreDB stand-in, seen by the bare client", function () {
-  this.timeout(20_000);
+describe("EventStoreDB stand-in, seen by the bare client", () => {
   let server: EventStoreDbStandIn;
   let client: EventStoreDBClient;
   const credentials = { username: "any", password: "any" };

@@ -7,8 +7,7 @@ import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.t
 import { inFull } from "#test/support/full.ts";
 import { consume, count, errorOf, idsOf, newEvent, newEvents, newStream, upTo } from "./contract/support.ts";
 
-describe("EventStoreDB adapter: subscriptions in trouble", function () {
-  this.timeout(30_000);
+describe("EventStoreDB adapter: subscriptions in trouble", () => {
   let server: EventStoreDbStandIn;
   let store: EventStore;
   let complaints: string[];

@@ -8,8 +8,7 @@ import { approvalLink, type Client, createClient, until } from "../../scripts/su
 const customer = "ada@customer.example";
 
 /** As operators start it: from its settings alone, in a process of its own. */
-describe("The service as a process on EventStoreDB", function () {
-  this.timeout(300_000);
+describe("The service as a process on EventStoreDB", () => {
   const server = new EventStoreDbStandIn();
   const ring = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
   let database: TestDatabase;

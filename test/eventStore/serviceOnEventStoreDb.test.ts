@@ -155,8 +155,7 @@ type Log = { url: string; interfere(): void; close(): void };
 
 /** `more`: what this log alone lets try, on the same service. */
 function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => World) => void): void {
-  describe(`The whole service on ${name}`, function () {
-    this.timeout(60_000);
+  describe(`The whole service on ${name}`, () => {
     let log: Log;
     let world: World;
     let identity: any;

@@ -6,8 +6,7 @@ import { prepareServiceUser, usersOverHttp } from "#src/eventStore/eventStoreDb/
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 
 /** On the stand-in, which knows streams, and an HTTP server that knows users as EventStoreDB does. That a server heeds the rights is not tested here. */
-describe("the service's user on EventStoreDB", function () {
-  this.timeout(20_000);
+describe("the service's user on EventStoreDB", () => {
   const log = new EventStoreDbStandIn();
   let http: Server;
   const users = new Map<string, string>();

@@ -163,9 +163,7 @@ const opened = (log: GrowingLog) => until("the log is followed", () => log.open 
 const atEnd = (log: GrowingLog, readers: readonly Followed[]) =>
   until("everybody at the end", () => readers.every(({ position }) => position === log.head));
 
-describe("The shared log", function () {
-  this.timeout(30_000);
-
+describe("The shared log", () => {
   it("is read once for all who follow it", async () => {
     const log = new GrowingLog();
     log.grow(10);

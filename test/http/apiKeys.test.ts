@@ -9,8 +9,7 @@ import { sized } from "#test/support/full.ts";
 import { barrier } from "./framework/support.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http api-keys", function () {
-  this.timeout(20_000);
+describe("http api-keys", () => {
   let service: Nouns;
   let tenant: Tenant;
   /** What each parked request ended with, and where the next ones tell that they have begun. */
@@ -246,6 +245,6 @@ describe("http api-keys", function () {
         expect(parked.ends.length).to.be.at.least(20);
         expect(await eventsOf(made.id, head)).to.equal(0);
       }
-    }).timeout(120_000);
+    });
   });
 });

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("assistants over HTTP [d8 assistants]", function () {
-  this.timeout(60_000);
+describe("assistants over HTTP [d8 assistants]", () => {
   let service: InProcess;
   let workspace: Workspace;
 

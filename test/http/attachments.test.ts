@@ -9,8 +9,7 @@ import { testSettings } from "#test/support/settings.ts";
 
 const megabyte = 1024 * 1024;
 
-describe("attachments, both ways [d6 attachments]", function () {
-  this.timeout(120_000);
+describe("attachments, both ways [d6 attachments]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -5,8 +5,7 @@ import { type InProcess, startInProcess, until } from "#test/support/inProcess.t
 
 const another = "a lighthouse keeps eleven secrets";
 
-describe("people at the door [4 /auth/*]", function () {
-  this.timeout(120_000);
+describe("people at the door [4 /auth/*]", () => {
   let service: InProcess;
   let counter = 0;
   const freshAddress = (name = "ana") => `${name}.${++counter}@people.example`;

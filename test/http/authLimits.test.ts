@@ -4,8 +4,7 @@ import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 
 const wrong = "a wrong password of somebody";
 
-describe("attempts to get in [8 /auth/*]", function () {
-  this.timeout(120_000);
+describe("attempts to get in [8 /auth/*]", () => {
   let service: InProcess;
   let counter = 0;
   const freshAddress = () => `limit.${++counter}@people.example`;

@@ -15,8 +15,7 @@ const elsewhere = [
   "review",
 ];
 
-describe("the pages at the door [4 /auth/*]", function () {
-  this.timeout(120_000);
+describe("the pages at the door [4 /auth/*]", () => {
   let service: InProcess;
   let counter = 0;
   const freshAddress = () => `page.${++counter}@people.example`;

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { contactId } from "#src/commands/ids.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("mail of a blocked contact [d8 contacts] [d5 blocked contact]", function () {
-  this.timeout(60_000);
+describe("mail of a blocked contact [d8 contacts] [d5 blocked contact]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -6,8 +6,7 @@ import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { verify } from "#src/subscriptions/verify.ts";
 import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("contacts over HTTP [d8 contacts]", function () {
-  this.timeout(60_000);
+describe("contacts over HTTP [d8 contacts]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -5,8 +5,7 @@ import { sandboxDomainId } from "#src/commands/ids.ts";
 import { domainStream } from "#streams/domain/events.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http domains", function () {
-  this.timeout(20_000);
+describe("http domains", () => {
   let service: Nouns;
   let tenant: Tenant;
   before(async () => {
@@ -57,9 +56,8 @@ describe("http domains", function () {
   });
 });
 
-describe("http domains of a workspace's own", function () {
+describe("http domains of a workspace's own", () => {
   // Each makes a pair of keys.
-  this.timeout(60_000);
   let service: Nouns;
   let tenant: Tenant;
   let number = 0;

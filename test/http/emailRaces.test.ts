@@ -10,8 +10,7 @@ import { operator } from "#test/support/cause.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("direct sends at the same time as everything else [d6 emails]", function () {
-  this.timeout(120_000);
+describe("direct sends at the same time as everything else [d6 emails]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

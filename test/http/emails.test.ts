@@ -5,8 +5,7 @@ import { nonceIn } from "./approvalPages/server.ts";
 
 type Identity = { id: string; address: string };
 
-describe("direct sends over HTTP [d6 emails]", function () {
-  this.timeout(60_000);
+describe("direct sends over HTTP [d6 emails]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let cold: Identity;

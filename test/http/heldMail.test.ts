@@ -12,8 +12,7 @@ import { type Ask, asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
-describe("held mail over HTTP [d5 held]", function () {
-  this.timeout(90_000);
+describe("held mail over HTTP [d5 held]", () => {
   let service: InProcess;
   before(async () => {
     service = await startInProcess();

@@ -10,8 +10,7 @@ import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSuppo
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
 
-describe("http identities", function () {
-  this.timeout(20_000);
+describe("http identities", () => {
   let service: Nouns;
   let tenant: Tenant;
   let count = 0;

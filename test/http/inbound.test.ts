@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { systemIds } from "#src/clock.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("the inbound ledger over HTTP", function () {
-  this.timeout(60_000);
+describe("the inbound ledger over HTTP", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -5,8 +5,7 @@ import { deskOf } from "#test/support/desk.ts";
 import { atTheDoor, goodPassword, mailedToken } from "#test/support/door.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("an invitation at the door [4 /auth/*]", function () {
-  this.timeout(120_000);
+describe("an invitation at the door [4 /auth/*]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let counter = 0;

@@ -29,8 +29,7 @@ const filters: Record<string, string[]> = {
   "GET /v1/drafts": ["status=pending"],
 };
 
-describe("lists by cursor [d0 lists]", function () {
-  this.timeout(60_000);
+describe("lists by cursor [d0 lists]", () => {
   let service: InProcess;
   let ours: Workspace;
   let theirs: Workspace;

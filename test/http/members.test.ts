@@ -13,8 +13,7 @@ import { barrier } from "./framework/support.ts";
 
 const dayMs = 86_400_000;
 
-describe("http members", function () {
-  this.timeout(90_000);
+describe("http members", () => {
   let service: InProcess;
   let tenant: Workspace;
   let olga: Desk;

@@ -31,8 +31,7 @@ const withAttachments = (id: string, parts: [string, string, string][]): string 
     "",
   ].join("\r\n");
 
-describe("messages over HTTP", function () {
-  this.timeout(60_000);
+describe("messages over HTTP", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

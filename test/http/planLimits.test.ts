@@ -9,8 +9,7 @@ import { asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
-describe("plan limits over HTTP", function () {
-  this.timeout(90_000);
+describe("plan limits over HTTP", () => {
   let service: InProcess;
   before(async () => {
     service = await startInProcess();

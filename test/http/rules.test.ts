@@ -8,8 +8,7 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 
 const minimal = { name: "Rule", trigger_event: "email.received" };
 
-describe("rules over REST", function () {
-  this.timeout(60_000);
+describe("rules over REST", () => {
   let service: InProcess;
   let ours: Workspace;
   let theirs: Workspace;

@@ -31,8 +31,7 @@ const asInit = ({ body, headers }: FormPost) => ({ body: Uint8Array.from(body), 
 const secret = "inbound-secret-one";
 const older = "inbound-secret-zero";
 
-describe("mail that SendGrid posts", function () {
-  this.timeout(60_000);
+describe("mail that SendGrid posts", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

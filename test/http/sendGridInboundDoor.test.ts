@@ -21,8 +21,7 @@ const megabyte = 1024 * 1024;
 /** As usual, but smaller. */
 const limits = { maxBytes: 400_000, maxHeldBytes: 1_280_000, maxAtWorkBytes: 480_000 };
 
-describe("the door for SendGrid's posts", function () {
-  this.timeout(30_000);
+describe("the door for SendGrid's posts", () => {
   const servers: Server[] = [];
   after(() => {
     for (const server of servers) {

@@ -20,8 +20,7 @@ import type { StripeEvent } from "#test/support/stripe/model.ts";
 
 const nextSecret = "whsec_nextnextnextnextnext";
 
-describe("billing through Stripe, over our own mock of its API", function () {
-  this.timeout(90_000);
+describe("billing through Stripe, over our own mock of its API", () => {
   let mock: MockStripe;
   let service: InProcess;
   before(async () => {

@@ -5,8 +5,7 @@ import { startBeside } from "#test/support/besideInProcess.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("test mails and their tasks [d6 test-email]", function () {
-  this.timeout(60_000);
+describe("test mails and their tasks [d6 test-email]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

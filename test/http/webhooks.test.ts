@@ -5,8 +5,7 @@ import { begunDraft } from "#test/support/events.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
 
-describe("webhooks over HTTP [d11 webhooks]", function () {
-  this.timeout(60_000);
+describe("webhooks over HTTP [d11 webhooks]", () => {
   let service: InProcess;
   let workspace: Workspace;
 

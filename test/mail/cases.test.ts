@@ -55,8 +55,7 @@ const replies: Record<string, string> = {
 };
 
 if (existsSync(folder))
-  describe("mail that went wrong somewhere, over SMTP", function () {
-    this.timeout(120_000);
+  describe("mail that went wrong somewhere, over SMTP", () => {
     let service: InProcess;
     let workspace: Workspace;
     let relay: SmtpRelay;

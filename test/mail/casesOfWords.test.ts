@@ -91,8 +91,7 @@ const cases: Record<string, Right> = {
 };
 
 if (existsSync(folder))
-  describe("the words of mail that went wrong somewhere, over SMTP", function () {
-    this.timeout(120_000);
+  describe("the words of mail that went wrong somewhere, over SMTP", () => {
     let service: InProcess;
     let workspace: Workspace;
     let mailer: Mailer;

@@ -19,8 +19,7 @@ const pgbouncer = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"]
   .find((path) => existsSync(path));
 const name = `behind PgBouncer in transaction mode${pgbouncer ? "" : " (skipped: it is not installed on this machine)"}`;
 
-(pgbouncer ? describe : describe.skip)(name, function () {
-  this.timeout(30_000);
+(pgbouncer ? describe : describe.skip)(name, () => {
   const [ours, theirs] = [randomUUID(), randomUUID()];
   let server: TestDatabase;
   let database: Database;

@@ -35,8 +35,7 @@ async function pendingOn(service: InProcess, workspace: Workspace, settings: Par
   return { identity, draftId: json.id as string };
 }
 
-describe("approval channels of pending drafts", function () {
-  this.timeout(60_000);
+describe("approval channels of pending drafts", () => {
   let service: InProcess;
   let workspace: Workspace;
   before(async () => {
@@ -189,8 +188,7 @@ describe("approval channels of pending drafts", function () {
   });
 });
 
-describe("approval channels that are named while somebody is asked", function () {
-  this.timeout(60_000);
+describe("approval channels that are named while somebody is asked", () => {
   const asked: string[] = [];
   const isAsked = withResolvers();
   const mayAnswer = withResolvers();

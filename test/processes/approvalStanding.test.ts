@@ -79,9 +79,7 @@ const submit = (world: StandingWorld, by: string) => world.submit({ autoApproved
 const isOver = async (world: StandingWorld, draftId: string) =>
   ["sent", "pending", "failed"].includes((await world.state.draft(draftId)).status);
 
-describe("an approval that nobody gave by hand [d14 grants]", function () {
-  this.timeout(120_000);
-
+describe("an approval that nobody gave by hand [d14 grants]", () => {
   for (const [nth, by] of Object.keys(approvers).entries()) {
     it(`of ${by} leaves where nothing changes`, async () => {
       const { world } = await prepared(by);

@@ -6,8 +6,7 @@ import { refused } from "#test/support/telegram/front.ts";
 const token = botToken(200_001);
 const chat = "-77";
 
-describe("where Telegram cannot call, the service fetches what its bots are told:", function () {
-  this.timeout(60_000);
+describe("where Telegram cannot call, the service fetches what its bots are told:", () => {
   let telegram: Telegram;
   let service: InProcess;
   let workspace: Workspace;

@@ -9,8 +9,7 @@ import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("authenticating filed mail [d5 authentication]", function () {
-  this.timeout(60_000);
+describe("authenticating filed mail [d5 authentication]", () => {
   let dns: DnsServer;
   let service: InProcess;
   let workspace: Workspace;

@@ -16,8 +16,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const email = (to: string) => ({ type: "email" as const, config: { to } });
 
-describe("requests to an approver who has many", function () {
-  this.timeout(sized(60_000, 300_000));
+describe("requests to an approver who has many", () => {
   /** So many come each in a mail of its own here; 30 where nothing else is said. */
   const alone = 1;
   let service: InProcess;

@@ -5,8 +5,7 @@ import { system } from "#test/support/cause.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("checking domains", function () {
-  this.timeout(60_000);
+describe("checking domains", () => {
   let dns: DnsServer;
   let service: InProcess;
   let workspace: Workspace;

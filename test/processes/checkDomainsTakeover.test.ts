@@ -7,8 +7,7 @@ import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts
 import { startService, type TestService } from "#test/support/service.ts";
 import { type Client, createClient } from "../../scripts/support/client.ts";
 
-describeInFull("checking domains with two instances, one of them killed", function () {
-  this.timeout(180_000);
+describeInFull("checking domains with two instances, one of them killed", () => {
   let dns: DnsServer;
   let database: TestDatabase;
   let sql: pg.Client;

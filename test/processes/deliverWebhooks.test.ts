@@ -9,8 +9,7 @@ import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWo
 
 const allOfDrafts = ["draft.created", "draft.updated", "draft.stale", "draft.rejected"];
 
-describe("delivering webhooks [d11 webhooks]", function () {
-  this.timeout(90_000);
+describe("delivering webhooks [d11 webhooks]", () => {
   let service: InProcess;
   let tenant: Workspace;
   /** One that waits long before it tries again, for the tests that ask for it. */

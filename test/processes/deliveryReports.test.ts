@@ -102,8 +102,7 @@ describe("a bounce of an approval mail", () => {
   });
 });
 
-describe("delivery_status of an outbound message", function () {
-  this.timeout(60_000);
+describe("delivery_status of an outbound message", () => {
   let service: InProcess;
   before(async () => {
     service = await startInProcess();

@@ -11,8 +11,7 @@ import { askQuestion, openTenant, type Question } from "#test/support/tenant.ts"
 const minute = 60_000;
 const approvers = Array.from({ length: 5 }, (_, n) => `second-${n}@approvers.example`);
 
-describeInFull("escalation by two instances, one killed on the way [d7 escalation]", function () {
-  this.timeout(240_000);
+describeInFull("escalation by two instances, one killed on the way [d7 escalation]", () => {
   let installation: Installation;
   before(async () => {
     installation = await openInstallation();

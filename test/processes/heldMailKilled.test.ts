@@ -13,8 +13,7 @@ const sampled = "filing:threaded:2";
 const crashPoints = inFull ? ["filing:decided", sampled] : [sampled];
 const titled = ["filing:decided", sampled];
 
-describe("held mail, its release killed", function () {
-  this.timeout(240_000);
+describe("held mail, its release killed", () => {
   let database: TestDatabase;
   let running: Beside | undefined;
   let doomed: TestService | undefined;

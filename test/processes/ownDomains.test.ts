@@ -5,8 +5,7 @@ import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-describe("a domain of one's own", function () {
-  this.timeout(60_000);
+describe("a domain of one's own", () => {
   let dns: DnsServer;
   let relay: SmtpRelay;
   let service: InProcess;

@@ -7,8 +7,7 @@ import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { webhook } from "./webhookWorld.ts";
 
 /** On the running service, with its work table, its webhooks and the operator's command. */
-describe("an installation that the operator has paused", function () {
-  this.timeout(90_000);
+describe("an installation that the operator has paused", () => {
   let service: InProcess;
   let workspace: Workspace;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;

@@ -4,8 +4,7 @@ import { operator } from "#test/support/cause.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** On the running service, with its work table. */
-describe("sends that cannot go on", function () {
-  this.timeout(120_000);
+describe("sends that cannot go on", () => {
   let service: InProcess;
   let workspace: Workspace;
   let base: object;

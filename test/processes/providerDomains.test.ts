@@ -11,8 +11,7 @@ import { type MockSendGrid, mockApiKey, problem, startMockSendGrid } from "#test
 const secret = "inbound-secret-one";
 const policy = securityPolicy();
 
-describe("a domain that SendGrid sends for", function () {
-  this.timeout(60_000);
+describe("a domain that SendGrid sends for", () => {
   let dns: DnsServer;
   let mock: MockSendGrid;
   let service: InProcess;

@@ -25,8 +25,7 @@ let service: InProcess;
 let workspace: Workspace;
 const [telegram, slack] = [chatDouble("telegram"), chatDouble("slack")];
 
-before(async function () {
-  this.timeout(60_000);
+before(async () => {
   service = await startInProcess({}, { channels: { telegram: telegram.channel, slack: slack.channel } });
   workspace = await service.workspace();
 });
@@ -72,9 +71,7 @@ const isSent = (id: string) => async () => (await draftOf(id)).status === "sent"
 const sentTo = async (address: string) =>
   (await service.outbox.newest(12)).filter(({ envelope }) => envelope.from === address).length;
 
-describe("a draft with approvals_required 2", function () {
-  this.timeout(120_000);
-
+describe("a draft with approvals_required 2", () => {
   it("waits for a second approver over another channel, says who approved so far, and is sent once by the last one [d13 quorum]", async () => {
     const to = "second@approvers.example";
     const { draftId, identity, button, link } = await askedTwice(to);
@@ -328,8 +325,7 @@ describe("presses that come at once", function () {
   });
 });
 
-describe("a question in a chat", function () {
-  this.timeout(120_000);
+describe("a question in a chat", () => {
   const inBoth = { approvalChannel: telegramGroup, secondaryApprovalChannel: slackRoom, escalationDelayMinutes: 0 };
   const asked = async () => {
     const made = await pending(inBoth);

@@ -133,7 +133,7 @@ describe("a repeated send", () => {
           expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 1]);
           expect(at).to.be.below(30);
         }
-      }).timeout(60_000);
+      });
     }
   }
 });

@@ -20,8 +20,7 @@ import { useRules, when } from "./rulesWorld.ts";
 
 const outlets = (provider: MailProvider) => ({ provider, channels: channelDoubles() });
 
-describe("rules under repetition", function () {
-  this.timeout(120_000);
+describe("rules under repetition", () => {
   const rules = useRules();
 
   /** More instances of the process, each with a memory of its own; none records an evaluation before all want to. */

@@ -9,8 +9,7 @@ import { operator } from "#test/support/cause.ts";
 import { until } from "#test/support/inProcess.ts";
 import { ann, claim, proof, trusted, useRules, when } from "./rulesWorld.ts";
 
-describe("rules at work", function () {
-  this.timeout(120_000);
+describe("rules at work", () => {
   const rules = useRules();
 
   it("run on received mail by every field, and change thread and contact [6 email.received] [3 thread -> set_thread_status] [4 fields email.received] [4 action set_thread_status] [4 action add_tag] [4 action set_priority]", async () => {

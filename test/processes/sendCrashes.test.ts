@@ -49,7 +49,7 @@ describe("a crash, an outage or a wrong answer at every append of the send path"
           reached = faulty.faulty.appends >= at;
           expect(at).to.be.below(60);
         }
-      }).timeout(120_000);
+      });
     }
   }
 });

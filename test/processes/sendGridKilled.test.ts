@@ -8,9 +8,7 @@ import { mockMail } from "#test/support/sendGrid/mail.ts";
 import { mockApiKey, startMockSendGrid } from "#test/support/sendGrid/mockSendGrid.ts";
 import { startService } from "#test/support/service.ts";
 
-describe("a service that is killed between SendGrid's 202 and the record of it", function () {
-  this.timeout(150_000);
-
+describe("a service that is killed between SendGrid's 202 and the record of it", () => {
   itInFull("never sends that mail again, and learns by an event that it left", async () => {
     const sendGrid = mockMail();
     sendGrid.setLogs("not bought");

@@ -126,7 +126,7 @@ describe("the send path", () => {
     await world.run();
     expect(Object.keys((await world.state.thread()).claims)).to.deep.equal([]);
     expect(world.hands).to.have.length(5);
-  }).timeout(60_000);
+  });
 
   it("takes the attempt back in order: the draft first, then the quota, then the claim", async () => {
     const world = await createSendWorld({ cap: 0 });

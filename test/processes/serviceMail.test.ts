@@ -11,8 +11,7 @@ import { useRules } from "./rulesWorld.ts";
 /** Notices: 3 an hour to a mailbox; approvals: 2. Workspaces are each test's own. */
 const settings = { SERVICE_MAIL_PER_HOUR: "3,4,2,100" };
 
-describe("mail of the service's own", function () {
-  this.timeout(120_000);
+describe("mail of the service's own", () => {
   const rules = useRules(settings);
 
   const someone = () => `${randomUUID()}@approvers.example`;

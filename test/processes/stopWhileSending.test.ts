@@ -2,9 +2,7 @@ import { expect } from "chai";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-describe("a service that stops while a draft waits for the relay's only connection", function () {
-  this.timeout(30_000);
-
+describe("a service that stops while a draft waits for the relay's only connection", () => {
   async function draft(service: InProcess, workspace: Workspace): Promise<string> {
     const identity = await service.identity(workspace.id);
     await service.deliver(identity.address, mail({ id: `to-${identity.id}@x.example`, to: identity.address }));

@@ -13,8 +13,7 @@ import { startService, type TestService } from "#test/support/service.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
 
-describe("delivering webhooks over crashes and by several instances [d11 webhooks]", function () {
-  this.timeout(150_000);
+describe("delivering webhooks over crashes and by several instances [d11 webhooks]", () => {
   let database: TestDatabase;
   let store: EventStore;
   let env: Record<string, string>;

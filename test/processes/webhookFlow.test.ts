@@ -4,8 +4,7 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { isRising, webhook } from "./webhookWorld.ts";
 
-describe("webhooks of real mail and its answers [d11 webhooks]", function () {
-  this.timeout(90_000);
+describe("webhooks of real mail and its answers [d11 webhooks]", () => {
   let service: InProcess;
   let tenant: Workspace;
 

@@ -73,8 +73,7 @@ const wrongs: Wrong[] = [
   },
 ];
 
-describe("read models that are wrong or stand still [d14 grants]", function () {
-  this.timeout(120_000);
+describe("read models that are wrong or stand still [d14 grants]", () => {
   const rules = useRules();
 
   const stateOf = async (id: string) => (await rules.service.deps.drafts.load(id)).state;

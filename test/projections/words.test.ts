@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { mostParts, parseQuery } from "#projections/search/parseQuery.ts";
 import { fold, vectorOf, wordsOf } from "#projections/search/words.ts";
 
-describe("the words of a search", function () {
-  this.timeout(20_000);
+describe("the words of a search", () => {
   it("are without case, accents and forms of letters", () => {
     for (const [typed, folded] of [
       ["MÜLLER", "muller"],

@@ -10,8 +10,7 @@ import { webhook } from "../processes/webhookWorld.ts";
 const allowed = { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" };
 
 /** Only the tables of what is under way are put back: the log and the read models, which catch up by themselves, stay as they are. */
-describe("npm run processes -- rewind", function () {
-  this.timeout(90_000);
+describe("npm run processes -- rewind", () => {
   let service: InProcess;
   let worker: Beside | undefined;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;

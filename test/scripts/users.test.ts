@@ -10,8 +10,7 @@ import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 
-describe("npm run users", function () {
-  this.timeout(60_000);
+describe("npm run users", () => {
   let service: InProcess;
   let tenant: Workspace;
   let ann: Desk;

@@ -19,8 +19,7 @@ const [old, young] = [key("old", 1), key("young", 2)];
 const sealedText = /"([A-Za-z0-9_-]{1,32})\.[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{22}"/g;
 const kidsIn = (text: string): string[] => [...text.matchAll(sealedText)].map((match) => match[1] as string);
 
-describe("npm run secrets", function () {
-  this.timeout(90_000);
+describe("npm run secrets", () => {
   let service: InProcess;
   let workspace: Workspace;
   let owner: pg.Client;

@@ -20,8 +20,7 @@ import { append, eventually, newEvent, quietLog } from "./support.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-describe("npm run projections, npm run processes", function () {
-  this.timeout(90_000);
+describe("npm run projections, npm run processes", () => {
   let test: TestDatabase;
   let database: Database;
   let store: EventStore;

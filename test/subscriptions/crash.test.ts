@@ -14,8 +14,7 @@ import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
 
-describe("subscriptions through kill -9 and SIGSTOP", function () {
-  this.timeout(90_000);
+describe("subscriptions through kill -9 and SIGSTOP", () => {
   let test: TestDatabase;
   let database: Database;
   let store: EventStore;

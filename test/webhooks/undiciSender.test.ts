@@ -46,8 +46,7 @@ function answering(...answers: string[][]): Addresses {
 const local: ConnectLookup = (_, { all }, found) =>
   all ? found(null, [{ address: "127.0.0.1", family: 4 }]) : found(null, "127.0.0.1", 4);
 
-describe("webhooks on the wire [d11 webhooks]", function () {
-  this.timeout(30_000);
+describe("webhooks on the wire [d11 webhooks]", () => {
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0)) await close();

@@ -9,8 +9,7 @@ const many = sized(600, 10_000);
 describe("timers that are due at once", () => {
   const { run, rows } = useWorkTable();
 
-  it(`${many} of one workspace fire once each, in two instances, and nobody else waits for them`, async function () {
-    this.timeout(120_000);
+  it(`${many} of one workspace fire once each, in two instances, and nobody else waits for them`, async () => {
     await rows(
       `insert into work.items (process, key, timer, payload, due_at)
        select 'toyRule', 'toy-' || n, 'escalate', '{}'::json, now() - interval '1 s' from generate_series(1, ${many}) n
@@ -35,8 +34,7 @@ describe("timers that are due at once", () => {
 describe("what one workspace has set aside", () => {
   const { run, rows, happen } = useWorkTable();
 
-  it(`${many} lanes go on once each when their obstacle ends, in two instances, and nobody else waits for them`, async function () {
-    this.timeout(120_000);
+  it(`${many} lanes go on once each when their obstacle ends, in two instances, and nobody else waits for them`, async () => {
     await rows("insert into work.tags (stream, revision) values ('workspace-1', -1)");
     await rows(
       `insert into work.items (process, key, timer, payload, due_at)

@@ -6,8 +6,7 @@ import { rewind } from "#src/work/rewind.ts";
 import type { Upcasters } from "#streams/upcast.ts";
 import { rule, useWorkTable } from "./support.ts";
 
-describe("rewinding a database that is older than the event log", function () {
-  this.timeout(30_000);
+describe("rewinding a database that is older than the event log", () => {
   const table = useWorkTable();
 
   const seen: string[] = [];

@@ -18,8 +18,7 @@ type Place = [where: string, text: string];
  * answered, measured, or stored unsealed.
  */
 for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as const)) {
-  describe(`secrets, where mail leaves by ${provider} and every provider fails aloud,`, function () {
-    this.timeout(180_000);
+  describe(`secrets, where mail leaves by ${provider} and every provider fails aloud,`, () => {
     let service: InProcess;
     let relay: SmtpRelay;
     let echo: Awaited<ReturnType<typeof startEcho>>;

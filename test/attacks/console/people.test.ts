@@ -45,8 +45,7 @@ const allLooks: readonly Look[] = [
 ];
 
 /** What people may do, by their role: in the API's routes, which the console asks, and in its pages. */
-describe("people × routes × foreign ids", function () {
-  this.timeout(120_000);
+describe("people × routes × foreign ids", () => {
   let service: InProcess;
   let tenant: HostileTenant;
   let stranger: Tenant;

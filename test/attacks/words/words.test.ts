@@ -35,8 +35,7 @@ const shownToNobody = [
  * Every string that a stranger, a tenant, an agent or an approver can write, times every place where a person reads it: no markup of theirs
  * works there, no header, and no character that is not seen or turns the order of letters.
  */
-describe("words of others, wherever people read them", function () {
-  this.timeout(120_000);
+describe("words of others, wherever people read them", () => {
   let service: InProcess;
   let workspace: Workspace;
   let told: Writing;

@@ -13,8 +13,7 @@ const archives = { "list-mail": 2_500, mime: 142, automatic: 622, replies: 90 };
 describe("hints about real mail, which is honest", () => {
   for (const [name, count] of Object.entries(archives)) {
     if (!hasCorpus(name)) continue;
-    it(`are not given: ${name}`, async function () {
-      this.timeout(120_000);
+    it(`are not given: ${name}`, async () => {
       const mails = corpus(name).filter((file) => /\.(eml|txt|msg)$|\/\d+$/.test(file.name));
       expect(mails).to.have.length(count);
       for (const mail of mails.slice(0, sized(500, count)))

@@ -22,8 +22,7 @@ function cutOffAt(deps: Dependencies, n: number, when: "before" | "after"): Depe
   });
 }
 
-describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", function () {
-  this.timeout(180_000);
+describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

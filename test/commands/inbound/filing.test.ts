@@ -26,7 +26,7 @@ describe("filing", () => {
       await fileInbox(world.node, identityId, cause);
       await fileInbox(world.createNode(), identityId, cause);
       expect(world.log.all.length).to.equal(length);
-    })).timeout(60_000);
+    }));
 
   it("does the same with two filers at once", () =>
     property(sized(20, 100), async (world, mails) => {
@@ -34,7 +34,7 @@ describe("filing", () => {
       await receive(world, mails);
       await Promise.all([fileInbox(world.node, identityId, cause), fileInbox(other, identityId, cause)]);
       await expectFiled(world, mails);
-    })).timeout(60_000);
+    }));
 
   it("does the same when a filer is stopped in the middle and goes on after another one is done", () =>
     property(sized(15, 60), async (world, mails) => {
@@ -47,7 +47,7 @@ describe("filing", () => {
       release();
       await late;
       await expectFiled(world, mails);
-    })).timeout(60_000);
+    }));
 
   for (const when of ["before", "after"] as const) {
     for (const how of ["crash", "unavailable", "conflict"] as const) {
@@ -65,7 +65,7 @@ describe("filing", () => {
             await fileInbox(how === "crash" ? world.createNode() : faulty, identityId, cause);
             await expectFiled(world, mails);
           }
-        })).timeout(120_000);
+        }));
     }
   }
 
@@ -82,5 +82,5 @@ describe("filing", () => {
     // Once to learn from, never once for each page.
     expect(read()).to.be.below(1.5 * revision);
     expect((await world.state.thread()).newestNumber).to.equal(count + 1);
-  }).timeout(300_000);
+  });
 });

@@ -140,7 +140,7 @@ describe("held mail", () => {
       const length = world.log.all.length;
       await release(world, world.createNode());
       expect(world.log.all.length).to.equal(length);
-    })).timeout(60_000);
+    }));
 
   it("is released so by two at once, beside a filer", () =>
     property(sized(15, 60), async (world, mails, held) => {
@@ -150,7 +150,7 @@ describe("held mail", () => {
       await Promise.all([release(world), release(world, other), fileInbox(world.createNode(), identityId, cause)]);
       await release(world);
       await expectReleased(world, [...mails, { number: 13, names: [1, 2, 3] }]);
-    })).timeout(60_000);
+    }));
 
   for (const when of ["before", "after"] as const) {
     for (const how of ["crash", "unavailable"] as const) {
@@ -168,7 +168,7 @@ describe("held mail", () => {
             await fileInbox(world.node, identityId, cause);
             await expectReleased(world, mails);
           }
-        })).timeout(120_000);
+        }));
     }
   }
 
@@ -207,7 +207,7 @@ describe("held mail", () => {
     expect(releases.map(({ releases }) => releases.number)).to.deep.equal(
       Array.from({ length: count }, (_, n) => n + 2),
     );
-  }).timeout(300_000);
+  });
 
   it("leaves nothing behind where mail was counted before older mail", async () => {
     const world = await createSendWorld({ inboundCap: 3, deliveries: 1 });

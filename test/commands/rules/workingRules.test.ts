@@ -108,9 +108,7 @@ async function take(world: SendWorld, step: Step): Promise<void> {
   if (step.does === "delete") await deleteRule(node, named, cause);
 }
 
-describe("the rules that work in a workspace [d9 plan]", function () {
-  this.timeout(120_000);
-
+describe("the rules that work in a workspace [d9 plan]", () => {
   it("are by the streams alone those that exist, up to the plan's cap, whatever was cut off, slow or changed", async () => {
     const seen = { "above the cap": 0, working: 0 };
     await fc.assert(

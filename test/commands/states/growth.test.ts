@@ -17,8 +17,7 @@ import { cause, counted } from "./support.ts";
 const { inboxes, threads } = streams;
 const log = { info() {}, warn() {} };
 
-describe("a long stream on PostgreSQL", function () {
-  this.timeout(300_000);
+describe("a long stream on PostgreSQL", () => {
   let database: TestDatabase;
   let sql: Database;
   let store: ReturnType<typeof createPostgresEventStore>;

@@ -4,8 +4,7 @@ import pg from "pg";
 import { startBeside } from "#test/support/besideInProcess.ts";
 import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 
-describe("snapshots that other rules made", function () {
-  this.timeout(60_000);
+describe("snapshots that other rules made", () => {
   let service: InProcess;
   const clients: pg.Client[] = [];
   const client = async (): Promise<pg.Client> => {

@@ -40,8 +40,7 @@ const each: Mail[] = [
   mailOf({ fields: ["Auto-Submitted: auto-replied"], answers: [1] }),
 ];
 
-describe("a mail that is answered", function () {
-  this.timeout(300_000);
+describe("a mail that is answered", () => {
   const rules = useRules();
   const seen = { proven: 0, merged: 0, lists: 0 };
 

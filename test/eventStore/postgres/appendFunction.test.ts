@@ -53,8 +53,7 @@ function modelOfLog() {
   };
 }
 
-describe("the function that appends", function () {
-  this.timeout(60_000);
+describe("the function that appends", () => {
   let database: TestDatabase;
   let client: pg.Client;
 

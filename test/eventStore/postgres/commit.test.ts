@@ -17,8 +17,7 @@ import {
 } from "../contract/support.ts";
 import { asOwner } from "./support.ts";
 
-describe("A group commit in PostgreSQL", function () {
-  this.timeout(60_000);
+describe("A group commit in PostgreSQL", () => {
   let database: TestDatabase;
   let store: EventStore;
 

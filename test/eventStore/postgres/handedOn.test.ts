@@ -19,8 +19,7 @@ const changing = (): NewEvent => ({
   id: newEvent().id.toUpperCase(),
 });
 
-describe("What this process appends to the log in PostgreSQL", function () {
-  this.timeout(60_000);
+describe("What this process appends to the log in PostgreSQL", () => {
   let database: TestDatabase;
   let store: EventStore;
   let other: EventStore;

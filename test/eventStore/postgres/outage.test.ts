@@ -65,9 +65,7 @@ async function expectWhole(
   }
 }
 
-describe("The event log in PostgreSQL, when things die", function () {
-  this.timeout(120_000);
-
+describe("The event log in PostgreSQL, when things die", () => {
   it("loses and doubles nothing while writer, listener and readers are cut again and again", async () => {
     const database = await createTestDatabase();
     const store = createPostgresEventStore({ connectionString: database.serviceUrl });
@@ -105,8 +103,7 @@ describe("The event log in PostgreSQL, when things die", function () {
     await database.drop();
   });
 
-  it("listens on a fresh connection when the network swallows everything on the listener's, though nothing is asked of it", async function () {
-    this.timeout(30_000);
+  it("listens on a fresh connection when the network swallows everything on the listener's, though nothing is asked of it", async () => {
     const database = await createTestDatabase();
     const proxy = await startSilentProxy(database.serviceUrl);
     const store = createPostgresEventStore({ connectionString: proxy.url, timeoutMs: 300 });

@@ -19,8 +19,7 @@ import {
 } from "../contract/support.ts";
 import { asOwner, cutConnections, untilBlocked } from "./support.ts";
 
-describe("A subscription to the log in PostgreSQL", function () {
-  this.timeout(60_000);
+describe("A subscription to the log in PostgreSQL", () => {
   let database: TestDatabase;
   let store: EventStore;
   let other: EventStore;

@@ -239,8 +239,7 @@ describe("reduceHtml", () => {
     expect(removed.map(({ what }) => what)).to.deep.equal(removed.map(({ what }) => what).sort());
   });
 
-  it("takes time in proportion to the length, whatever it is given", function () {
-    this.timeout(120_000);
+  it("takes time in proportion to the length, whatever it is given", () => {
     const hostile = [
       "<",
       "&",

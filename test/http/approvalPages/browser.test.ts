@@ -30,8 +30,7 @@ const views = {
 
 if (!executablePath) console.log("  approval pages in a browser: left out, no chromium is installed here");
 
-(executablePath ? describe : describe.skip)("approval pages in a browser", function () {
-  this.timeout(60_000);
+(executablePath ? describe : describe.skip)("approval pages in a browser", () => {
   let browser: Browser;
   let pages: ApprovalPagesServer;
   before(async () => {

@@ -19,8 +19,7 @@ async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
   return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
 }
 
-describe("the pages of domains", function () {
-  this.timeout(60_000);
+describe("the pages of domains", () => {
   let dns: DnsServer;
   let service: InProcess;
   let workspace: Workspace;

@@ -6,8 +6,7 @@ import { runHere } from "#test/support/commandHere.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("console: a draft's life", function () {
-  this.timeout(120_000);
+describe("console: a draft's life", () => {
   let service: InProcess;
   let workspace: Workspace;
   let auditor: Desk;

@@ -22,8 +22,7 @@ async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
   return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
 }
 
-describe("the pages of identities", function () {
-  this.timeout(60_000);
+describe("the pages of identities", () => {
   let service: InProcess;
   let workspace: Workspace;
   let owner: Desk;

@@ -420,7 +420,6 @@ describe("console: review", () => {
 
     before(async function () {
       needsBrowser(this);
-      this.timeout(120_000);
       browser = await startBrowser();
     });
     after(() => browser?.close());

@@ -16,8 +16,7 @@ const looks: readonly Look[] = [
 const mostStops = 200;
 
 /** The story at the desk in a real browser, by the keyboard alone: with script on a desktop, without on a phone. */
-(inFull ? describe : describe.skip)("console: the whole story in a browser, by keyboard alone", function () {
-  this.timeout(300_000);
+(inFull ? describe : describe.skip)("console: the whole story in a browser, by keyboard alone", () => {
   let service: InProcess;
   let browser: Browser;
   before(async function () {

@@ -31,8 +31,7 @@ const rich = (id: string, { subject = "Files", filename = "x.svg", html = "<p>Hi
     "",
   ].join("\r\n");
 
-describe("console: conversations", function () {
-  this.timeout(60_000);
+describe("console: conversations", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -24,8 +24,7 @@ const runners: Record<string, { command: string; args: (source: string) => strin
   Python: { command: "python3", args: (source) => ["-c", source], check: ["--version"] },
 };
 
-describe("the documentation", function () {
-  this.timeout(60_000);
+describe("the documentation", () => {
   let service: InProcess;
   let workspace: Workspace;
   let document: Document;

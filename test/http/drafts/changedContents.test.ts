@@ -7,8 +7,7 @@ import { type Identity, type InProcess, mail, startInProcess, until, type Worksp
 import { barrier } from "../framework/support.ts";
 
 /** Sending a draft whose identity changed: who makes the new version, the send or the service's own process, is held in the test's hand. */
-describe("http drafts of an identity that changed", function () {
-  this.timeout(60_000);
+describe("http drafts of an identity that changed", () => {
   let service: InProcess;
   let tenant: Workspace;
   let identity: Identity;

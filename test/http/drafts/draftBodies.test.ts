@@ -17,8 +17,7 @@ const attached = (content_id: string | null, bytes: Buffer, [content_type, filen
   ...(content_id === null ? {} : { content_id }),
 });
 
-describe("what is shown is what is sent", function () {
-  this.timeout(60_000);
+describe("what is shown is what is sent", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

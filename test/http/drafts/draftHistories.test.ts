@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { lineDiff } from "#src/http/present/diffs.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("draft histories over HTTP", function () {
-  this.timeout(60_000);
+describe("draft histories over HTTP", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -4,8 +4,7 @@ import { expect } from "chai";
 import { inFull } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("drafts over HTTP", function () {
-  this.timeout(60_000);
+describe("drafts over HTTP", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

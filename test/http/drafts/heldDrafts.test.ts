@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
-describe("an approved draft that cannot leave", function () {
-  this.timeout(60_000);
+describe("an approved draft that cannot leave", () => {
   let service: InProcess;
   let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
   let identity: { id: string; address: string };

@@ -6,8 +6,7 @@ import { allScopes, defaultScopes } from "#src/http/framework/keys/scopes.ts";
 import { operator } from "#test/support/cause.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("a workspace that requires human approval", function () {
-  this.timeout(60_000);
+describe("a workspace that requires human approval", () => {
   let service: InProcess;
   let workspace: Workspace;
   let agent: Workspace["ask"];

@@ -20,8 +20,7 @@ let service: InProcess;
 let workspace: Workspace;
 let people: ReturnType<typeof askingAs>;
 
-before(async function () {
-  this.timeout(60_000);
+before(async () => {
   service = await startInProcess({}, { channels: { telegram: telegram.channel } });
   workspace = await service.workspace();
   people = askingAs(service);
@@ -87,9 +86,7 @@ const mailsTo = async (address: string) =>
 const sentFrom = async (address: string) =>
   (await service.outbox.newest(50)).filter(({ envelope }) => envelope.from === address);
 
-describe("a signed-in person and a draft", function () {
-  this.timeout(120_000);
-
+describe("a signed-in person and a draft", () => {
   it("approves the version that was shown, under human approval, and is named wherever the decision is shown", async () => {
     const ann = await member("approver", "Ann Example");
     const { id, identity } = await pending({ approvalChannel: telegramGroup });

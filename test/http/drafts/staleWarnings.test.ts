@@ -9,8 +9,7 @@ import { freePort } from "../../../scripts/support/freePort.ts";
 const rounds = sized(4, 15);
 
 /** A mail that was acknowledged counts for a submission that comes after it, filed or not. */
-describe("stale_warning of a submission [d4 stale_warning]", function () {
-  this.timeout(60_000);
+describe("stale_warning of a submission [d4 stale_warning]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -8,8 +8,7 @@ import { sized } from "#test/support/full.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { openStream } from "./eventStreamSupport.ts";
 
-describe("the event stream [d11 stream]", function () {
-  this.timeout(60_000);
+describe("the event stream [d11 stream]", () => {
   let service: InProcess;
   let workspace: Workspace;
 

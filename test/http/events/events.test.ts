@@ -20,8 +20,7 @@ const domainFacts = {
   privateKey: "sealed",
 };
 
-describe("the event feed [d11 feed]", function () {
-  this.timeout(60_000);
+describe("the event feed [d11 feed]", () => {
   let service: InProcess;
   let workspace: Workspace;
 

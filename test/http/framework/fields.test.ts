@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("a refusal over REST", function () {
-  this.timeout(60_000);
+describe("a refusal over REST", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

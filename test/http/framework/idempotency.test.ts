@@ -2,8 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Options, openPosts, type Posts, replayed, same } from "./idempotencySupport.ts";
 
-describe("Idempotency-Key", function () {
-  this.timeout(60_000);
+describe("Idempotency-Key", () => {
   let posts: Posts;
   let basis: Posts["basis"];
   let tenant: Posts["tenant"];

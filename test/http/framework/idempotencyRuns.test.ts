@@ -16,8 +16,7 @@ import { barrier, serveRoutes } from "./support.ts";
 type Run = (cause: Cause, n: number) => Promise<unknown>;
 
 /** What becomes of runs that meet, fail, hang or are overtaken; the handler is the test's. */
-describe("runs under an Idempotency-Key", function () {
-  this.timeout(60_000);
+describe("runs under an Idempotency-Key", () => {
   let testDatabase: TestDatabase;
   let database: Database;
   let away = false;

@@ -236,6 +236,6 @@ describe("http documents and health", () => {
         while (asked !== broken) answer = await ask("GET /readyz");
         expect([answer.status, answer.json.not_ready], broken).to.deep.equal([503, ["database"]]);
       }
-    }).timeout(10_000);
+    });
   });
 });

@@ -14,8 +14,7 @@ import { serveRoutes } from "./support.ts";
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
 
-describe("rate limits", function () {
-  this.timeout(60_000);
+describe("rate limits", () => {
   let service: InProcess;
   before(async () => {
     const contract = { READ: "60", WRITE: "20", SEND: "10", NOTIFY: "10", TEST_EMAIL: "10" };

@@ -4,8 +4,7 @@ import { mail, until } from "#test/support/inProcess.ts";
 import { type Options, openPosts, type Posts } from "./idempotencySupport.ts";
 
 /** Under an Idempotency-Key, after a run that was cut off behind its effect. */
-describe("a repetition answers as the first time: [d0 Idempotency-Key]", function () {
-  this.timeout(60_000);
+describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
   let posts: Posts;
   let basis: Posts["basis"];
   let tenant: Posts["tenant"];

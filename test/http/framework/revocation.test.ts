@@ -124,7 +124,7 @@ describe("revocation of keys", () => {
     expect((await stubborn).status).to.equal(401);
     const deleted = await deleting;
     expect([deleted.status, deleted.json.recorded]).to.deep.equal([503, true]);
-  }).timeout(15_000);
+  });
 
   it("holds on other instances too, whichever the DELETE came to", async () => {
     const [here, there] = [await startInstance(), await startInstance()];
@@ -142,7 +142,7 @@ describe("revocation of keys", () => {
     there.open();
     expect((await deleting).status).to.equal(200);
     expect((await there.ask("GET /v1/quick")).status).to.equal(401);
-  }).timeout(15_000);
+  });
 
   it("does not wait for an instance that is gone", async () => {
     const [here, gone] = [await startInstance(), await startInstance()];
@@ -167,7 +167,7 @@ describe("revocation of keys", () => {
     const answers = await Promise.all([here.ask(`DELETE /v1/keys/${keyId}`), there.ask(`DELETE /v1/keys/${keyId}`)]);
     for (const { status } of answers) expect(status).to.be.oneOf([200, 401]);
     expect(answers.some(({ status }) => status === 200)).to.equal(true);
-  }).timeout(15_000);
+  });
 
   it("cuts off an answer that is still streaming", async () => {
     const inFlight = createInFlight();

@@ -149,7 +149,7 @@ describe("http server", () => {
     expect(received).to.match(/^HTTP\/1.1 401 /);
     expect(sockets[0]!.bytesRead).to.be.lessThan(1024 * 1024);
     await service.close();
-  }).timeout(10_000);
+  });
 
   for (const whose of ["no key", "a key that is revoked meanwhile"]) {
     it(`says that the connection ends when it leaves a body of ${whose} unread: nobody sends a request into its end`, async () => {
@@ -348,7 +348,7 @@ describe("http server", () => {
       expect(await client.closed).to.match(told);
       await asked(hold, 200);
       await service.close();
-    }).timeout(20_000);
+    });
   }
 
   it("finishes what is under way when it closes, and takes no more, however many connections are kept open", async () => {
@@ -365,7 +365,7 @@ describe("http server", () => {
     const late = await service.ask("GET /v1/parked").catch((error) => error.cause?.code);
     expect(late).to.equal("ECONNREFUSED");
     idle.destroy();
-  }).timeout(10_000);
+  });
 
   it("cuts off what does not finish in the bound", async () => {
     const entered = barrier();
@@ -392,14 +392,14 @@ describe("http server", () => {
     // On a busy machine its own headers may be slow too.
     await asked(async () => (await service.ask("GET /v1/parked")).status, 200);
     await service.close();
-  }).timeout(10_000);
+  });
 
   it("ends the connection of slow headers, although the client keeps its end open", async () => {
     const service = await serveRoutes([], {}, { headersTimeoutMs: 200, requestTimeoutMs: 400 });
     const told = await stubborn(service.port, "GET /v1/parked HTTP/1.1\r\nHost: x\r\nX-Slow: ").closed;
     expect(told).to.match(/^HTTP\/1.1 408 /);
     await service.close();
-  }).timeout(10_000);
+  });
 
   it("does nothing of a request that it called late, should the rest of it come after all", async () => {
     let done = 0;
@@ -414,7 +414,7 @@ describe("http server", () => {
     expect((await client.closed).match(/HTTP\/1.1 \d+/g)).to.deep.equal(["HTTP/1.1 408"]);
     expect(done).to.equal(0);
     await service.close();
-  }).timeout(10_000);
+  });
 
   it("puts no refusal in the place of an earlier request's answer", async () => {
     const gate = barrier();
@@ -426,7 +426,7 @@ describe("http server", () => {
     expect(await stubborn(service.port, `${first}${postHead("/v1/take", 100)}{`, "").closed).to.equal("");
     gate.open();
     await service.close();
-  }).timeout(10_000);
+  });
 
   it("answers garbage with the envelope, and lives", async () => {
     const service = await serveRoutes(parking(Promise.resolve(), () => {}));

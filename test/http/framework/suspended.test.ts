@@ -48,5 +48,5 @@ describe("revocation while an instance is stopped", () => {
     there.child.kill("SIGCONT");
     expect(new Set(await Promise.all([parked, ...sentMeanwhile]))).to.deep.equal(new Set([401]));
     expect(await opened).to.equal(200);
-  }).timeout(30_000);
+  });
 });

@@ -77,5 +77,5 @@ describe("what comes at the same moment", () => {
     clearInterval(looking);
     expect(statuses()).to.have.length(2 * count);
     await service.close();
-  }).timeout(20_000);
+  });
 });

@@ -14,8 +14,7 @@ const keys = { SECRETS_KEYS: `k1:${Buffer.alloc(32, 9).toString("base64")}` };
 
 type Asked = { url: string; smtpPort: number };
 
-describe("two instances on one database, one killed on the way", function () {
-  this.timeout(120_000);
+describe("two instances on one database, one killed on the way", () => {
   let database: TestDatabase;
   let sql: pg.Client;
   /** Lives throughout, so it may live in this process; those that are killed cannot. */

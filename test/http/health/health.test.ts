@@ -26,8 +26,7 @@ import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 import { rawExchange, serveRoutes } from "../framework/support.ts";
 
-describe("/readyz", function () {
-  this.timeout(60_000);
+describe("/readyz", () => {
   let service: InProcess;
   before(async () => {
     const names = { PUBLIC_URL: "https://countersign.example", ALLOWED_HOSTS: "second.example" };
@@ -376,8 +375,7 @@ describe("what is told to whom of a part that is not ready", () => {
 });
 
 /** Both at one end of one process. */
-describe("the service on SIGTERM", function () {
-  this.timeout(60_000);
+describe("the service on SIGTERM", () => {
   let service: TestService;
   let greeted: string;
   let folder: string;
@@ -461,9 +459,7 @@ describe("the service on SIGTERM", function () {
   });
 });
 
-describe("the service in production", function () {
-  this.timeout(60_000);
-
+describe("the service in production", () => {
   itInFull("starts on the settings that it needs, and warns of those that are missing", async () => {
     const service = await startService({
       env: {

@@ -3,8 +3,7 @@ import { startMail, startSender } from "#test/mail/in/smtpSender.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
-describe("/metrics", function () {
-  this.timeout(60_000);
+describe("/metrics", () => {
   let service: InProcess;
   let smtpPort: number;
   before(async () => {

@@ -5,8 +5,7 @@ import { eventOf, type MockEvent, mockEventWebhook } from "#test/support/sendGri
 import { type MockMail, mockMail } from "#test/support/sendGrid/mail.ts";
 import { type MockSendGrid, mockApiKey, startMockSendGrid } from "#test/support/sendGrid/mockSendGrid.ts";
 
-describe("a service that sends by SendGrid", function () {
-  this.timeout(60_000);
+describe("a service that sends by SendGrid", () => {
   const sendGrid = mockMail();
   const webhook = mockEventWebhook();
   let mock: MockSendGrid;

@@ -16,8 +16,7 @@ import {
 const serviceSecret = "8f742231b10e8888abcd99yyyzzz85a5";
 const ownSecret = "an-identity-of-its-own";
 
-describe("an approver in Slack", function () {
-  this.timeout(60_000);
+describe("an approver in Slack", () => {
   let slack: TestSlack;
   let service: InProcess;
   let workspace: Workspace;

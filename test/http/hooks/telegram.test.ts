@@ -12,8 +12,7 @@ import { freePort } from "../../../scripts/support/freePort.ts";
 const token = botToken(100_001);
 const otherToken = botToken(100_002);
 
-describe("approvers in Telegram", function () {
-  this.timeout(60_000);
+describe("approvers in Telegram", () => {
   let telegram: Telegram;
   let service: InProcess;
   let workspace: Workspace;

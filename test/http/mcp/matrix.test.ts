@@ -29,8 +29,7 @@ function argumentsOf({ input }: Tool, { ids }: Tenant, others: Json = {}): Json 
 }
 
 /** Every tool with every scope and every id: what `tools` declares is what is asked, so that no tool can be left out. */
-describe("mcp: tools × scopes × foreign ids", function () {
-  this.timeout(120_000);
+describe("mcp: tools × scopes × foreign ids", () => {
   let service: InProcess;
   let tenant: Tenant;
   let stranger: Tenant;

@@ -19,8 +19,7 @@ const clientSettings = (): [string, any][] =>
     },
   );
 
-describe("mcp: the story, by the official client", function () {
-  this.timeout(120_000);
+describe("mcp: the story, by the official client", () => {
   let service: InProcess;
   let workspace: Workspace;
   before(async () => {

@@ -4,8 +4,7 @@ import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { verify } from "#src/subscriptions/verify.ts";
 import { type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("threads are found as a person expects", function () {
-  this.timeout(60_000);
+describe("threads are found as a person expects", () => {
   let service: InProcess;
   let workspace: Workspace;
   let to: { id: string; address: string };

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("threads over HTTP", function () {
-  this.timeout(60_000);
+describe("threads over HTTP", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

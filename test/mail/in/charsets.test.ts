@@ -151,8 +151,7 @@ describe("the charset of a text", () => {
     }
   });
 
-  it("takes time in proportion to the text", function () {
-    this.timeout(60_000);
+  it("takes time in proportion to the text", () => {
     for (const label of [...labels, undefined]) {
       for (const pattern of ["\x1b$B$3\xff\xfe\x81\x30~{\n", "\x0e~~", "<meta ", "\xe3\x81", "+AOk"]) {
         const bytes = latin(pattern.repeat(1_000_000 / pattern.length));

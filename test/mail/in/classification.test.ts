@@ -37,8 +37,7 @@ describe("telling machines' mail apart", () => {
   });
 
   if (archives.every(hasCorpus))
-    it("succeeds with others' collections as often as README.md says, and takes hardly a person for a machine", async function () {
-      this.timeout(60_000);
+    it("succeeds with others' collections as often as README.md says, and takes hardly a person for a machine", async () => {
       const { mails, matching } = await classificationFigures();
       const bounce = rates(mails, "bounce");
       expect(bounce.precision).to.be.at.least(99.5);

@@ -20,8 +20,7 @@ const big = (line: string, times: number): Buffer =>
 
 describe("reading the headers of hostile bytes", () => {
   const mails = inFull ? 20_000 : 2_000;
-  it(`never throws, for ${mails.toLocaleString("en")} mails broken at random`, function () {
-    this.timeout(60_000);
+  it(`never throws, for ${mails.toLocaleString("en")} mails broken at random`, () => {
     const random = seeded(17);
     const sources = fixtureNames().map(fixture);
     for (let n = 0; n < mails; n++) {
@@ -69,8 +68,7 @@ describe("reading the headers of hostile bytes", () => {
   };
 
   for (const [name, raw] of Object.entries(shapes)) {
-    it(`is bounded for ${name}`, function () {
-      this.timeout(5_000);
+    it(`is bounded for ${name}`, () => {
       expectStorable(raw);
     });
   }

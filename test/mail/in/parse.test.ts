@@ -16,8 +16,7 @@ const source = (file: string): string => new URL(`../../../src/mail/in/${file}`,
 const plain = (body: string) => mail(["Subject: x", "Content-Type: text/plain; charset=utf-8"], body);
 const html = (body: string) => mail(["Subject: x", "Content-Type: text/html; charset=utf-8"], body);
 
-describe("the mail parser", function () {
-  this.timeout(60_000);
+describe("the mail parser", () => {
   let parser: TestParser;
   before(() => {
     parser = startParser({ threads: 1 });
@@ -198,9 +197,7 @@ describe("the mail parser", function () {
     });
 });
 
-describe("the parser's limits", function () {
-  this.timeout(60_000);
-
+describe("the parser's limits", () => {
   it("end a mail that takes too long, and a fresh thread reads the next", async () => {
     const parser = startParser({ threads: 1, firstTryMs: 500, slowMs: 1_000, entry: obedientThread });
     const [first, second] = await Promise.all([parser.parse(order({ sleepMs: 60_000 })), parser.parse(order({}))]);

@@ -32,8 +32,7 @@ describe("turns", () => {
   });
 });
 
-describe("the threads that read mail", function () {
-  this.timeout(60_000);
+describe("the threads that read mail", () => {
   const pools: ReaderPool[] = [];
   const start = (limits: Parameters<typeof createReaderPool>[0] = {}) => {
     const pool = createReaderPool({ entry: obedientThread, ...limits });

@@ -33,8 +33,7 @@ function inMemory(): Reception & { taken: Copy[]; transactions: number } {
   };
 }
 
-describe("the SMTP receiver", function () {
-  this.timeout(30_000);
+describe("the SMTP receiver", () => {
   let reception: ReturnType<typeof inMemory>;
   let receiver: SmtpReceiver;
 

@@ -4,8 +4,7 @@ import { type Identity, type InProcess, mail, startInProcess, until, type Worksp
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
 /** A relay that gives every mail a Message-ID of its own, which the customer's answer then names alone. */
-describe("behind a relay that replaces our Message-ID", function () {
-  this.timeout(60_000);
+describe("behind a relay that replaces our Message-ID", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;

@@ -21,8 +21,7 @@ const mail = {
 };
 
 /** Against smtp-server, another's implementation, and a token endpoint on loopback. */
-describe("a relay that lets in only who", function () {
-  this.timeout(20_000);
+describe("a relay that lets in only who", () => {
   const directory = mkdtempSync(join(tmpdir(), "countersign-smtp-sign-in-"));
   const file = (name: string, content: string): string => {
     writeFileSync(join(directory, name), content);

@@ -32,8 +32,7 @@ const mailOf = (from = "Ann <ann@bank.test>", more: readonly string[] = [], body
     ].join("\r\n"),
   );
 
-describe("authenticating a mail [d13 authentication]", function () {
-  this.timeout(30_000);
+describe("authenticating a mail [d13 authentication]", () => {
   let dns: DnsServer;
   let authenticator: MailAuthenticator;
   let pool: ReaderPool;

@@ -10,8 +10,7 @@ import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
 /** Really signed mails, changed on their way as somebody who replays them could. */
-describe("what a signature covers beside From [d14 grants]", function () {
-  this.timeout(30_000);
+describe("what a signature covers beside From [d14 grants]", () => {
   let dns: DnsServer;
   let authenticator: MailAuthenticator;
   let pool: ReaderPool;

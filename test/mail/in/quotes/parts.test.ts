@@ -137,7 +137,7 @@ describe("own words and quoted ones", () => {
       ).to.equal(`a\n\n${text}`);
       expect(process.cpuUsage(began).user / 1_000, JSON.stringify(piece)).to.be.below(3_000);
     }
-  }).timeout(60_000);
+  });
 
   /** Says of each folded line what marks it, in its own plain way; undefined: nothing does. */
   function markOf(lines: readonly string[], at: number): string | undefined {
@@ -170,7 +170,7 @@ describe("own words and quoted ones", () => {
         }
       }
       expect(unmarked).to.deep.equal([]);
-    }).timeout(60_000);
+    });
   }
 
   it("lose no line, whatever they are made of", () => {

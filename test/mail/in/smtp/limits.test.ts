@@ -16,8 +16,7 @@ const relay = "127.0.0.1";
 const [ann, bob] = ["127.0.0.2", "127.0.0.3"];
 const to = "agent@agents.example";
 
-describe("limits of one address, at the mail receiver", function () {
-  this.timeout(30_000);
+describe("limits of one address, at the mail receiver", () => {
   let receiver: SmtpReceiver;
   let taken: MailTransaction[];
   let refusals: MailRefusal[];

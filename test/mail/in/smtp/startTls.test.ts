@@ -18,8 +18,7 @@ const name = "mx.agents.example";
 const relay = "127.0.0.1";
 const [ann, bob] = ["127.0.0.2", "127.0.0.3"];
 
-describe("STARTTLS at the mail receiver", function () {
-  this.timeout(30_000);
+describe("STARTTLS at the mail receiver", () => {
   const [first, second] = [certificateOf(name), certificateOf(name)];
   let receiver: SmtpReceiver;
   let taken: MailTransaction[];

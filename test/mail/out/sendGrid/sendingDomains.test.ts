@@ -7,8 +7,7 @@ import { type MockSendGrid, mockApiKey, startMockSendGrid } from "#test/support/
 
 const inboundUrl = "https://agents.example/hooks/sendgrid/inbound/inbound-secret-one";
 
-describe("SendGrid's side of domains", function () {
-  this.timeout(20_000);
+describe("SendGrid's side of domains", () => {
   let mock: MockSendGrid;
   const account = mockDomains();
   before(async () => {
