@@ -1,25 +1,12 @@
 // @ts-check
 import { pathToFileURL } from "node:url";
-import { bundle, bundled, programIn, touched } from "./support/bundle.mjs";
+import { bundle, bundled, commands, programIn, touched } from "./support/bundle.mjs";
 
 /**
  * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or a command beside it, in this very process, from a bundle that
  * is made when a source changed. If none can be made (node_modules may not be written) it runs the sources, which takes longer to start.
  * `bundle` only makes it, and compiles the service for processes with the flags that this one has.
  */
-const commands = {
-  start: "src/main.ts",
-  workspace: "scripts/workspace.ts",
-  users: "scripts/users.ts",
-  projections: "scripts/projections.ts",
-  processes: "scripts/processes.ts",
-  secrets: "scripts/secrets.ts",
-  "event-store": "scripts/eventStore.ts",
-  audit: "scripts/audit.ts",
-  blobs: "scripts/blobs.ts",
-  inbound: "scripts/inbound.ts",
-  mcp: "scripts/mcp.ts",
-};
 const inUseEveryMs = 3_600_000;
 
 const [command = ""] = process.argv.splice(2, 1);
@@ -29,7 +16,7 @@ if (command !== "bundle" && !entry) {
   process.exit(1);
 }
 
-const place = await bundle(Object.values(commands)).catch((error) => {
+const place = await bundle().catch((error) => {
   if (command === "bundle") throw error;
   if (!["EACCES", "EROFS", "EPERM"].includes(error.code))
     console.error(`The sources could not be bundled, so the start takes longer: ${error.message}`);

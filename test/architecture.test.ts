@@ -229,6 +229,16 @@ describe("the architecture", () => {
     expect(files.filter((file) => lines(file) > 300).map((file) => `${file}: ${lines(file)}`)).to.deep.equal([]);
   });
 
+  it("has no test that lowers the time limit of .mocharc.json: machines are busy", () => {
+    const { timeout } = JSON.parse(textOf(".mocharc.json"));
+    const lowered = sourceFiles("test").flatMap((file) =>
+      [...textOf(file).matchAll(/(?:this|\))\.timeout\(([\d_]+)\)/g)]
+        .filter(([, ms = ""]) => Number(ms.replaceAll("_", "")) <= timeout)
+        .map(([limit]) => `${file}: ${limit}`),
+    );
+    expect(lowered).to.deep.equal([]);
+  });
+
   describe("is broken by", () => {
     const broken: [file: string, text: string, rule: RegExp][] = [
       ["streams/draft/decider.ts", 'import { randomUUID } from "node:crypto";', /streams\/ imports nothing/],

@@ -4,9 +4,9 @@ import { parseArgs } from "node:util";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
+import { removeRun } from "../support/removeRun.ts";
 import { makeRunDirectory } from "../support/runDirectory.ts";
 import { startNoMore } from "../support/serviceProcess.ts";
-import { removeRun } from "../support/testLeftovers.ts";
 import { createReport, type Proof, type Report, usualSeed } from "./proof.ts";
 import { proofs } from "./proofs.ts";
 

@@ -4,14 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cp, mkdir, readdir, realpath, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  onePlace,
-  othersExternal,
-  packages,
-  readsBesideIt,
-  startsCompiled,
-  threadsWithoutTsx,
-} from "./bundlePlugins.mjs";
+import { onePlace, packages, readsBesideIt, startsCompiled, threadsWithoutTsx } from "./bundlePlugins.mjs";
 
 /**
  * What runs as a process of its own (the service, its commands, its threads) is bundled: one file loads in a fraction of the time that
@@ -25,6 +18,20 @@ export const projectRoot = join(here, "../..");
 /** What a bundle is made by. */
 const makers = ["bundle.mjs", "bundlePlugins.mjs"].map((file) => join(here, file));
 
+/** The files that run the service and the commands beside it, by the names that `run.mjs` is given. */
+export const commands = {
+  start: "src/main.ts",
+  workspace: "scripts/workspace.ts",
+  users: "scripts/users.ts",
+  projections: "scripts/projections.ts",
+  processes: "scripts/processes.ts",
+  secrets: "scripts/secrets.ts",
+  "event-store": "scripts/eventStore.ts",
+  audit: "scripts/audit.ts",
+  blobs: "scripts/blobs.ts",
+  inbound: "scripts/inbound.ts",
+  mcp: "scripts/mcp.ts",
+};
 /** What the service and its commands are made of. */
 const productFolders = ["streams", "projections", "src", "scripts"];
 const code = [".ts", ".mjs"];
@@ -36,22 +43,22 @@ const keptDays = 1;
 
 /**
  * The folder of the bundle of these sources, made where it is not there yet.
- * @param {string[]} entries Paths of the files that are run, relative to the root; threads (`*Worker.mjs` in src/) come by themselves.
- * @param {{ root?: string, folders?: string[], inlined?: string[] }} [options] `inlined`: packages that go into the bundle.
+ * @param {string[]} [entries] Paths of the files that are run, relative to the root; threads (`*Worker.mjs` in src/) come by themselves.
+ * @param {{ root?: string, folders?: string[] }} [options]
  * @returns {Promise<string>} Its path. Rejects where node_modules cannot be written or esbuild cannot be run.
  */
-export async function bundle(entries, { root = projectRoot, folders = productFolders, inlined = [] } = {}) {
+export async function bundle(entries = Object.values(commands), { root = projectRoot, folders = productFolders } = {}) {
   const cache = await cacheOf(root);
   for (;;) {
     const files = sources(root, folders);
-    const key = keyOf(root, [...entries, ...inlined], files);
+    const key = keyOf(root, entries, files);
     const place = join(cache, key);
     if (existsSync(place)) return touched(place);
     const unfinished = join(cache, `.${key}.${process.pid}.${randomBytes(4).toString("hex")}`);
     try {
-      await make({ root, entries, files, place, into: unfinished, inlined });
+      await make({ root, entries, files, place, into: unfinished });
       // What was changed meanwhile may have gone in under the wrong name.
-      if (keyOf(root, [...entries, ...inlined], sources(root, folders)) !== key) continue;
+      if (keyOf(root, entries, sources(root, folders)) !== key) continue;
       await discardUnused(cache);
       // Another process may have made the same: then its bundle stays.
       await rename(unfinished, place).catch((error) => {
@@ -130,9 +137,9 @@ function keyOf(root, entries, files) {
 }
 
 /**
- * @param {{ root: string, entries: string[], files: string[], place: string, into: string, inlined: string[] }} what
+ * @param {{ root: string, entries: string[], files: string[], place: string, into: string }} what
  */
-async function make({ root, entries, files, place, into, inlined }) {
+async function make({ root, entries, files, place, into }) {
   const { build } = await import("esbuild");
   const threads = files.filter((file) => file.startsWith("src/") && file.endsWith("Worker.mjs"));
   /** @satisfies {import("esbuild").BuildOptions} */
@@ -152,14 +159,13 @@ async function make({ root, entries, files, place, into, inlined }) {
     entryPoints: [...entries, ...threads],
     outExtension: { ".js": ".mjs" },
     splitting: true,
-    ...(inlined.length > 0 ? { banner: { js: requires } } : { packages: "external" }),
+    packages: "external",
     format: "esm",
     plugins: [
       startsCompiled(join(root, compiled), programIn(place)),
       readsBesideIt(root, place),
       packages(),
       threadsWithoutTsx,
-      ...(inlined.length > 0 ? [othersExternal(inlined)] : []),
     ],
   });
   if (files.includes(compiled))
@@ -185,10 +191,6 @@ async function make({ root, entries, files, place, into, inlined }) {
  */
 const isReadBesideIt = (file) =>
   file.startsWith("streams/") || (!code.includes(extname(file)) && !file.startsWith("scripts/"));
-
-/** What packages in CommonJS ask for. */
-const requires =
-  'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';
 
 /** @param {string} cache */
 async function discardUnused(cache) {

@@ -69,23 +69,6 @@ export const packages = (ending = "") => ({
  */
 export const onePlace = `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[""],"mappings":"AAAA"}').toString("base64")}`;
 
-/** @param {string[]} inlined
- * @returns {import("esbuild").Plugin}
- */
-export const othersExternal = (inlined) => ({
-  name: "other packages stay outside",
-  setup(build) {
-    build.onResolve({ filter: /^[^.#/]/ }, ({ path, kind, importer }) => {
-      if (kind === "entry-point" || path === "tsx/esm/api") return undefined;
-      // What an inlined package needs goes with it.
-      if (importer.includes("node_modules")) return undefined;
-      return inlined.some((name) => path === name || path.startsWith(`${name}/`))
-        ? undefined
-        : { path, external: true };
-    });
-  },
-});
-
 /** A thread's entry registers tsx to read TypeScript: there is none left to read, but its stack traces are to name it.
  * @type {import("esbuild").Plugin}
  */

@@ -1,5 +1,56 @@
-import { text } from "node:stream/consumers";
-import { removeRun } from "./testLeftovers.ts";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
-/** Tidies up after a run of the tests whose runner is gone: a process of its own, because those of the run end too. Told the directory on standard input. */
-await removeRun(await text(process.stdin));
+/** How the name of a run's directory begins. */
+export const runPrefix = "countersign-test-";
+const patienceMs = 5_000;
+
+/**
+ * Ends every process of a run of the tests, however it was started, and removes the run's directory. A process belongs to the run where
+ * its command line or its environment names the directory: services have their data below it, and PostgreSQL servers too.
+ */
+export async function removeRun(directory: string): Promise<void> {
+  // Anything shorter would name processes of others.
+  if (!basename(directory).startsWith(runPrefix)) throw new TypeError(`${directory} is no directory of a run`);
+  // A PostgreSQL that is asked to (SIGQUIT: at once) frees its shared memory; SIGKILL is for others, and for what does not heed it.
+  for (const ofServers of ["SIGQUIT", "SIGKILL"] as const) {
+    const until = Date.now() + patienceMs;
+    for (let found = await processesOf(directory); found.length > 0 && Date.now() < until; ) {
+      for (const { pid, isServer } of found) kill(pid, isServer ? ofServers : "SIGKILL");
+      await sleep(50);
+      // One that is gone may have started another before.
+      found = await processesOf(directory);
+    }
+  }
+  await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Without this one. Elsewhere than on Linux nothing is found: the servers of the run itself are stopped in order anyway. */
+async function processesOf(directory: string): Promise<{ pid: number; isServer: boolean }[]> {
+  const pids = (await readdir("/proc").catch(() => [])).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const [command, environment] = await Promise.all([
+        textOf(`/proc/${pid}/cmdline`),
+        textOf(`/proc/${pid}/environ`),
+      ]);
+      const isOurs = command.includes(directory) || environment.includes(directory);
+      return isOurs ? [{ pid, isServer: command.includes("postgres") }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+const textOf = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "");
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) void removeRun(process.argv[2]!);

@@ -1,11 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { format } from "node:util";
-
-/** Known here at once: a command has an environment of its own. */
-const { TEST_CODE: code } = process.env;
 
 export type Outcome = { code: number; out: string; err: string };
 
@@ -23,18 +18,12 @@ export async function runHere(
   const restore = standIn(said, { args, environment });
   try {
     // Each run is another module: what it does, it does when it is loaded. No other copy of this file may have loaded the same.
-    await import(`${urlOf(script)}?run=${randomUUID()}`);
+    await import(`../../scripts/${script}.ts?run=${randomUUID()}`);
     return { code: Number(process.exitCode ?? 0), ...said };
   } finally {
     restore();
   }
 }
-
-/** In a lane that runs a bundle, the command is a part of that. */
-const urlOf = (script: string): string =>
-  code
-    ? pathToFileURL(join(code, `scripts/${script}.mjs`)).href
-    : new URL(`../../scripts/${script}.ts`, import.meta.url).href;
 
 function standIn(
   said: { out: string; err: string },

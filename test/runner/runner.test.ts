@@ -5,18 +5,25 @@ import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/prom
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { inFull, itInFull } from "#test/support/full.ts";
+import { itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { projectRoot } from "../../scripts/support/bundle.mjs";
 
+const killed = `describe("killed", () => { it("fine", () => {}); it("kills", () => process.kill(process.pid, "SIGKILL")); });`;
 const files: Record<string, string> = {
-  "passing.test.ts": `describe("passing", () => { it("one", () => {}); it("two", () => {}); });`,
-  "failing.test.ts": `import { expect } from "chai";
+  passing: `describe("passing", () => { it("one", () => {}); it("two", () => {}); });`,
+  failing: `import { expect } from "chai";
     describe("outer", () => { describe("inner", () => { it("differs", () => expect({ a: 1 }).to.deep.equal({ a: 2 })); }); });`,
-  "hook.test.ts": `describe("hooked", () => { before(() => { throw new TypeError("no hook"); }); it("never runs", () => {}); });`,
-  "crashing.test.ts": `describe("crashing", () => { it("fine", () => {}); it("kills", () => process.kill(process.pid, "SIGKILL")); });`,
-  "broken.test.ts": `import "./nowhere.ts";`,
-  "hanging.test.ts": `import { spawn } from "node:child_process";
+  hook: `describe("hooked", () => { before(() => { throw new TypeError("no hook"); }); it("never runs", () => {}); });`,
+  killed,
+  killedToo: killed,
+  killedAsWell: killed,
+  ended: `it("ends", () => process.exit(0));`,
+  late: `it("throws when it has ended", () => { setTimeout(() => { throw new Error("too late"); }, 10); });`,
+  only: `it.only("alone", () => {});`,
+  unfound: `import "./nowhere.ts";`,
+  throwing: `const text: string = "as it is loaded"; throw new Error(text);`,
+  hanging: `import { spawn } from "node:child_process";
     import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
     import { tmpdir } from "node:os";
     import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
@@ -33,15 +40,15 @@ const files: Record<string, string> = {
     });`,
 };
 
-/** The runner itself, on files of our own, beside the run that this is a part of. */
-describe("npm test", () => {
+/** Mocha with this project's settings, on files of our own, beside the run that this is a part of. */
+describe("a run of the tests", () => {
   let folder: string;
   const children: ChildProcess[] = [];
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "countersign-runner-"));
     for (const name of ["node_modules", "scripts", "src"]) await symlink(join(projectRoot, name), join(folder, name));
     await writeFile(join(folder, "package.json"), `{ "type": "module", "imports": { "#src/*": "./src/*" } }`);
-    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.test.ts`), text);
   });
   after(async () => {
     for (const child of children) child.kill("SIGKILL");
@@ -51,7 +58,7 @@ describe("npm test", () => {
   function start(names: string[], { env = {}, args = [] }: { env?: NodeJS.ProcessEnv; args?: string[] } = {}) {
     const child = spawn(
       process.execPath,
-      ["--import", "tsx", "scripts/test.ts", ...names.map((name) => join(folder, `${name}.test.ts`)), ...args],
+      ["node_modules/mocha/bin/mocha.js", ...names.map((name) => join(folder, `${name}.test.ts`)), ...args],
       { cwd: projectRoot, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] },
     );
     children.push(child);
@@ -63,49 +70,57 @@ describe("npm test", () => {
     return { child, said: () => said, ended: once(child, "close").then(([code]) => code as number) };
   }
 
-  it("counts every file, also beside one that takes its process along, and tells each failure at the end", async () => {
-    const run = start(["passing", "failing", "hook", "crashing"]);
-    expect(await run.ended).to.equal(1);
-    const lines = run.said().trimEnd().split("\n");
-    expect(lines.at(-1)).to.equal("3 passed, 3 failed");
-    const summary = run.said().slice(run.said().lastIndexOf("\n1) "));
-    expect(summary).to.match(
-      /\d\) outer › inner › differs\n +\S*failing\.test\.ts\n[\s\S]*- {2}"a": 1\n[\s\S]*\+ {2}"a": 2[\s\S]*failing\.test\.ts:2:/,
+  /** The exit code, the last line, and all failures as one text. */
+  async function outcome({ ended, said }: ReturnType<typeof start>) {
+    const code = await ended;
+    const [, failures = ""] = /^ {2}\d+ failing$(.*)/ms.exec(said()) ?? [];
+    return { code, last: said().trimEnd().split("\n").at(-1), failures };
+  }
+
+  it("tells each failure at the end, with its file", async () => {
+    const { code, last, failures } = await outcome(start(["passing", "failing", "hook"]));
+    expect([code, last]).to.deep.equal([1, "2 passed, 2 failed"]);
+    expect(failures).to.match(
+      /\d\) \S*failing\.test\.ts\n +outer\n +inner\n +differs:\n[\s\S]*- {2}"a": 1\n[\s\S]*\+ {2}"a": 2[\s\S]*failing\.test\.ts:2:/,
     );
-    expect(summary).to.match(
-      /\d\) hooked › "before all" hook for "never runs"\n +\S*hook\.test\.ts\n +TypeError: no hook/,
-    );
-    expect(summary).to.match(/\d\) the file broke off\n +\S*crashing\.test\.ts\n +its process ended \(SIGKILL\)/);
+    expect(failures).to.match(/\d\) \S*hook\.test\.ts\n +hooked\n +"before all" hook[^\n]*:\n +TypeError: no hook/);
   });
 
-  it("counts a file that cannot be loaded, and runs those beside it", async () => {
-    const run = start(["passing", "broken"]);
-    expect(await run.ended).to.equal(1);
-    expect(run.said()).to.match(/2 passed, 1 failed\n$/);
-    expect(run.said()).to.match(/1\) the file cannot be loaded\n +\S*broken\.test\.ts\n[\s\S]*nowhere\.ts/);
+  it("counts as one failure each file whose process dies or that cannot be loaded, and runs all others", async () => {
+    const dying = ["killed", "killedToo", "killedAsWell", "ended"];
+    const { code, last, failures } = await outcome(start([...dying, "unfound", "throwing", "only", "passing"]));
+    expect([code, last]).to.deep.equal([1, "2 passed, 7 failed"]);
+    expect(failures.match(/killed\w*\.test\.ts\n[^\n]*\n[^\n]*Worker terminated[^)]*SIGKILL/g)).to.have.lengthOf(3);
+    expect(failures).to.match(/ended\.test\.ts\n[^\n]*\n[^\n]*Worker terminated[^)]*exitCode: `0`/);
+    expect(failures).to.match(/unfound\.test\.ts\n[^\n]*\n[^\n]*Cannot find module \S*nowhere\.ts/);
+    expect(failures).to.match(/throwing\.test\.ts\n[^\n]*\n[^\n]*as it is loaded\n[\s\S]*throwing\.test\.ts:1:/);
+    expect(failures).to.match(/only\.test\.ts\n[^\n]*\n[^\n]*`\.only` is not supported/);
+  });
+
+  it("ends where a process dies after the last test", async () => {
+    expect(await outcome(start(["late", "passing"]))).to.include({ code: 0, last: "3 passed, 0 failed" });
   });
 
   it("ends well where nothing fails, and not where nothing runs", async () => {
-    const outcome = async ({ ended, said }: ReturnType<typeof start>) => [
-      await ended,
-      said().trimEnd().split("\n").at(-1),
-    ];
-    expect(await outcome(start(["crashing"], { args: ["--grep", "fine"] }))).to.deep.equal([0, "1 passed, 0 failed"]);
-    if (!inFull) return;
-    expect(await outcome(start(["passing"], { args: ["--grep", "nowhere"] }))).to.deep.equal([1, "0 passed, 0 failed"]);
+    expect(await outcome(start(["killed"], { args: ["--grep", "fine"] }))).to.include({
+      code: 0,
+      last: "1 passed, 0 failed",
+    });
+    expect(await outcome(start(["passing"], { args: ["--grep", "nowhere"] }))).to.include({
+      code: 1,
+      last: "0 passed, 0 failed",
+    });
   });
 
   for (const end of ["SIGTERM", "SIGKILL"] as const) {
-    // SIGKILL is the harder end: the runner itself can tidy nothing up.
+    // SIGKILL is the harder end: the run itself can tidy nothing up.
     (end === "SIGKILL" ? it : itInFull)(
-      `leaves no process, no server and no file behind when it is ended by ${end}`,
+      `leaves no process, no server and no file behind when ${end} ends it`,
       async () => {
         // Without the server of the run that this is a part of, it starts one of its own.
         const file = join(folder, `started.${end}`);
-        const names = inFull ? ["passing", "hanging"] : ["hanging"];
-        const run = start(names, { env: { TEST_DATABASE_ADMIN_URL: "", STARTED: file } });
-        const others = inFull ? "2 passing" : "";
-        await until(async () => (existsSync(file) && run.said().includes(others)) || run.child.exitCode !== null);
+        const run = start(["passing", "hanging"], { env: { TEST_DATABASE_ADMIN_URL: "", STARTED: file } });
+        await until(async () => existsSync(file) || run.child.exitCode !== null);
         const { pids, directory } = JSON.parse(await readFile(file, "utf8"));
         run.child.kill(end);
         expect(await run.ended, "it did not end well").to.not.equal(0);

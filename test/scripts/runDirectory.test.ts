@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { until } from "#test/support/inProcess.ts";
+import { runPrefix } from "../../scripts/support/removeRun.ts";
+
+const module = new URL("../../scripts/support/runDirectory.ts", import.meta.url).href;
+/** Makes a directory for its run, says where, and goes on. */
+const program = `import { makeRunDirectory } from ${JSON.stringify(module)}; process.send(await makeRunDirectory()); setInterval(() => {}, 60_000);`;
+
+describe("the directory of a run", () => {
+  let folder: string;
+  const children: ChildProcess[] = [];
+  before(async function () {
+    if (process.platform !== "linux") return this.skip();
+    folder = await mkdtemp(join(tmpdir(), "countersign-runs-"));
+  });
+  after(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A run of its own in `folder`: its process, and its directory. */
+  async function start(): Promise<{ child: ChildProcess; directory: string }> {
+    const child = spawn(
+      process.execPath,
+      ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program],
+      {
+        env: { ...process.env, TMPDIR: folder },
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      },
+    );
+    children.push(child);
+    const [directory] = await once(child, "message");
+    return { child, directory };
+  }
+
+  it("goes when its process is killed, with what that left running", async () => {
+    const { child, directory } = await start();
+    const orphan = spawn("sleep", ["600"], { env: { ...process.env, RUN: directory } });
+    const ended = once(orphan, "exit");
+    child.kill("SIGKILL");
+    await ended;
+    await until(async () => !existsSync(directory));
+  });
+
+  it("goes at the start of the next run where its process was killed together with what should have removed it", async () => {
+    const directory = await left("killed");
+    const orphan = spawn("sleep", ["600"], { env: { ...process.env, RUN: directory } });
+    const ended = once(orphan, "exit");
+    await start();
+    await ended;
+    expect(existsSync(directory)).to.equal(false);
+  });
+
+  it("stays while its process lives, where nobody has listened in it, and where it is no run's", async () => {
+    const { directory } = await start();
+    const others = [join(folder, `${runPrefix}unclaimed`), join(folder, "other")];
+    for (const other of others) await mkdir(other);
+    await start();
+    expect([directory, ...others].filter(existsSync)).to.deep.equal([directory, ...others]);
+  });
+
+  /** As a killed run leaves it: with a socket at which nobody listens. */
+  async function left(name: string): Promise<string> {
+    const directory = join(folder, `${runPrefix}${name}`);
+    await mkdir(directory);
+    const socket = join(directory, "alive");
+    const script = `require("node:net").createServer().listen("${socket}", () => process.kill(process.pid, "SIGKILL"))`;
+    await once(spawn(process.execPath, ["-e", script]), "exit");
+    expect(existsSync(socket)).to.equal(true);
+    return directory;
+  }
+});
