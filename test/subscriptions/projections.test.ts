@@ -323,11 +323,11 @@ describe("the projection runner", () => {
     await runner.caughtUp();
     reached = [];
     await cutConnections(database);
-    for (const more of [0, 50]) {
-      await addMany(store, more);
-      const head = await store.head();
-      await eventually(() => ["accounts", "counts"].every((name) => reached.at(-1)?.get(name) === head));
-    }
+    // A cut that met no statement leaves nothing in doubt: then it is told anew only of what comes after it.
+    await runner.caughtUp();
+    await addMany(store, 50);
+    const head = await store.head();
+    await eventually(() => ["accounts", "counts"].every((name) => reached.at(-1)?.get(name) === head));
     for (const projection of [accounts, counts]) await expectExact(projection);
     expect(logger.said.map(({ message }) => message)).not.to.include(
       "checkpoints have moved, continuing from their current positions",
