@@ -20,9 +20,10 @@ export const recordBounces = (deps: Dependencies): Process => ({
       : (data as ApprovalReplyEvent["data"]).headers.classification === "bounce",
   on: {
     FilingDecided: async (event, { cause }) => {
-      const { bouncedAttemptId, deliveryId } = event.data as FilingDecision;
-      const evidence = `a bounce came back (delivery ${deliveryId})`;
-      await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome: "bounced", evidence }, cause);
+      const { bouncedAttemptId, isComplaint = false, deliveryId } = event.data as FilingDecision;
+      const outcome = isComplaint ? "complained" : "bounced";
+      const evidence = `${isComplaint ? "a complaint" : "a bounce"} came back (delivery ${deliveryId})`;
+      await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome, evidence }, cause);
     },
     ApprovalReplyReceived: async (event, { cause, reached }): Promise<WaitFor | undefined> => {
       // Which drafts a mail about several asked about, they say.

@@ -32,7 +32,9 @@ export type FilingDecision = {
    * counts as newer by its new number. Absent everywhere else.
    */
   releases?: { number: number; revision: number };
-  /** In a bounce of ours: the outbound message it reports. */
+  /** A provider's report that a recipient complains. Absent: it is none. */
+  isComplaint?: true;
+  /** In a bounce or a complaint: the attempt of the mail of ours that it reports. */
   bouncedAttemptId: string | null;
 };
 

@@ -22,6 +22,8 @@ export type MailHeaders = {
   contentDigest: string;
   /** In a bounce: the Message-IDs of the mail it reports. */
   reportedMessageIds: string[];
+  /** A provider's report that a recipient complains. Absent: it is none. */
+  isComplaint?: true;
   /** In a bounce: what the mail it reports named as its thread (as `threadIds`). Absent: nothing. */
   reportedReferences?: string[];
   /** Fields with more addresses than are read, of which only the first part was. Absent: none. */

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { readHeaders } from "#src/mail/in/headers.ts";
+import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 import { type Mailer, openMailer } from "./in/smtpSender.ts";
@@ -44,6 +45,11 @@ const messages: Record<string, Right> = {
   "14l-from-name-is-address.eml": { from_email: "mallory@evil.example" },
   "14m-from-two-dots.eml": { from_email: "yui..tanaka@mobile.example" },
   "14p-from-quoted-plain-local.eml": { from_email: "ada@customer.example" },
+  "19-de-out-of-office-without-header.eml": { classification: "auto_reply" },
+  "19-en-out-of-office-without-header.eml": { classification: "auto_reply" },
+  "19o-x-autoreply-no-alone.eml": { classification: "person" },
+  "19w-precedence-first-class.eml": { classification: "person" },
+  "19z-person-with-suppress-header.eml": { classification: "person" },
   "24-mailto.eml": { from_email: "ada@customer.example" },
 };
 
@@ -117,6 +123,9 @@ if (existsSync(folder))
         expect(sent.to).to.deep.equal([recipient]);
       });
 
+    const base64Lines = (text: string): string =>
+      `${Buffer.from(text).toString("base64").replace(/.{76}/g, "$&\r\n")}\r\n`;
+
     async function mailWith(words: string) {
       for (let n = 0; n < 400; n++) {
         const found = relay.mails.find(({ content }) => content.includes(words));
@@ -125,6 +134,33 @@ if (existsSync(folder))
       }
       throw new Error(`no mail says ${words}`);
     }
+
+    it("22-*-report.eml join the mail they speak of, and say what became of it", async () => {
+      const reports = { "22-arf": "complained", "22-base64report": "bounced", "22-m365": "bounced" };
+      const { address, id } = await service.identity(workspace.id, { canSendCold: true });
+      for (const [name, status] of Object.entries(reports)) {
+        const json = { identity_id: id, to: ["gone@customer.example"], subject: name, body_text: `Offer of ${name}` };
+        const sent = await workspace.ask("POST /v1/emails/send", { json });
+        const { content } = await mailWith(`Offer of ${name}`);
+        const ourId = readHeaders(content).messageId.slice(1, -1);
+        const written = wire(fileOf(`${name}-report.eml`)).toString("latin1");
+        const raw = written
+          .replaceAll("MESSAGE-ID-OF-OUR-MAIL@agents.localhost", ourId)
+          .replace(/^RnJvbTog[A-Za-z0-9+/=\r\n]+/m, (lines) =>
+            base64Lines(
+              Buffer.from(lines, "base64")
+                .toString()
+                .replace(/Message-ID: <.*>/, `Message-ID: <${ourId}>`),
+            ),
+          );
+        expect(await mailer.send(Buffer.from(raw, "latin1"), address, "")).to.match(/^250/);
+        await service.filed();
+        await until(async () => {
+          const { data } = (await workspace.ask(`GET /v1/threads/${sent.json.thread_id}/messages`)).json;
+          return data.length === 2 && data[0].delivery_status === status;
+        });
+      }
+    });
 
     it("05-references-null.eml are conversations by themselves", async () => {
       for (const pair of ["ab", "cd"]) {

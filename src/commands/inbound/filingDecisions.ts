@@ -59,12 +59,22 @@ export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[
  * several could join threads that have nothing to do with each other. The headers alone decide, never what is known so far: else the order of arrival would count.
  */
 function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders): string[] {
-  const { classification, reportedMessageIds, reportedReferences = [], threadIds } = headers;
-  if (classification !== "bounce") return threadIds;
+  const { reportedMessageIds, reportedReferences = [], threadIds } = headers;
+  if (!reportsOurs(headers)) return threadIds;
   const own = reportedMessageIds.filter((id) => ownMail(deps, identityId, [id]) !== undefined);
   if (own.length > 0) return own;
   const named = boundedIds([...new Set([...threadIds, ...reportedReferences])]);
   return named.length > 0 ? named : reportedMessageIds.slice(0, 1);
+}
+
+const reportsOurs = ({ classification, isComplaint }: MailHeaders): boolean =>
+  classification === "bounce" || isComplaint === true;
+
+/** The attempt whose mail bounced or was complained of: the mail that is enclosed, else the one that the report answers. */
+function reportedAttempt(deps: Dependencies, identityId: string, headers: MailHeaders): string | null {
+  if (!reportsOurs(headers)) return null;
+  const ids = [...headers.reportedMessageIds, ...(headers.inReplyTo === null ? [] : [headers.inReplyTo])];
+  return ownMail(deps, identityId, ids)?.attemptId ?? null;
 }
 
 function decideFiling(
@@ -96,7 +106,6 @@ function decideFiling(
       bouncedAttemptId: null,
     };
   }
-  const isBounce = headers.classification === "bounce";
   return {
     ...common,
     disposition: "threaded",
@@ -107,7 +116,8 @@ function decideFiling(
     absorbs,
     chainIds,
     reviewReason: reviewReason(headers, { sameIdOtherContent: sameId !== undefined, absorbed: absorbs.length }),
-    bouncedAttemptId: isBounce ? (ownMail(deps, identityId, headers.reportedMessageIds)?.attemptId ?? null) : null,
+    ...(headers.isComplaint && { isComplaint: headers.isComplaint }),
+    bouncedAttemptId: reportedAttempt(deps, identityId, headers),
   };
 }
 

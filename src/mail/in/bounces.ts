@@ -1,15 +1,41 @@
 import { type HeaderFields, readHeaderFields } from "./headerFields.ts";
 import { messageIdsIn, threadIdsOf } from "./messageIds.ts";
+import { decodeBase64 } from "./mime/transferEncodings.ts";
 
 /** How much of a report's body is read, in bytes, and how many Message-IDs are taken from it. */
 const maxReportBytes = 256 * 1024;
 const maxReportedIds = 10;
 
-/** A report's body. An id that quoted-printable has broken in two is whole again; nothing else is decoded. */
-function reportText({ body }: HeaderFields): string {
-  const text = body.toString("latin1", 0, Math.min(maxReportBytes, body.length));
-  return text.replace(/<[^<>]{1,500}>/g, (id) => id.replace(/=\r?\n/g, ""));
+/** The header of a part in base64, with its last line, and the lines below it. */
+const base64Part =
+  /^(content-transfer-encoding:[ \t]{0,20}base64[^\n]{0,80}\n(?:[^\r\n][^\n]{0,998}\n){0,20}\r?\n)((?:[A-Za-z0-9+/=]{1,998}\r?\n)+)/gim;
+const tag = /<[/!a-z][^<>@]{0,300}>/gi;
+
+/**
+ * A report's body, its parts in base64 decoded. An id that quoted-printable has broken in two is whole again. Where HTML quotes a header, its lines follow
+ * as text.
+ */
+function reportText(fields: HeaderFields): string {
+  const body = fields.body.subarray(0, maxReportBytes);
+  const isEncoded = /^base64\b/i.test(fields.first("content-transfer-encoding"));
+  const text = (isEncoded ? decodeBase64(body) : body)
+    .toString("latin1")
+    .replace(base64Part, (_, header, lines) => `${header}${decodeBase64(Buffer.from(lines)).toString("latin1")}\n`)
+    .replace(/<[^<>]{1,500}>/g, (id) => id.replace(/=\r?\n/g, ""));
+  if (!/&(?:lt|#60);/i.test(text)) return text;
+  const quoted = text
+    .replace(/=\r?\n/g, "")
+    .replace(tag, "\n")
+    .replace(/&(?:lt|#60);/gi, "<")
+    .replace(/&(?:gt|#62);/gi, ">");
+  return `${text}\n${quoted}`;
 }
+
+/** A recipient's complaint, in the form that providers agreed on (RFC 5965). */
+export const isComplaint = (fields: HeaderFields): boolean =>
+  /^(?:message\/feedback-report\b|multipart\/report\b.*report-type\s{0,5}=\s{0,5}"?feedback-report)/is.test(
+    fields.first("content-type"),
+  );
 
 /** The Message-IDs of the mail that a report is about: from the original header that it encloses. */
 export function reportedIds(fields: HeaderFields): string[] {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import { type Mailbox, readAddresses } from "./addressList.ts";
-import { reportedIds, reportedReferences } from "./bounces.ts";
+import { isComplaint, reportedIds, reportedReferences } from "./bounces.ts";
 import { classify, classifyingFields } from "./classify.ts";
 import { readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
@@ -70,7 +70,8 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
   const references = boundedIds(namedIdsIn(fields.first("references")));
   const inReplyTo = namedIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
   const classification = classify(fields, envelopeFrom);
-  const reported = classification === "bounce" ? reportedReferences(fields) : [];
+  const complains = isComplaint(fields);
+  const reported = classification === "bounce" || complains ? reportedReferences(fields) : [];
   const isReport = classification === "bounce" || classification === "auto_reply";
   const [from, replyTo, to, cc] = [
     addressesIn("from", fields.first("from")),
@@ -97,6 +98,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
       date: parseMailDate(fields.first("date")),
       classification,
       reportedMessageIds: isReport ? reportedIds(fields) : [],
+      ...(complains && { isComplaint: true as const }),
       ...(reported.length > 0 && { reportedReferences: reported }),
       ...(cut.length > 0 && { cut }),
     },

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { readHeaders } from "#src/mail/in/headers.ts";
+import { processorMs } from "#test/support/processorTime.ts";
 import { archives, classes, classificationFigures, isMachine, rates } from "./classificationFigures.ts";
 import { hasCorpus, mail } from "./mails.ts";
 
@@ -34,6 +35,120 @@ describe("telling machines' mail apart", () => {
     const body = "From: a@ours.example\r\nMessage-ID: <long=\r\n-id@ours.example>\r\nReferences: <earl=\r\nier@x>\r\n";
     const { reportedMessageIds, reportedReferences } = readHeaders(mail([from], body));
     expect([reportedMessageIds, reportedReferences]).to.deep.equal([["<long-id@ours.example>"], ["<earlier@x>"]]);
+  });
+
+  it("takes a field whose value says no for no sign of a machine", () => {
+    const person = "From: a@b.example";
+    for (const header of [
+      "X-Autoreply: no",
+      "X-Autorespond: False",
+      "X-Auto-Reply:",
+      "X-Autoresponder: 0",
+      "Auto-Submitted: no",
+      "Auto-Submitted: none",
+      "Precedence: first-class",
+      "X-Auto-Response-Suppress: DR, OOF, AutoReply",
+    ])
+      expect(kindOf([person, header]), header).to.equal("person");
+    for (const header of [
+      "X-Autoreply: yes",
+      "X-Autorespond: vacation",
+      "Auto-Submitted: auto-replied",
+      "Precedence: auto_reply",
+      "X-Autoreply: nobody is here",
+    ])
+      expect(kindOf([person, header]), header).to.equal("auto_reply");
+  });
+
+  it("knows an automatic reply of Exchange by subject, answer and suppression together, and by none of them alone", () => {
+    const [suppress, answers] = ["X-Auto-Response-Suppress: All", "In-Reply-To: <a@ours.example>"];
+    for (const words of [
+      "Automatic reply",
+      "Automatische Antwort",
+      "=?utf-8?B?UsOpcG9uc2UgYXV0b21hdGlxdWUgOg==?=",
+      "自動応答",
+      "Автоматический ответ",
+      "Respuesta automática",
+    ]) {
+      const subject = words.startsWith("=?") ? `Subject: ${words} x` : `Subject: ${words}: Your order`;
+      expect(kindOf([subject, suppress, answers]), words).to.equal("auto_reply");
+      expect(kindOf([subject, suppress]), words).to.equal("person");
+      expect(kindOf([subject, answers]), words).to.equal("person");
+      expect(kindOf([subject, answers, "X-Auto-Response-Suppress: None"]), words).to.equal("person");
+    }
+    for (const subject of ["Re: Automatic reply: x", "Automatic reply to all my questions", "Your order"])
+      expect(kindOf([`Subject: ${subject}`, suppress, answers]), subject).to.equal("person");
+  });
+
+  it("takes the answer of a calendar for a machine's, and an invitation for a person's", () => {
+    expect(kindOf(["Content-Type: text/calendar; charset=utf-8; method=REPLY"])).to.equal("auto_reply");
+    const part = (method: string) =>
+      `--b\r\nContent-Type: text/calendar; charset=utf-8;\r\n method="${method}"\r\n\r\nBEGIN:VCALENDAR\r\n--b--`;
+    const type = "Content-Type: multipart/alternative; boundary=b";
+    expect(kindOf([type], part("REPLY"))).to.equal("auto_reply");
+    expect(kindOf([type], part("REQUEST"))).to.equal("person");
+    expect(kindOf(["Content-Type: text/plain"], part("REPLY"))).to.equal("person");
+  });
+
+  it("reads a report in base64, in parts or as a whole", () => {
+    const base64 = (text: string) => Buffer.from(text).toString("base64").replace(/.{60}/g, "$&\r\n");
+    const header = "From: a@ours.example\r\nMessage-ID: <our-id@ours.example>\r\nReferences: <earlier@x.example>\r\n";
+    const body = `--b\r\nContent-Type: text/rfc822-headers\r\nContent-Transfer-Encoding: base64\r\n\r\n${base64(header)}\r\n--b--`;
+    const parts = readHeaders(mail([from, report], body));
+    expect([parts.reportedMessageIds, parts.reportedReferences]).to.deep.equal([
+      ["<our-id@ours.example>"],
+      ["<earlier@x.example>"],
+    ]);
+    const delayed = `--b\r\nContent-Transfer-Encoding: BASE64\r\nContent-Type: message/delivery-status\r\n\r\n${base64(recipient("delayed"))}\r\n--b--`;
+    expect(kindOf([from, report], delayed)).to.equal("auto_reply");
+    const whole = readHeaders(mail([from, "Content-Transfer-Encoding: base64"], base64(`It failed.\r\n\r\n${header}`)));
+    expect(whole.reportedMessageIds).to.deep.equal(["<our-id@ours.example>"]);
+  });
+
+  it("finds the reported mail in a report that is HTML alone, also of Exchange without other signs", () => {
+    const html =
+      "<html><body><p>Your message could not be delivered.</p><div>Message-ID: &lt;our-id@ours.example&gt;<br>Subject: x</div></body></html>";
+    const exchange = [
+      "From: Microsoft Outlook <x@company.example>",
+      "X-MS-Exchange-Message-Is-Ndr:",
+      "Content-Type: text/html",
+      "Auto-Submitted: auto-replied",
+    ];
+    expect(readHeaders(mail(exchange, html))).to.deep.include({
+      classification: "bounce",
+      reportedMessageIds: ["<our-id@ours.example>"],
+    });
+    expect(readHeaders(mail([from, "Content-Type: text/html"], html)).reportedMessageIds).to.deep.equal([
+      "<our-id@ours.example>",
+    ]);
+  });
+
+  it("knows a complaint by its form, and the mail it is about", () => {
+    const type = 'Content-Type: multipart/report; report-type="feedback-report"; boundary=b';
+    const body =
+      "--b\r\nContent-Type: message/rfc822\r\n\r\nFrom: a@ours.example\r\nMessage-ID: <our-id@ours.example>\r\n\r\nx\r\n--b--";
+    expect(readHeaders(mail(["From: staff@mailbox.example", type], body))).to.deep.include({
+      classification: "auto_reply",
+      isComplaint: true,
+      reportedMessageIds: ["<our-id@ours.example>"],
+    });
+    expect(readHeaders(mail([from, report], body))).to.not.have.property("isComplaint");
+  });
+
+  it("reads a hostile report in time that grows with its size alone", () => {
+    for (const piece of [
+      "Content-Transfer-Encoding: base64\n",
+      "content-transfer-encoding: base64\n\nQUJD\n",
+      "QUJD\n",
+      "&lt;<a ",
+      "Content-Type: text/calendar\n ",
+      "<",
+    ])
+      for (const headers of [[from, report], ["Content-Type: multipart/mixed; boundary=calendar"]])
+        expect(
+          processorMs(() => kindOf(headers, piece.repeat(1_000_000 / piece.length))),
+          piece,
+        ).to.be.below(1_000);
   });
 
   if (archives.every(hasCorpus))
