@@ -89,23 +89,13 @@ export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort:
       decision: "approve" | "reject",
       reason?: string,
     ): Promise<{ status: number; page: string }> {
-      return (await this.openApproval(link, decision))(reason);
-    },
-
-    /** Opens an approval link; what it answers presses the button. */
-    async openApproval(
-      link: string,
-      decision: "approve" | "reject",
-    ): Promise<(reason?: string) => Promise<{ status: number; page: string }>> {
       const page = await (await fetch(link)).text();
       const form = page.split("<form").find((part) => part.includes(`value="${decision}"`)) ?? "";
       const nonce = /name="nonce" value="([^"]*)"/.exec(form)?.[1];
-      return async (reason) => {
-        if (nonce === undefined) return { status: 0, page };
-        const body = new URLSearchParams({ nonce, decision, ...(reason === undefined ? {} : { reason }) });
-        const response = await fetch(link.split("?")[0] as string, { method: "POST", body });
-        return { status: response.status, page: await response.text() };
-      };
+      if (nonce === undefined) return { status: 0, page };
+      const body = new URLSearchParams({ nonce, decision, ...(reason === undefined ? {} : { reason }) });
+      const response = await fetch(link.split("?")[0] as string, { method: "POST", body });
+      return { status: response.status, page: await response.text() };
     },
   };
 }

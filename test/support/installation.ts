@@ -4,14 +4,15 @@ import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { compose } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
 import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { preparePlace } from "#src/embeddedPostgres/place.ts";
 import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { type Beside, knownAddress, startBeside } from "./besideInProcess.ts";
-import { composeBeside } from "./besideService.ts";
 import { createTestDatabase } from "./postgres.ts";
 import { startService, type TestService } from "./service.ts";
-import { testSettings } from "./settings.ts";
+import { settingsOn, testSettings } from "./settings.ts";
 import { type Fault, type RelayOptions, startSmtpRelay } from "./smtpRelay.ts";
 
 /** One installation: a database, a relay that takes its mail, and the service on it, as often as it is started. */
@@ -85,7 +86,9 @@ export async function openInstallation({
     },
     /** Lets `work` give commands on its database, past any instance. */
     async withCommands<T>(work: (deps: Dependencies) => Promise<T>): Promise<T> {
-      const { deps, close } = composeBeside(await urls());
+      const database = await urls();
+      const logger = pino({ level: "silent" });
+      const { deps, close } = compose(loadConfig(settingsOn(database)), database, { logger });
       return work(deps).finally(close);
     },
     /** Reads every workspace's rows, as the owner of the tables. */

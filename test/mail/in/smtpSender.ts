@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
-import { smtpReplies } from "../../../scripts/support/smtpReplies.ts";
+import { smtpReplies } from "./smtpReplies.ts";
 
 /** A sender that says exactly what it is told to, byte for byte. */
 export type Sender = {
