@@ -10,7 +10,7 @@ const nodeArgs = ["--import", import.meta.url];
 /** `npm run mutants`: finds changes of the rules with which no test fails. */
 export default {
   mutate: ["streams/{draft,thread,delivery,quota}/*.ts"],
-  // The compiler finds a wrong status or type of event, and tests name the codes of refusals; other strings are sentences for people.
+  // The compiler finds a wrong status or type of event, and tests name the codes of refusals; nearly all other strings are sentences for people.
   mutator: { excludedMutations: ["StringLiteral"] },
   testRunner: "mocha",
   testRunnerNodeArgs: nodeArgs,

@@ -226,7 +226,12 @@ describe("a draft", () => {
   });
 
   it("gets stale, but not by a judgement about another attempt", () => {
-    draft(submitted()).when(stale(null)).then(markedStale);
+    for (const events of [[submitted()], [submitted(), approved(1)]]) {
+      for (const attemptId of [null, "attempt 1"])
+        draft(...events)
+          .when(stale(attemptId))
+          .then(markedStale);
+    }
     draft(...sending)
       .when(stale("attempt 1"))
       .then(markedStale);

@@ -155,6 +155,9 @@ describe("a draft that several have to approve", () => {
       .then(gave("telegram:7", { place: second }));
     const named = fold(draftDecider, [submitted(), links[0]!, gave("telegram:7", { place: second })]);
     expect(named.votes.map(({ voter }) => voter)).to.deep.equal(["telegram:7"]);
+    draft(links[0]!)
+      .when(by(linkVoter("slack a"), { place: "slack a" }))
+      .thenTypes("ApprovalGiven", "DraftApproved");
     // Another kind of chat is another way to be somebody.
     draft(gave("telegram:7", { place: first }))
       .when(by(linkVoter("slack a"), { place: "slack a" }))

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { fold, Rejected } from "#streams/decider.ts";
 import type { DraftOutcome } from "#streams/draft/outcome.ts";
 import type { Classification } from "#streams/inbox/events.ts";
+import { absorptionOf } from "#streams/thread/absorption.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import type { Thread } from "#streams/thread/thread.ts";
@@ -15,6 +16,7 @@ import {
   mailSent,
   noted,
   opened,
+  opening,
   received,
   review,
   status,
@@ -152,6 +154,9 @@ describe("a thread", () => {
     thread(...base, noted("sending", 2))
       .when(note("pending", 1))
       .then();
+    thread(...base, status("waiting"), noted("sending", 0))
+      .when(note("stale", 1))
+      .then(noted("closed", 1), status("open", "draft stale"));
     const pending = [...base, status("draft_pending"), noted("pending", 0)];
     for (const outcome of ["rejected", "stale", "failed"] as const) {
       thread(...pending)
@@ -292,6 +297,13 @@ describe("a thread", () => {
       .then();
     thread(...base, frozen)
       .when(file(4))
+      .then();
+    thread(...base, frozen)
+      .when({ type: "OpenThread", opened: opening })
+      .then();
+    const [told] = absorptionOf("b", fold(threadDecider, base));
+    thread(...base, frozen)
+      .when({ type: "AbsorbThread", ...told! })
       .then();
     thread(...base, frozen)
       .when(claim("a1", 3))
