@@ -15,7 +15,8 @@ export default {
   testRunner: "mocha",
   testRunnerNodeArgs: nodeArgs,
   checkerNodeArgs: nodeArgs,
-  mochaOptions: { spec: ["test/streams/**/*.test.ts"] },
+  // Not those of .mocharc.json: these tests need no server.
+  mochaOptions: { "no-config": true, spec: ["test/streams/**/*.test.ts"] },
   coverageAnalysis: "perTest",
   // A change of what is made once, as a module is loaded, needs all tests in a new process: four fifths of the time.
   ignoreStatic: true,
