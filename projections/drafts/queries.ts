@@ -64,6 +64,21 @@ export async function draftsOfThread(reads: Reads, workspaceId: string, threadId
   return rows;
 }
 
+/** Drafts of these threads that wait for a decision. */
+export async function pendingDraftsOf(
+  reads: Reads,
+  workspaceId: string,
+  threadIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>(
+      "select id from drafts where workspace_id = $1 and thread_id = any($2::uuid[]) and status = 'pending'",
+      [workspaceId, threadIds],
+    );
+  return rows.map(({ id }) => id);
+}
+
 export type GivenReason = { reason: string; count: number };
 
 /** Reasons of a workspace's, or an identity's, newest 200 rejections: the most used first, then the newest; at most 8. */

@@ -110,7 +110,9 @@ async function file(
   if (isLost) throw new NoLongerReadable(unreadable);
   const shown = decision.quarantined === undefined ? mail : { event: shortened(mail.event), parsed: noContent };
   // Right before anybody can read it: what is closed here stays so if this is cut off, and is found again.
-  const clean = await withoutApprovalLinks(deps, { mail: shown, messageId: decision.messageId });
+  const { messageId, threadId, absorbs } = decision;
+  const filed = { messageId, threadIds: [threadId, ...absorbs] };
+  const clean = await withoutApprovalLinks(deps, { mail: shown, filed });
   const filing = { decision, ...clean };
   return isHeld(decision) ? holdMessage(deps, filing, cause) : fileMessage(deps, filing, cause);
 }

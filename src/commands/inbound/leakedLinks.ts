@@ -1,7 +1,8 @@
-import { draftsOfTokens, type TokenRow } from "#projections/drafts/queries.ts";
+import { draftsOfTokens, pendingDraftsOf, type TokenRow } from "#projections/drafts/queries.ts";
 import { Behind } from "#src/eventStore/eventStore.ts";
 import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
-import type { ParsedMail } from "#src/mail/in/parsedMail.ts";
+import { maxNotes, type ParsedMail } from "#src/mail/in/parsedMail.ts";
+import type { Asked } from "#streams/draft/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import { hashToken } from "../approvals/approvalTokens.ts";
@@ -10,6 +11,9 @@ import type { Dependencies } from "../dependencies.ts";
 import { readStopToken } from "../serviceMail/stopLinks.ts";
 import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
 
+/** As what a mail is filed. `threadIds`: its thread, and those that this mail joins to it. */
+export type Filed = { messageId: string; threadIds: readonly string[] };
+
 /** A mail as it may be shown, and what it had of approval links. */
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
 
@@ -17,11 +21,11 @@ export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approva
  * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: anyone who reads the mail
  * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
  * The links of people's accounts (an invitation, a new password) are treated the same: who follows one decides as that person.
- * `messageId`: as what the mail is filed, if it is. Throws Unavailable.
+ * `filed`: as what, and on which threads, the mail is filed, if it is. Throws Unavailable.
  */
 export async function withoutApprovalLinks(
   deps: Dependencies,
-  { mail, messageId }: { mail: ReadMail; messageId?: string },
+  { mail, filed }: { mail: ReadMail; filed?: Filed },
 ): Promise<CleanMail> {
   const { event, parsed } = mail;
   const { links, attachments, notes } = parsed;
@@ -29,9 +33,13 @@ export async function withoutApprovalLinks(
   const lines = [subject, from?.name ?? "", ...attachments.map(({ filename }) => filename ?? ""), ...notes];
   const runs = new Set([...links.found, ...lines.flatMap(runsIn)]);
   const { removed, tokens } = await linksAmong(deps, { event, runs });
-  for (const token of tokens) await closeLink(deps, { token, event, messageId });
+  for (const token of tokens) await closeLink(deps, { token, event, messageId: filed?.messageId });
   const isSome = links.tooMany || removed.size > 0;
-  if (!isSome) return { mail, approvalLinks: links.unchecked ? "unchecked" : undefined };
+  if (!isSome) {
+    const isClosed = links.hasClosed && (await mayHoldLiveLink(deps, { event, filed }));
+    if (isClosed) return { mail: { ...mail, parsed: withNote(parsed, closedNote) }, approvalLinks: "unchecked" };
+    return { mail, approvalLinks: links.unchecked ? "unchecked" : undefined };
+  }
   const headers = cleanHeaders(event.data.headers, removed);
   const clean = {
     ...mail,
@@ -39,6 +47,34 @@ export async function withoutApprovalLinks(
     parsed: cleanBodies(parsed, removed),
   };
   return { mail: clean, approvalLinks: "removed" };
+}
+
+const closedNote =
+  "A part of the mail cannot be looked through for approval links: its source and its attachments need the scope write:approvals.";
+
+const withNote = (parsed: ParsedMail, note: string): ParsedMail => ({
+  ...parsed,
+  notes: [note, ...parsed.notes].slice(0, maxNotes),
+});
+
+/**
+ * Whether a link to a pending draft of the mail's threads works that may have been sent before the mail came. Judged once, when it is filed: what is
+ * sent afterwards is in no mail that came before. One that is not filed on a thread may hold any.
+ */
+async function mayHoldLiveLink(
+  deps: Dependencies,
+  { event, filed }: { event: Received; filed: Filed | undefined },
+): Promise<boolean> {
+  if (filed === undefined) return true;
+  if (!(await hasReached(deps, event))) return true;
+  const now = deps.clock.now().getTime();
+  for (const id of await pendingDraftsOf(deps.reads, event.data.workspaceId, filed.threadIds)) {
+    const { open, closed } = (await deps.drafts.load(id)).state.notified;
+    const isLive = ({ notificationId, expiresAt }: Asked): boolean =>
+      closed[notificationId] === undefined && Date.parse(expiresAt) > now;
+    if (Object.values(open).some(isLive)) return true;
+  }
+  return false;
 }
 
 /**
@@ -87,14 +123,18 @@ async function approvalLinksAmong(
   { event, runs }: { event: Received; runs: ReadonlySet<string> },
 ): Promise<Links> {
   if (runs.size === 0) return { removed: runs, tokens: [] };
-  if (!(await deps.projected(event.position, { of: ["drafts"] }))) {
-    const waitedMs = deps.clock.now().getTime() - Date.parse(event.metadata.at);
-    if (waitedMs <= patienceMs) throw new Behind(event.position, ["drafts"]);
-    return { removed: runs, tokens: [] };
-  }
+  if (!(await hasReached(deps, event))) return { removed: runs, tokens: [] };
   const runOf = new Map([...runs].map((run) => [hashToken(run), run]));
   const tokens = await draftsOfTokens(deps.reads, [...runOf.keys()]);
   return { removed: new Set(tokens.map(({ token_sha256 }) => runOf.get(token_sha256) as string)), tokens };
+}
+
+/** Whether the read model has reached a mail; false if it does not for a long time. Throws Behind until then. */
+async function hasReached(deps: Dependencies, { position, metadata }: Received): Promise<boolean> {
+  if (await deps.projected(position, { of: ["drafts"] })) return true;
+  const waitedMs = deps.clock.now().getTime() - Date.parse(metadata.at);
+  if (waitedMs <= patienceMs) throw new Behind(position, ["drafts"]);
+  return false;
 }
 
 /**

@@ -174,9 +174,11 @@ describe("the runs of a mail", () => {
     expect(await inRaw(raw)).to.deep.equal([]);
   });
 
-  it("are not looked for in what is no text", async () => {
-    const picture = file("image/png", Buffer.concat([Buffer.from([0x89, 0x50, 0, 0]), Buffer.from(link)]));
-    expect((await inMail(bodies, [picture], false)).links).to.deep.include({ found: [], unchecked: false });
+  it("are not looked for in pictures, but for addresses that can be read in their bytes", async () => {
+    const picture = (words: string) =>
+      file("image/png", Buffer.concat([Buffer.from("\x89PNG\0\0", "latin1"), Buffer.from(words)]));
+    expect((await inMail(bodies, [picture(token)], false)).links).to.deep.include({ found: [], unchecked: false });
+    expect((await inMail(bodies, [picture(link)], false)).links.found).to.deep.equal([token]);
   });
 
   it("are found behind any amount of text that can hold none, and unchecked behind much that could", async () => {

@@ -2,25 +2,26 @@ import PostalMime from "postal-mime";
 import { cappedForParser, parserOptions } from "../capped.ts";
 import { decodeWords } from "../mime/encodedWords.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
-import { mayHoldToken } from "./readings.ts";
-import { type MailRuns, noPlaces, type Places, tokenRuns, withoutRuns } from "./tokenRuns.ts";
+import { filesInside, type HeldFile } from "./containers.ts";
+import { createList, type List } from "./runList.ts";
+import { type MailRuns, noPlaces, withoutRuns } from "./tokenRuns.ts";
+import type { Room } from "./zip.ts";
 
 type Bodies = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
 
-/** Looked up for one mail: each costs a look into an index. */
-const maxRuns = 1_000;
-/** Mails inside mails inside a mail. */
+/** Mails and files inside each other. */
 const maxDepth = 5;
+/** Unpacked from the archives of one mail, at most: as much as a mail may have. */
+const maxUnpackedBytes = 32 * 1024 * 1024;
+const maxUnpackedFiles = 1_000;
 /** Long attachments are read in parts that overlap by more than the longest way to write a link. */
 const partBytes = 64 * 1024;
 const overlapBytes = 8 * 1024;
-/** Of the parts of attachments that may hold a token, so much of one mail is read in all readings: two seconds' work. A mail is given up after ten. */
-const maxReadBytes = 8 * 1024 * 1024;
 
 /** A mail: as it came, its attachments, and whether something of it was left out before. */
 type Whole = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut: boolean };
 
-/** Looks through a mail's bodies, then through its header, its attachments that are text or mails, and what no part of it shows. */
+/** Looks through a mail's bodies, then through its header, its attachments, what these hold, and what no part of it shows. */
 export async function runsInMail(
   { bodyText, bodyHtml, extractedText }: Bodies,
   { raw, attachments, isCut }: Whole,
@@ -34,12 +35,14 @@ export async function runsInMail(
   const tooMany = list.isOverfull();
   lookThroughHeader(raw, list);
   lookThroughAsItCame(raw, list);
-  const looked = await lookedThrough(attachments, { list, depth: 0 });
+  const room = { bytes: maxUnpackedBytes, files: maxUnpackedFiles };
+  const looked = await lookedThrough(attachments, { list, room, depth: 0 });
   const links = {
     found: list.found,
     places: tooMany ? noPlaces : places,
     tooMany,
     unchecked: isCut || !looked || list.isOverfull(),
+    hasClosed: list.hasClosed(),
   };
   if (!tooMany) return { bodyText, bodyHtml, extractedText, links };
   return {
@@ -50,58 +53,28 @@ export async function runsInMail(
   };
 }
 
-type List = {
-  found: string[];
-  /** Those of a text are put on the list. */
-  placesIn(text: string): Places;
-  /** The same for a part of an attachment, of whose places nothing is wanted. */
-  lookThrough(part: string): void;
-  /** More is not looked up, or not looked through. */
-  isOverfull(): boolean;
-};
+type Looking = { list: List; room: Room; depth: number };
 
-function createList(): List {
-  const found: string[] = [];
-  const indexOf = new Map<string, number>();
-  let overfull = false;
-  let readBytes = 0;
-  const indexFor = (run: string): number => {
-    const known = indexOf.get(run);
-    if (known !== undefined) return known;
-    if (found.length === maxRuns) overfull = true;
-    else indexOf.set(run, found.push(run) - 1);
-    return indexOf.get(run) ?? -1;
-  };
-  const placesIn = (text: string): Places =>
-    tokenRuns(text).flatMap(({ run, start, end }) => [start, end, indexFor(run)]);
-  return {
-    found,
-    placesIn,
-    lookThrough(part) {
-      if (!mayHoldToken(part)) return;
-      readBytes += part.length;
-      if (readBytes > maxReadBytes) overfull = true;
-      else placesIn(part);
-    },
-    isOverfull: () => overfull,
-  };
-}
-
-type Looking = { list: List; depth: number };
-
-/** False where something could not be looked through. */
-async function lookedThrough(attachments: readonly ParsedAttachment[], looking: Looking): Promise<boolean> {
+/** False where something could not be looked through that should have been. */
+async function lookedThrough(files: readonly HeldFile[], looking: Looking): Promise<boolean> {
   let all = true;
-  for (const { contentType, filename, bytes } of attachments) {
+  for (const file of files) {
     if (looking.list.isOverfull()) return false;
-    const isMail = /^message\/(?:rfc822|global)$/i.test(contentType) || /\.eml$/i.test(filename ?? "");
-    if (isMail) all = (await lookedThroughMail(bytes, looking)) && all;
-    else if (isText(contentType, bytes)) lookThroughText(bytes, looking.list);
+    const isMail = /^message\/(?:rfc822|global)$/i.test(file.contentType) || /\.eml$/i.test(file.filename ?? "");
+    all = (await (isMail ? lookedThroughMail(file.bytes, looking) : lookedThroughFile(file, looking))) && all;
   }
   return all;
 }
 
-async function lookedThroughMail(raw: Buffer, { list, depth }: Looking): Promise<boolean> {
+async function lookedThroughFile(file: HeldFile, { list, room, depth }: Looking): Promise<boolean> {
+  lookThroughBytes(file, list);
+  const inside = filesInside(file, room);
+  if (inside === undefined || (inside.length > 0 && depth === maxDepth)) list.addClosed();
+  else return lookedThrough(inside, { list, room, depth: depth + 1 });
+  return true;
+}
+
+async function lookedThroughMail(raw: Buffer, { list, room, depth }: Looking): Promise<boolean> {
   if (depth === maxDepth) return false;
   try {
     const { bytes, cut } = cappedForParser(raw);
@@ -109,11 +82,11 @@ async function lookedThroughMail(raw: Buffer, { list, depth }: Looking): Promise
     lookThroughHeader(raw, list);
     lookThrough(inside.text ?? "", list);
     lookThrough(inside.html ?? "", list);
-    const attachments = inside.attachments.map(({ mimeType: contentType, filename, content }) => ({
-      ...{ contentType, filename, contentId: null, inline: false },
+    const files = inside.attachments.map(({ mimeType: contentType, filename, content }) => ({
+      ...{ contentType, filename },
       bytes: Buffer.from(content as ArrayBuffer),
     }));
-    return (await lookedThrough(attachments, { list, depth: depth + 1 })) && cut === null;
+    return (await lookedThrough(files, { list, room, depth: depth + 1 })) && cut === null;
   } catch {
     return false;
   }
@@ -159,15 +132,31 @@ function isText(contentType: string, bytes: Buffer): boolean {
   return /^(?:text|message)\//i.test(contentType) || isWide || !bytes.subarray(0, 1024).includes(0);
 }
 
+/** PDF, PNG, JPEG, GIF, WebP, TIFF, BMP. */
+const drawn = /^(?:%PDF-|\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP|II\*\0|MM\0\*|BM....\0\0\0\0)/s;
+
 function lookThrough(text: string, list: List): void {
   for (let at = 0; at < text.length && !list.isOverfull(); at += partBytes) {
-    list.lookThrough(text.slice(at, at + partBytes + overlapBytes));
+    if (!list.lookThrough(text.slice(at, at + partBytes + overlapBytes))) list.giveUp();
   }
 }
 
-/** Without the zeros of UTF-16: what is looked for is ASCII. */
-function lookThroughText(bytes: Buffer, list: List): void {
+/** A zero that stands alone: of UTF-16, in which the ASCII that is looked for has every second byte zero, in either order. */
+const wideZeros = /(?<!\0)\0(?!\0)/g;
+/** As much of a token as is in a row wherever it is broken once. Nearly no binary file has so much, and to see that takes a tenth of reading it. */
+const wordsInBinary = /[\w%&#;-]{20}|(?:[\w%&#;-]\0){20}/;
+
+/** Looks through the bytes of a file as Latin-1 and as UTF-16. Of a picture and of PDF, which draw their words, whole addresses alone. */
+function lookThroughBytes({ contentType, bytes }: HeldFile, list: List): void {
+  if (drawn.test(bytes.toString("latin1", 0, 16))) return void lookThroughAsItCame(bytes, list);
+  const isWords = isText(contentType, bytes);
   for (let at = 0; at < bytes.length && !list.isOverfull(); at += partBytes) {
-    list.lookThrough(bytes.toString("latin1", at, at + partBytes + overlapBytes).replaceAll("\0", ""));
+    const part = bytes.toString("latin1", at, at + partBytes + overlapBytes);
+    if (!isWords && !wordsInBinary.test(part)) continue;
+    const isRead = list.lookThrough(part) && (!part.includes("\0") || list.lookThrough(part.replace(wideZeros, "")));
+    if (isRead) continue;
+    if (isWords) list.giveUp();
+    else list.addClosed();
+    return;
   }
 }

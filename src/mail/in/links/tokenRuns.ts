@@ -66,11 +66,19 @@ export type MailRuns = {
   tooMany: boolean;
   /** Not all of the mail was looked through. */
   unchecked: boolean;
+  /** It has files that nobody can look through here: encrypted ones, archives of other formats or beyond the bounds, compressed text. */
+  hasClosed: boolean;
 };
 
 export const noPlaces: MailRuns["places"] = { text: [], html: [], extracted: [] };
 /** Of a mail of which nothing can be read. */
-export const uncheckedRuns: MailRuns = { found: [], places: noPlaces, tooMany: false, unchecked: true };
+export const uncheckedRuns: MailRuns = {
+  found: [],
+  places: noPlaces,
+  tooMany: false,
+  unchecked: true,
+  hasClosed: false,
+};
 
 const mark = "[approval link removed]";
 

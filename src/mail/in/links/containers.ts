@@ -1,0 +1,112 @@
+import { gunzipSync } from "node:zlib";
+import { readEnveloped } from "../mime/signedData.ts";
+import { decodeBase64, decodeQuotedPrintable } from "../mime/transferEncodings.ts";
+import { filesOfZip, type Room, within, zipEnd } from "./zip.ts";
+
+/** A file as a mail or another file holds it. */
+export type HeldFile = { contentType: string; filename: string | null; bytes: Buffer };
+
+/**
+ * The files that a file holds, which its own bytes do not show; none for most. Undefined where it may hold some that cannot be read: it is encrypted,
+ * packed in a way that is not opened here, damaged, or beyond the room left.
+ */
+export function filesInside({ contentType, filename, bytes }: HeldFile, room: Room): HeldFile[] | undefined {
+  if (/^application\/(?:x-)?pkcs7-mime\b/i.test(contentType) || /\.p7m$/i.test(filename ?? "")) return signed(bytes);
+  if (zipEnd(bytes) >= 0 || begins(bytes, "PK\x03\x04")) return filesOfZip(bytes, room)?.map(heldFile);
+  if (begins(bytes, "\x1f\x8b")) {
+    const plain = within(room, (maxOutputLength) => gunzipSync(bytes, { maxOutputLength }));
+    return plain && [heldFile({ filename: null, bytes: plain })];
+  }
+  if (isClosed({ contentType, filename, bytes })) return undefined;
+  if (begins(bytes, "{\\rtf")) return [textFile(wordsOfRtf(bytes))];
+  if (/^text\/(?:x-)?(?:vcard|directory)\b/i.test(contentType) || /\.vcf$/i.test(filename ?? "")) return cards(bytes);
+  return [];
+}
+
+const heldFile = ({ filename, bytes }: { filename: string | null; bytes: Buffer }): HeldFile => ({
+  contentType: "application/octet-stream",
+  filename,
+  bytes,
+});
+
+const textFile = (bytes: Buffer): HeldFile => ({ contentType: "text/plain", filename: null, bytes });
+
+function signed(bytes: Buffer): HeldFile[] | undefined {
+  const read = readEnveloped(bytes);
+  if (read.kind !== "signed") return undefined;
+  return read.content ? [{ contentType: "message/rfc822", filename: null, bytes: read.content }] : [];
+}
+
+const begins = (bytes: Buffer, text: string, at = 0): boolean =>
+  bytes.toString("latin1", at, at + text.length) === text;
+
+/** First bytes of archives and packed files that are not opened here, and of encrypted ones. */
+const closed: [at: number, text: string][] = [
+  [0, "7z\xbc\xaf\x27\x1c"],
+  [0, "Rar!\x1a\x07"],
+  [0, "BZh"],
+  [0, "\xfd7zXZ\0"],
+  [0, "\x28\xb5\x2f\xfd"],
+  [0, "\x04\x22\x4d\x18"],
+  [0, "\x1f\x9d"],
+  [0, "\x1f\xa0"],
+  [0, "LZIP"],
+  [0, "\x5d\0\0"],
+  [0, "MSCF"],
+  [0, "ITSF"],
+  [0, "\x60\xea"],
+  [2, "-lh"],
+  [7, "**ACE**"],
+  [0, "xar!"],
+  [0, "!<arch>"],
+  [0, "\xed\xab\xee\xdb"],
+  [0, "MSWIM\0\0\0"],
+  [0, "\x76\xe8\x04\x60\xc4\x11\xe3\x86"],
+  [0, "Salted__"],
+  [0, "age-encryption.org/"],
+  [0, "-----BEGIN AGE ENCRYPTED FILE-----"],
+];
+
+/** Files that hold others as they are: TNEF, the compound files of older Office and of .msg, tar. */
+const plainContainers: [at: number, text: string][] = [
+  [0, "\x78\x9f\x3e\x22"],
+  [0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"],
+  [257, "ustar"],
+];
+
+/** What in these cannot be read as it is: compressed RTF, encrypted documents, archives. */
+const closedInside = [
+  Buffer.from("LZFu"),
+  Buffer.from("EncryptedPackage", "utf16le"),
+  ...["PK\x03\x04", "7z\xbc\xaf\x27\x1c", "Rar!\x1a\x07", "\x1f\x8b\x08", "\xfd7zXZ\0"].map((text) =>
+    Buffer.from(text, "latin1"),
+  ),
+];
+
+function isClosed({ contentType, filename, bytes }: HeldFile): boolean {
+  const isOneOf = (kinds: typeof closed): boolean => kinds.some(([at, text]) => begins(bytes, text, at));
+  if (/^application\/pgp-encrypted\b/i.test(contentType) || /\.(?:pgp|gpg)$/i.test(filename ?? "")) return true;
+  if (bytes.toString("latin1", 0, 1024).includes("-----BEGIN PGP MESSAGE-----")) return true;
+  return isOneOf(closed) || (isOneOf(plainContainers) && closedInside.some((text) => bytes.includes(text)));
+}
+
+const rtfWords = /\\u(-?\d{1,6}) ?(?:\\'[\da-f]{2}|\?)?|\\'([\da-f]{2})|\\[a-z]+-?\d* ?|\\\*|[{}\r\n]/gi;
+
+/** Words of an RTF file without what formats them, which may split an address anywhere. */
+const wordsOfRtf = (bytes: Buffer): Buffer =>
+  Buffer.from(
+    bytes.toString("latin1").replace(rtfWords, (_, code?: string, hex?: string) => {
+      if (code !== undefined) return String.fromCharCode(Number(code) & 0xffff);
+      return hex === undefined ? "" : String.fromCharCode(Number.parseInt(hex, 16));
+    }),
+  );
+
+const base64Values = /(?:encoding=b(?:ase64)?\b[^:\r\n]*:|;base64[:,])((?:[\w+/=]|\r?\n[ \t]+)+)/gi;
+
+/** A file of vCards with what its lines have in an encoding. */
+function cards(bytes: Buffer): HeldFile[] {
+  const text = bytes.toString("latin1");
+  const values = [...text.matchAll(base64Values)].map(([, value]) => decodeBase64(Buffer.from(value as string)));
+  const plain = /quoted-printable/i.test(text) ? [decodeQuotedPrintable(bytes)] : [];
+  return [...plain, ...values].map(textFile);
+}
