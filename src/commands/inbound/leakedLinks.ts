@@ -11,7 +11,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { readStopToken } from "../serviceMail/stopLinks.ts";
 import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
 
-/** As what a mail is filed. `threadIds`: its thread, and those that this mail joins to it. */
+/** Message that a mail is filed as. `threadIds`: its thread, and the threads that this mail merges into it. */
 export type Filed = { messageId: string; threadIds: readonly string[] };
 
 /** A mail as it may be shown, and what it had of approval links. */
@@ -21,7 +21,7 @@ export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approva
  * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: anyone who reads the mail
  * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
  * The links of people's accounts (an invitation, a new password) are treated the same: who follows one decides as that person.
- * `filed`: as what, and on which threads, the mail is filed, if it is. Throws Unavailable.
+ * `filed`: absent if the mail is not filed. Throws Unavailable.
  */
 export async function withoutApprovalLinks(
   deps: Dependencies,
@@ -58,8 +58,8 @@ const withNote = (parsed: ParsedMail, note: string): ParsedMail => ({
 });
 
 /**
- * Whether a link to a pending draft of the mail's threads works that may have been sent before the mail came. Judged once, when it is filed: what is
- * sent afterwards is in no mail that came before. One that is not filed on a thread may hold any.
+ * True if a link to a pending draft of the mail's threads works, so that the mail may hold it. Judged once, when the mail is filed: a link that is
+ * sent later is in no mail that came before. A mail that is not filed on a thread may hold any link.
  */
 async function mayHoldLiveLink(
   deps: Dependencies,
@@ -129,7 +129,7 @@ async function approvalLinksAmong(
   return { removed: new Set(tokens.map(({ token_sha256 }) => runOf.get(token_sha256) as string)), tokens };
 }
 
-/** Whether the read model has reached a mail; false if it does not for a long time. Throws Behind until then. */
+/** True if the read model has reached the mail's position; false if it still has not after `patienceMs`. Throws Behind until then. */
 async function hasReached(deps: Dependencies, { position, metadata }: Received): Promise<boolean> {
   if (await deps.projected(position, { of: ["drafts"] })) return true;
   const waitedMs = deps.clock.now().getTime() - Date.parse(metadata.at);

@@ -63,7 +63,7 @@ const lengthsAt = (file: Buffer, at: number, count: number): number => {
   return sum;
 };
 
-/** False if files overlap, or something that is not in the directory stands before, between or behind them. */
+/** False if files overlap, or if bytes before, between or behind them belong to no file of the directory. */
 function isSeamless(regions: { start: number; end: number }[], directory: number): boolean {
   let reached = 0;
   for (const { start, end } of regions.sort((a, b) => a.start - b.start)) {
