@@ -14,8 +14,7 @@ type Conversation = {
 type File = { name: string; type: string; bytes: Buffer };
 
 /** An approver's mail program packs an approval mail into a file, and sends that to where the agent reads. */
-describe("approval links in files of other mail", function () {
-  this.timeout(60_000);
+describe("approval links in files of other mail", () => {
   let service: InProcess;
   let tenant: Workspace;
   let agent: Workspace["ask"];
