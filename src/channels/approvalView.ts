@@ -41,6 +41,9 @@ export type NewerMessage = {
   newText: string | null;
 };
 
+/** A mail of ours, or a draft of one, as a warning tells of it. `at`: ISO time. */
+export type BriefMail = { subject: string; text: string; at: string };
+
 /** A draft's outcome once somebody, or the customer's newer mail, has decided about it. */
 export type RecordedOutcome = {
   decision: "approved" | "rejected" | "sending" | "sent" | "stale" | "failed";
@@ -122,6 +125,10 @@ export type ApprovalView = {
   /** Its identity or workspace requires human approval: no key and no rule approves or sends it. */
   humanRequired: boolean;
   newerMessage: NewerMessage | null;
+  /** The newest mail of ours that was queued after the message it answers; null if there is none. `by`: as others see them. */
+  answeredMeanwhile: (BriefMail & { by: string }) | null;
+  /** Other drafts on the same message that wait for a decision too. */
+  otherDrafts: readonly BriefMail[];
   /** null or absent: one approval is enough. */
   approvals?: ApprovalsSoFar | null;
   decided: RecordedOutcome | null;

@@ -3,6 +3,7 @@ import { hasUnseen, shortLine, visibleLine } from "#src/html/visible.ts";
 import type { ApprovalView } from "./approvalView.ts";
 import type { Link } from "./card/links.ts";
 import { named, writerOf } from "./card/names.ts";
+import { answeredInWords, othersInWords } from "./card/sameMessage.ts";
 import type { Letter } from "./letter.ts";
 
 /** Of an example within a sentence. */
@@ -120,7 +121,9 @@ const unseenCharacters: Rule = ({ content }, { html, text }) => {
 };
 
 const rules: Rule[] = [
+  answeredInWords,
   newerMessage,
+  othersInWords,
   unverifiedSender,
   notTheSender,
   newcomers,

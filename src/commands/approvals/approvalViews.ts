@@ -30,6 +30,7 @@ import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
 import { askedBefore, earlierVersion, pendingSince, recentEvents } from "./draftVersions.ts";
 import { requiresHuman } from "./humanApproval.ts";
+import { onSameMessage } from "./sameMessage.ts";
 import { lapsedVoters, quorumOf } from "./voters.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
@@ -67,6 +68,7 @@ export async function approvalView(
     hints: answered && body && shown ? hintsOf(answered, body, shown.newText) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     humanRequired: await requiresHuman(deps, identity),
+    ...(row ? await onSameMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,
     approvals: row ? await approvalsSoFar(deps, identity, row) : null,
     decided: row ? recordedOutcome(row) : null,

@@ -7,7 +7,8 @@ import { type Route, route } from "../framework/route.ts";
 import { presentChanges } from "../present/diffs.ts";
 import { presentVersion } from "../present/drafts.ts";
 import { presentHistoryEntry } from "../present/histories.ts";
-import { ContentQuery, DraftContent, VersionQuery } from "../schemas/drafts.ts";
+import { ContentQuery, DraftContent } from "../schemas/draftContents.ts";
+import { VersionQuery } from "../schemas/drafts.ts";
 import { DiffQuery, DraftDiff, DraftVersionList, HistoryList, HistoryQuery } from "../schemas/histories.ts";
 import { loadDraft, noVersion } from "./draftAnswers.ts";
 

@@ -1,4 +1,4 @@
-import { listDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
+import { answeredMeanwhile, listDrafts, otherPendingDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
 import { newerWordId } from "#projections/messages/queries.ts";
 import { draftAt, draftAtVersion } from "#src/commands/drafts/draftHistories.ts";
 import { editDraft } from "#src/commands/drafts/drafts.ts";
@@ -9,7 +9,7 @@ import type { HttpDependencies } from "../framework/dependencies.ts";
 import { invalid } from "../framework/errors.ts";
 import { listRoute } from "../framework/lists.ts";
 import { type Caller, type Route, route } from "../framework/route.ts";
-import { presentDraft, presentDrafts } from "../present/drafts.ts";
+import { presentDraft, presentDrafts, type WireDraft } from "../present/drafts.ts";
 import {
   attachmentBodyLimit,
   CreateDraft,
@@ -18,6 +18,7 @@ import {
   DraftQuery,
   DraftStateQuery,
   EditDraft,
+  SubmittedDraft,
 } from "../schemas/drafts.ts";
 import { findThread } from "../threads.ts";
 import { draftAfter, editOf, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
@@ -31,10 +32,10 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       limit: "write",
       summary: "Submit a draft reply",
       description:
-        "A newer inbound message does not block the submission: stale_warning tells you that there is one. Mail that was acknowledged before the submission counts: the submission waits up to 2 s for it to be filed. If the identity has auto_approve_replies, the draft is queued immediately.",
+        "A newer inbound message does not block the submission: stale_warning tells you that there is one. So do warnings where the message was answered already, or another draft on it is pending. Mail that was acknowledged before the submission counts: the submission waits up to 2 s for it to be filed. If the identity has auto_approve_replies, the draft is queued immediately.",
       body: CreateDraft,
       bodyLimit: attachmentBodyLimit,
-      answers: Draft,
+      answers: SubmittedDraft,
       status: 201,
       etag: etagOfDraft,
       errors: ["plan_limit_reached", "not_found", "loop_guarded", "assistant_disabled"],
@@ -58,7 +59,8 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
         },
         cause,
       );
-      return draftAfter(deps, workspaceId, { draftId, position });
+      const draft = await draftAfter(deps, workspaceId, { draftId, position });
+      return { ...draft, warnings: await warningsOf(deps, workspaceId, draft) };
     },
   ),
   listRoute(
@@ -123,6 +125,20 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
   ...draftDecisionRoutes(deps),
 ];
 
+/** What an agent should know about the draft that it submits, in sentences. */
+async function warningsOf(deps: HttpDependencies, workspaceId: string, draft: WireDraft): Promise<string[]> {
+  const { answered_meanwhile: answered } = draft;
+  const others = await otherPendingDrafts(deps.reads, workspaceId, draft);
+  return [
+    ...(answered
+      ? [
+          `the message was answered already, at ${answered.at} (message_id ${answered.message_id}): do not answer it twice`,
+        ]
+      : []),
+    ...others.map(({ id }) => `another draft on the same message is pending (draft_id ${id}): reject one of them`),
+  ];
+}
+
 const maxEditConflicts = 10;
 
 /** Who named no version edits whichever is newest: somebody else's edit in between is no conflict for them. */
@@ -166,5 +182,8 @@ async function earlierDraft(
     filingNumber: row.based_on_number,
     by: before === null ? undefined : new Date(before),
   });
-  return { ...row, newer_message_id: newer, approvals_required_now: today.approvals_required_now };
+  const by = before === null ? undefined : new Date(before);
+  const answered = await answeredMeanwhile(deps.reads, today.workspace_id, { draftId: today.id, by });
+  const { approvals_required_now } = today;
+  return { ...row, newer_message_id: newer, answered_meanwhile: answered, approvals_required_now };
 }

@@ -35,6 +35,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
     metadata: row.metadata,
     stale_warning: row.stale_warning,
     newer_message_id: row.newer_message_id,
+    answered_meanwhile: answeredOf(row),
     auto_approved: row.auto_approved,
     reason: row.reason,
     decided_by: row.decided_by,
@@ -58,6 +59,12 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
     created_at: timestamp(row.created_at),
     updated_at: timestamp(row.updated_at),
   };
+}
+
+/** A draft that is on its way is an answer itself. */
+function answeredOf({ status, answered_meanwhile: answered }: ReadDraft): WireDraft["answered_meanwhile"] {
+  if (answered === null || status === "sending" || status === "sent") return null;
+  return { ...answered, at: timestamp(new Date(answered.at)) };
 }
 
 export const presentDrafts = (blobs: Blobs, rows: readonly ReadDraft[]): Promise<WireDraft[]> =>

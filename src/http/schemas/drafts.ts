@@ -136,6 +136,19 @@ export const Draft = Strict(
     newer_message_id: Nullable(
       Type.String({ format: "uuid", description: "While this is set, a send is refused as stale." }),
     ),
+    answered_meanwhile: Nullable(
+      Strict(
+        {
+          message_id: Uuid,
+          at: Timestamp,
+          by: Strict({ kind: Type.String(), id: Type.String(), name: Type.Optional(Type.String()) }),
+        },
+        {
+          description:
+            "The newest mail of this thread, other than this draft, that was queued after the message it is based on, and who authorised it.",
+        },
+      ),
+    ),
     auto_approved: Nullable(Type.Boolean()),
     reason: Nullable(Type.String()),
     decided_by: Nullable(DecidedBy),
@@ -163,6 +176,18 @@ export const Draft = Strict(
     updated_at: Timestamp,
   },
   { title: "Draft" },
+);
+
+/** The answer to a submission. */
+export const SubmittedDraft = Strict(
+  {
+    ...Draft.properties,
+    warnings: Type.Array(Type.String(), {
+      description:
+        "What you should know about this draft, in sentences: the message was answered already, or another draft on it is pending.",
+    }),
+  },
+  { title: "SubmittedDraft" },
 );
 
 export const DraftList = Envelope(Draft);
@@ -256,27 +281,5 @@ export const DraftStateQuery = Strict({
   at: Type.Optional(Timestamp),
   version: Type.Optional(Type.Integer({ minimum: 1 })),
 });
-
-export const ContentQuery = Strict({ version: Type.Optional(Type.Integer({ minimum: 1 })) });
-
-/** Exactly what is sent, and hashed as RFC 8785 JSON into content_sha256. */
-export const DraftContent = Strict(
-  {
-    from: Strict({ name: Type.String(), address: Type.String() }),
-    reply_to: Nullable(Type.String()),
-    to: Type.Array(Type.String()),
-    cc: Type.Array(Type.String()),
-    bcc: Type.Array(Type.String()),
-    subject: Type.String(),
-    body_text: Nullable(Type.String()),
-    body_html: Nullable(Type.String()),
-    signature_text: Nullable(Type.String()),
-    signature_html: Nullable(Type.String()),
-    in_reply_to: Nullable(Type.String()),
-    references: Type.Array(Type.String()),
-    attachments: Type.Array(DraftAttachment),
-  },
-  { title: "DraftContent" },
-);
 
 export const VersionQuery = Paging;

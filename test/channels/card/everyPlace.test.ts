@@ -53,6 +53,36 @@ describe("where an approver is asked", () => {
       expect(said).to.include(unless).and.not.to.include(only);
     });
 
+  const answeredMeanwhile = {
+    by: "Lena Lead",
+    at: "2026-11-20T13:19:00.000Z",
+    subject: "Re: Order 48213",
+    text: `Hello Marta, done.\n${"x".repeat(5_000)}`,
+  };
+  for (const [place, said] of askedIn({ ...ordinary, answeredMeanwhile }))
+    it(`${place} says who answered the message already, when and with what, and cuts a long text`, () => {
+      expect(said).to.include(
+        "This message was answered already, by “Lena Lead” on 2026-11-20 at 13:19 UTC: “Re: Order 48213”: “Hello Marta, done.",
+      );
+      expect(said).not.to.include("x".repeat(301));
+    });
+
+  const otherDrafts = [{ subject: "Re: Order 48213", text: "We pay you back.", at: "2026-11-20T08:20:00.000Z" }];
+  for (const [place, said] of askedIn({ ...ordinary, otherDrafts }))
+    it(`${place} names another draft that waits for a decision on the same message`, () => {
+      expect(said).to.include(
+        "Another draft waits for a decision on the same message: “Re: Order 48213”: “We pay you back.” (submitted on 2026-11-20 at 08:20 UTC).",
+      );
+    });
+
+  it("the answer that was given meanwhile is told before anything else", () => {
+    const authentication = { spf: "none", dkim: "none", dmarc: "none", aligned: false };
+    const answers = { ...ordinary.answers!, authentication };
+    const { warnings } = reviewCard({ ...ordinary, answers, answeredMeanwhile });
+    expect(warnings[0]).to.match(/^This message was answered already/);
+    expect(warnings).to.have.length(2);
+  });
+
   it("a mail about several drafts promises no more than holds for each of them", () => {
     for (const said of bundleOf(true)) expect(said).to.include(only);
     for (const said of bundleOf(false)) expect(said).to.include(unless);

@@ -60,6 +60,8 @@ export const ordinary: ApprovalView = {
   sendsOnApproval: true,
   humanRequired: true,
   newerMessage: null,
+  answeredMeanwhile: null,
+  otherDrafts: [],
   decided: null,
   expiresAt: "2026-11-23T09:00:00.000Z",
   escalatesAt: null,

@@ -47,7 +47,12 @@ async function wireDraft(events: readonly LifeEvent[]) {
   }
   const stale = events.find(({ type }) => type === "DraftMarkedStale");
   const newer = (stale?.data as { newMessageId?: string } | undefined)?.newMessageId ?? null;
-  const draft = await presentDraft(blobs, { ...(row as DraftRow), newer_message_id: newer, approvals_required_now: 1 });
+  const draft = await presentDraft(blobs, {
+    ...(row as DraftRow),
+    newer_message_id: newer,
+    answered_meanwhile: null,
+    approvals_required_now: 1,
+  });
   return JSON.parse(JSON.stringify(draft)) as Awaited<ReturnType<typeof presentDraft>>;
 }
 

@@ -111,6 +111,7 @@ export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDr
   metadata: null,
   stale_warning: false,
   newer_message_id: null,
+  answered_meanwhile: null,
   auto_approved: null,
   reason: null,
   decided_by: null,

@@ -39,7 +39,12 @@ describe("drafts over HTTP", () => {
 
   describe("submitting", () => {
     it("answers 201 with the pending draft, and its thread waits for a decision [4 POST /v1/drafts] [3 (none) -> pending] [3 thread -> draft_pending]", async () => {
-      const draft = await submitted({ rationale: "asked", metadata: { camelCase: { a: 1 } }, cc: ["cc@x.example"] });
+      const { warnings, ...draft } = await submitted({
+        rationale: "asked",
+        metadata: { camelCase: { a: 1 } },
+        cc: ["cc@x.example"],
+      });
+      expect(warnings).to.deep.equal([]);
       expect(draft).to.include({
         status: "pending",
         version: 1,
@@ -47,6 +52,7 @@ describe("drafts over HTTP", () => {
         rationale: "asked",
         stale_warning: false,
         newer_message_id: null,
+        answered_meanwhile: null,
         auto_approved: null,
         workspace_id: workspace.id,
       });
@@ -60,6 +66,41 @@ describe("drafts over HTTP", () => {
       const read = await workspace.ask(`GET /v1/drafts/${draft.id}`);
       expect(read.json).to.deep.equal(draft);
       expect(read.headers.get("etag")).to.equal('"1"');
+    });
+
+    it("warns of another pending draft on the same message, and names it", async () => {
+      const body = await received();
+      const post = async () => (await workspace.ask("POST /v1/drafts", { json: body })).json;
+      const first = await post();
+      const second = await post();
+      expect(first.warnings).to.deep.equal([]);
+      expect(second.warnings).to.deep.equal([
+        `another draft on the same message is pending (draft_id ${first.id}): reject one of them`,
+      ]);
+      await workspace.ask(`POST /v1/drafts/${first.id}/reject`, { json: {} });
+      expect((await post()).warnings[0])
+        .to.include(second.id)
+        .and.not.to.include(first.id);
+    });
+
+    it("warns where the message was answered already, and each of its drafts tells by which mail, when and on whose word", async () => {
+      const body = await received();
+      const post = async () => (await workspace.ask("POST /v1/drafts", { json: body })).json;
+      const [answer, waiting] = [await post(), await post()];
+      const sent = await workspace.ask(`POST /v1/drafts/${answer.id}/send`);
+      expect(sent.status, JSON.stringify(sent.json)).to.equal(202);
+      const late = await post();
+      const told = late.answered_meanwhile;
+      expect(told.by.kind).to.equal("api_key");
+      expect(Date.parse(told.at)).to.be.closeTo(Date.parse(sent.json.queued_at), 5_000);
+      expect(late.warnings[0]).to.equal(
+        `the message was answered already, at ${told.at} (message_id ${told.message_id}): do not answer it twice`,
+      );
+      expect((await draftOf(waiting.id)).answered_meanwhile).to.deep.equal(told);
+      expect((await draftOf(answer.id)).answered_meanwhile).to.equal(null);
+      const { json: thread } = await workspace.ask(`GET /v1/threads/${body.thread_id}`);
+      const [mail] = thread.messages.filter((message: any) => message.direction === "outbound");
+      expect(mail.id).to.equal(told.message_id);
     });
 
     it("hashes exactly the content that it shows", async () => {

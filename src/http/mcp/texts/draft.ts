@@ -39,7 +39,7 @@ export function draftText(draft: WireDraft, { fence, now, most = wholeText }: Dr
 }
 
 function facts(draft: WireDraft, now: Date): string {
-  const { decided_by: by, approvals, stale_warning, newer_message_id: newer } = draft;
+  const { decided_by: by, approvals, stale_warning, newer_message_id: newer, answered_meanwhile: answered } = draft;
   return [
     `status ${draft.status}, version ${draft.version}, submitted ${ago(draft.created_at, now)}`,
     ...(by ? [decisionWords(draft, now)] : []),
@@ -49,6 +49,7 @@ function facts(draft: WireDraft, now: Date): string {
     ...(draft.sent_at ? [`sent ${ago(draft.sent_at, now)}`] : []),
     ...(draft.held_code ? [`held back: ${code(draft.held_code)}`] : []),
     ...(draft.failure_code ? [`failure ${code(draft.failure_code)}`] : []),
+    ...(answered ? [`the message was answered meanwhile: message_id ${answered.message_id}`] : []),
     ...(newer ? [`a newer message came in: newer_message_id ${newer}`] : stale_warning ? ["stale_warning"] : []),
   ].join("; ");
 }
@@ -116,6 +117,10 @@ export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<Draf
     approvals: { required: draft.approvals.required, given: draft.approvals.given.length },
     stale_warning: draft.stale_warning,
     newer_message_id: draft.newer_message_id,
+    answered_meanwhile: draft.answered_meanwhile && {
+      message_id: draft.answered_meanwhile.message_id,
+      at: draft.answered_meanwhile.at,
+    },
     undo_until: draft.undo_until,
     sent_at: draft.sent_at,
     held_code: draft.held_code && code(draft.held_code),

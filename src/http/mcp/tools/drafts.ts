@@ -27,7 +27,12 @@ export const submitDraft: Tool = {
   limit: "write",
   annotations: writing,
   async run({ ask, args: { idempotency_key: once, ...body }, now }) {
-    return draftResult(await ask("POST /v1/drafts", { body }, { once }), now());
+    const { warnings, ...draft } = await ask("POST /v1/drafts", { body }, { once });
+    const { text, structured } = draftResult(draft, now());
+    return {
+      text: [text, ...warnings.map((each: string) => `Warning: ${each}.`)].join("\n"),
+      structured: { ...structured, warnings },
+    };
   },
 };
 
@@ -51,7 +56,7 @@ export const getDraft: Tool = {
   name: "get_draft",
   title: "Look at a draft",
   description:
-    "Tells a draft's status, who decided, the reason of a rejection, whether a newer message came in (newer_message_id), and what to do next.",
+    "Tells a draft's status, who decided, the reason of a rejection, whether a newer message came in (newer_message_id) or the message was answered meanwhile (answered_meanwhile), and what to do next.",
   scopes: ["read:threads"],
   input: Strict(draftId),
   limit: "read",

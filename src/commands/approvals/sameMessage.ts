@@ -1,0 +1,52 @@
+import { type DraftRow, otherPendingDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
+import { messageById } from "#projections/messages/queries.ts";
+import type { ApprovalView, BriefMail } from "#src/channels/approvalView.ts";
+import { textOfBody } from "#src/html/letter/plainText.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "../drafts/draftContents.ts";
+
+/** What else was written on the message that a draft answers: the mail that was queued meanwhile, and drafts that wait too. */
+export async function onSameMessage(
+  deps: Pick<Dependencies, "reads" | "blobs">,
+  row: ReadDraft,
+): Promise<Pick<ApprovalView, "answeredMeanwhile" | "otherDrafts">> {
+  const others = await otherPendingDrafts(deps.reads, row.workspace_id, row);
+  return {
+    answeredMeanwhile: await answeredMeanwhile(deps, row),
+    otherDrafts: await Promise.all(others.map((other) => brief(deps, other))),
+  };
+}
+
+async function answeredMeanwhile(
+  deps: Pick<Dependencies, "reads" | "blobs">,
+  { workspace_id, answered_meanwhile: answered }: ReadDraft,
+): Promise<ApprovalView["answeredMeanwhile"]> {
+  const message = answered && (await messageById(deps.reads, workspace_id, answered.message_id));
+  if (!answered || !message) return null;
+  const { content_blob: contentBlob, subject, body_text, body_html } = message;
+  const { kind, id, name = id } = answered.by;
+  const by =
+    kind === "api_key"
+      ? `API key ${name}`
+      : kind === "rule"
+        ? "a rule"
+        : kind === "auto"
+          ? "auto_approve_replies"
+          : name;
+  const at = new Date(answered.at).toISOString();
+  if (contentBlob !== null)
+    return { ...(await brief(deps, { content: null, content_blob: contentBlob, created_at: at })), by };
+  return { by, at, subject, text: body_text ?? textOfBody(body_html ?? "") };
+}
+
+/** A content that is lost does not keep the draft from being shown. */
+async function brief(
+  deps: Pick<Dependencies, "blobs">,
+  { content, content_blob, created_at }: Pick<DraftRow, "content" | "content_blob" | "created_at">,
+): Promise<BriefMail> {
+  const at = new Date(created_at).toISOString();
+  const isLost = content === null && (await deps.blobs.size(content_blob ?? "")) === undefined;
+  if (isLost) return { at, subject: "", text: "(The text is not there any more.)" };
+  const { subject, body_text, body_html } = await loadContent(deps.blobs, { content, contentBlob: content_blob });
+  return { at, subject, text: body_text ?? textOfBody(body_html ?? "") };
+}
