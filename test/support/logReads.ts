@@ -33,6 +33,7 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
         ...{ created_at: new Date(receivedAt) },
         ...{ placed_on: idOf(received.stream), placed_at: received.revision },
         ...{ body_blob: bodyBlob, authentication: told?.data.authentication ?? null, from_blocked_contact: false },
+        notes: [],
       },
     ];
   }

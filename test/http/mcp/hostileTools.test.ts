@@ -82,7 +82,7 @@ function answersWith(words: string, count: number): Pick<ToolCall, "ask" | "askR
     "GET /v1/threads/:id": threadOf(words, messages),
     "GET /v1/threads/:id/messages": { data: messages.slice(0, 10) },
     "GET /v1/drafts/:id": draftOf(words),
-    "POST /v1/drafts": draftOf(words, "pending"),
+    "POST /v1/drafts": { ...draftOf(words, "pending"), warnings: [] },
     "PATCH /v1/drafts/:id": draftOf(words, "pending"),
     "POST /v1/drafts/:id/send": { draft_id: id, thread_id: id, status: "sending", queued_at: at },
     "POST /v1/emails/reply": { draft_id: id, message_id: id, thread_id: id, status: "pending", queued_at: null },
