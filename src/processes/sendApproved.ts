@@ -22,7 +22,7 @@ const byState = ["sending_paused", "identity_not_active"];
 const wantsPeople = ["human_approval_required", "approvals_missing"];
 
 /** Refusals after which the draft's own status says how it goes on. */
-const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn"];
+const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn", "answered_meanwhile"];
 
 /**
  * An approval that means to send is carried out by this rule, so that a crash in between loses nothing; a signed-in person's as soon as they can take it

@@ -30,6 +30,7 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
     case "RejectDraft":
     case "ReturnToPending":
     case "WithdrawApproval":
+    case "AskAgain":
     case "ApplyRules":
     case "GiveUpOnRules":
       return decideReview(command, draft);

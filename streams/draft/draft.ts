@@ -53,6 +53,8 @@ export type DraftFacts = {
   notified: Notified;
   /** Approvals of this version: while they are too few, and those that an approval of several is made of. */
   votes: readonly Vote[];
+  /** The drafts whose sends its approvers were asked again about. */
+  askedAgainAbout: readonly string[];
   /** The signed-in person whose approval it has; null if it has none, or another's. */
   approver: Approver | null;
 };

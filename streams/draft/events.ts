@@ -135,7 +135,15 @@ export type DraftEvent =
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
   /** `withdrawn`: the voter who took the approval back; what others had approved still counts, and the question is open as it was. */
-  | Event<"DraftReturnedToPending", { because: string; withdrawn?: string }>
+  | Event<
+      "DraftReturnedToPending",
+      {
+        because: string;
+        withdrawn?: string;
+        /** The drafts whose sends answered its message after it was approved; `because` is answered_meanwhile then. */
+        answeredBy?: string[];
+      }
+    >
   /** An approval that could not be sent now, and why, in a code of the contract. */
   | Event<"SendHeld", { code: string; message: string }>
   | Event<

@@ -54,6 +54,7 @@ export const initialDraft: Draft = {
     wrongCodes: {},
   },
   votes: [],
+  askedAgainAbout: [],
   approver: null,
   ...unapproved,
   ...unsent,
@@ -165,9 +166,10 @@ function voted(draft: Draft, data: DataOf<"ApprovalGiven">): Draft {
 }
 
 /** What a person took back for themselves leaves the others' approvals as they are. */
-function returned(draft: Draft, { withdrawn }: DataOf<"DraftReturnedToPending">): PendingDraft {
+function returned(draft: Draft, { withdrawn, answeredBy = [] }: DataOf<"DraftReturnedToPending">): PendingDraft {
   const votes = withdrawn === undefined ? [] : withoutVote(draft.votes, withdrawn);
-  const facts = { ...draft, autoApproved: false, votes, approver: null };
+  const askedAgainAbout = [...draft.askedAgainAbout, ...answeredBy];
+  const facts = { ...draft, autoApproved: false, votes, approver: null, askedAgainAbout };
   return { ...facts, status: "pending", ...unapproved, ...unsent, ...unfailed };
 }
 

@@ -47,6 +47,8 @@ export type ReviewCommand =
   | { type: "ReturnToPending"; because: string }
   /** The rule or setting that approved this version no longer does. An approval that a person or key gave meanwhile stays valid. */
   | { type: "WithdrawApproval"; version: number; because: string }
+  /** Its message was answered by these drafts after it was approved. Once for each of them. */
+  | { type: "AskAgain"; version: number; answeredBy: readonly string[] }
   /** The rules of draft.created have run, once. `manual` takes an auto-approval back that has not come to a send yet. */
   | { type: "ApplyRules"; mode: "auto" | "manual" | null; because: string }
   /** An auto-approved draft whose rules could not be run in time goes to a person. */
@@ -86,6 +88,12 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       if (draft.status !== "approved" || draft.version !== command.version) return [];
       if (isByPersonOrKey(draft.approval)) return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
+    case "AskAgain": {
+      if (draft.status !== "approved" || draft.version !== command.version) return [];
+      const answeredBy = command.answeredBy.filter((answer) => !draft.askedAgainAbout.includes(answer));
+      if (answeredBy.length === 0) return [];
+      return [{ type: "DraftReturnedToPending", data: { because: "answered_meanwhile", answeredBy } }];
+    }
     case "ApplyRules": {
       if (draft.rulesApplied) return [];
       const applied: DraftEvent = { type: "DraftRulesApplied", data: { mode: command.mode } };

@@ -1,5 +1,6 @@
 import { Rejected } from "../decider.ts";
 import { entriesOf, hasEntry, withEntry } from "../idMap.ts";
+import { withAnswers } from "./answers.ts";
 import { withDraftsOf } from "./drafts.ts";
 import type { ThreadEvent } from "./events.ts";
 import { joined } from "./participants.ts";
@@ -31,6 +32,7 @@ export function absorptionOf(absorbedId: string, frozen: Thread): Absorbed[] {
     needsReview,
     unauthenticated: [],
     machineAnswers: {},
+    answers: [],
     part: { n: 1, of: 1 },
   });
   const parts: Absorbed[] = [blank()];
@@ -75,6 +77,9 @@ function* piecesOf(thread: Thread): Iterable<Piece> {
       },
     };
   }
+  for (const answer of thread.answers) {
+    yield { bytes: bytesOf(answer), tell: ({ answers }) => answers.push(answer) };
+  }
 }
 
 const utf8 = new TextEncoder();
@@ -112,7 +117,7 @@ export function requireWhole({ absorbing }: Thread): void {
 
 /** The thread once it has been told this of another. */
 export function withAbsorbed(thread: Thread, data: Absorbed): Thread {
-  const { absorbedId, part, claims, unauthenticated, machineAnswers } = data;
+  const { absorbedId, part, claims, unauthenticated, machineAnswers, answers } = data;
   const words = [thread.newestWord, data.newestWord].filter((word) => word !== null);
   const { [absorbedId]: _, ...otherMerges } = thread.absorbing;
   const isLast = part.n === part.of;
@@ -128,6 +133,7 @@ export function withAbsorbed(thread: Thread, data: Absorbed): Thread {
     newestWord: words.sort((a, b) => b.number - a.number)[0] ?? null,
     participants: joined(thread.participants, data.participants),
     claims: claims.reduce((all, claim) => withEntry(all, claim.draftId, claim), thread.claims),
+    answers: withAnswers(thread.answers, answers),
     machineAnswers: Object.entries(machineAnswers).reduce(
       (all, [draftId, addresses]) => withEntry(all, draftId, addresses),
       thread.machineAnswers,

@@ -181,6 +181,8 @@ export type ThreadEvent =
         unauthenticated: number[];
         /** By draft: the machines that were answered. */
         machineAnswers: Record<string, string[]>;
+        /** Its newest mails of ours. */
+        answers: { draftId: string; after: number }[];
         part: AbsorbedPart;
       }
     >;

@@ -2,6 +2,7 @@ import { entryOf, isEmpty, withEntry, withoutEntry } from "../idMap.ts";
 import { isWord } from "../inbox/words.ts";
 import { unreachable } from "../unreachable.ts";
 import { withAbsorbed } from "./absorption.ts";
+import { withAnswers } from "./answers.ts";
 import { withNote } from "./drafts.ts";
 import type { ThreadEvent } from "./events.ts";
 import { joined } from "./participants.ts";
@@ -32,6 +33,7 @@ export const initialThread: Thread = {
   sendingDrafts: 0,
   closedDrafts: [],
   claims: {},
+  answers: [],
   machineAnswers: {},
   doneOnce: [],
 };
@@ -85,7 +87,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       const machineAnswers = machineAddresses
         ? withEntry(thread.machineAnswers, draftId, machineAddresses)
         : thread.machineAnswers;
-      return { ...thread, machineAnswers, claims: withEntry(thread.claims, draftId, claim) };
+      const answers = withAnswers(thread.answers, [{ draftId, after: thread.newestNumber }]);
+      return { ...thread, answers, machineAnswers, claims: withEntry(thread.claims, draftId, claim) };
     }
     case "SendClaimReleased":
       return released(thread, event.data);
@@ -119,6 +122,8 @@ function authenticated(thread: Thread, number: number): Thread {
 /** What was given up answered nobody, unless nobody knows whether it left. */
 function released(thread: Thread, { draftId, because }: { draftId: string; because: string }): Thread {
   const claims = withoutEntry(thread.claims, draftId);
-  if (because === "unconfirmed" || entryOf(thread.machineAnswers, draftId) === undefined) return { ...thread, claims };
-  return { ...thread, claims, machineAnswers: withoutEntry(thread.machineAnswers, draftId) };
+  if (because === "unconfirmed") return { ...thread, claims };
+  const answers = thread.answers.filter((answer) => answer.draftId !== draftId);
+  if (entryOf(thread.machineAnswers, draftId) === undefined) return { ...thread, claims, answers };
+  return { ...thread, claims, answers, machineAnswers: withoutEntry(thread.machineAnswers, draftId) };
 }

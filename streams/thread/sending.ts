@@ -2,6 +2,7 @@ import { Rejected } from "../decider.ts";
 import { newerWord, staleDraft } from "../draft/staleness.ts";
 import { entryOf } from "../idMap.ts";
 import { requireWhole } from "./absorption.ts";
+import { otherAnswers, requireKnown } from "./answers.ts";
 import { mayHaveForgotten, notedDraft } from "./drafts.ts";
 import type { SendClaim, ThreadEvent } from "./events.ts";
 import { requireNoLoop } from "./loopGuard.ts";
@@ -16,6 +17,8 @@ export type ThreadSending =
       basedOnNumber: number;
       /** The attempt this claim takes the place of; null for a first one. */
       replaces: string | null;
+      /** The answers that its approval knows of, by their drafts. Absent for a key's send and a further attempt: none is asked about. */
+      knows?: readonly string[];
     }
   | { type: "ReleaseClaim"; draftId: string; attemptId: string; because: string }
   | {
@@ -31,7 +34,7 @@ export type ThreadSending =
 export const sendClaimOf = ({ claims }: Thread, draftId: string): SendClaim | undefined => entryOf(claims, draftId);
 
 export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>, thread: Thread): ThreadEvent[] {
-  const { claim, basedOnNumber, replaces } = command;
+  const { claim, basedOnNumber, replaces, knows } = command;
   requireWhole(thread);
   const newer = newerWord(thread, { basedOnNumber });
   if (newer !== null) throw staleDraft(newer.messageId);
@@ -39,6 +42,9 @@ export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>
   if (held && held.attemptId === claim.attemptId) return [];
   if ((held?.attemptId ?? null) !== replaces || notedDraft(thread, claim.draftId)?.status === "sent") {
     throw new Rejected("send_in_progress", "this draft is already being sent");
+  }
+  if (knows !== undefined) {
+    requireKnown(otherAnswers(thread, { draftId: claim.draftId, basedOnNumber }), knows);
   }
   requireNoLoop(thread, claim);
   return [{ type: "SendClaimed", data: { ...claim, replaces } }];

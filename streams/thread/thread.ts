@@ -1,4 +1,5 @@
 import type { IdMap } from "../idMap.ts";
+import type { Answer } from "./answers.ts";
 import type { AbsorbedPart, NewestWord, NotedDraft, Priority, SendClaim, ThreadStatus } from "./events.ts";
 
 /** What was last heard of a draft. */
@@ -45,6 +46,8 @@ export type Thread = {
   closedDrafts: readonly DraftNote[];
   /** By draft that is on its way out. */
   claims: IdMap<SendClaim>;
+  /** The newest mails of ours, at most 50, oldest first. What was given up is none, unless nobody knows whether it was sent. */
+  answers: readonly Answer[];
   /** By draft that was sent, or may be: the machines' addresses (lower case) that it answers. Each machine is answered once, for ever, so each is remembered. */
   machineAnswers: IdMap<readonly string[]>;
   /** Marks of the changes made last that may be asked for again: at most 200. */

@@ -35,6 +35,7 @@ describe("a thread", () => {
       needsReview: true,
       unauthenticated: [4],
       machineAnswers: {},
+      answers: [{ draftId: "other", after: 4 }],
       part: { n: 1, of: 1 },
     };
     const absorb: ThreadCommand = { type: "AbsorbThread", ...other };
@@ -73,13 +74,14 @@ describe("a thread", () => {
       ...{ absorbedId: "b", number: 500, newestNumber: 416, newestWord: { messageId: "message 416", number: 416 } },
       ...{ participants: ["ann@customer.example"], drafts: { draft: { status: "pending", revision: 1 } } },
       ...{ claims: [claimOf("a1")], needsReview: true, unauthenticated: numbers, machineAnswers: {} },
+      answers: [{ draftId: "draft", after: 416 }],
       part: { n: 1, of: 1 },
     });
   });
 
   it("a survivor takes over what is newer of a draft, and nothing that it was not told", () => {
     const told = { absorbedId: "b", number: 5, newestNumber: 4, newestWord: null, needsReview: false, claims: [] };
-    const rest = { unauthenticated: [], machineAnswers: {}, part: { n: 1, of: 1 } };
+    const rest = { unauthenticated: [], machineAnswers: {}, answers: [], part: { n: 1, of: 1 } };
     const drafts = { draft: { status: "closed" as const, revision: 6 } };
     const absorbed: ThreadEvent = {
       type: "ThreadAbsorbed",

@@ -189,6 +189,7 @@ describe("the loop guard of a thread [d13 loop guard]", () => {
       needsReview: false,
       unauthenticated: [],
       machineAnswers: { one: robot },
+      answers: [],
       part: { n: 1, of: 1 },
     };
     const absorbed = threadDecider.decide(absorbing, fold(threadDecider, [cold]));

@@ -325,6 +325,18 @@ describe("a draft", () => {
     draft(submitted()).when({ type: "ReturnToPending", because: "rules" }).then();
   });
 
+  it("is asked about again once for each answer that its message got after the approval", () => {
+    const ask = (...answeredBy: string[]): ReviewCommand => ({ type: "AskAgain", version: 1, answeredBy });
+    const returned = (...answeredBy: string[]): DraftEvent => ({
+      type: "DraftReturnedToPending",
+      data: { because: "answered_meanwhile", answeredBy },
+    });
+    draft(submitted(), approved(1)).when(ask("one")).then(returned("one"));
+    draft(submitted()).when(ask("one")).then();
+    draft(submitted(), approved(1), returned("one"), approved(1)).when(ask("one")).then();
+    draft(submitted(), approved(1), returned("one"), approved(1)).when(ask("one", "two")).then(returned("two"));
+  });
+
   it("learns once that its rules have run; only an approval by nobody is taken back for them", () => {
     const apply = (mode: "auto" | "manual" | null): ReviewCommand => ({ type: "ApplyRules", mode, because: "rule" });
     const giveUp: ReviewCommand = { type: "GiveUpOnRules", because: "late" };

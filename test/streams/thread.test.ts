@@ -90,6 +90,33 @@ describe("a thread", () => {
       .thenRejected("stale_draft");
   });
 
+  it("refuses a claim whose approval does not know of an answer that the message has by now", () => {
+    const knowing = (...knows: string[]): ThreadCommand => ({ ...claim("a2", 3), knows }) as ThreadCommand;
+    const answer: ThreadEvent = { type: "SendClaimed", data: { ...claimOf("a1"), draftId: "other", replaces: null } };
+    const released = (because: string): ThreadEvent => ({
+      type: "SendClaimReleased",
+      data: { draftId: "other", attemptId: "a1", because },
+    });
+    const sent: ThreadEvent = { type: "MessageSent", data: { ...mailSent, draftId: "other" } };
+    for (const answered of [[answer], [answer, sent], [answer, released("unconfirmed")]]) {
+      thread(...base, ...answered)
+        .when(knowing())
+        .thenRejected("answered_meanwhile");
+      thread(...base, ...answered)
+        .when(knowing("other"))
+        .then(claimed("a2"));
+      thread(...base, ...answered)
+        .when(claim("a2", 3))
+        .then(claimed("a2"));
+    }
+    thread(...base, answer, released("quota"))
+      .when(knowing())
+      .then(claimed("a2"));
+    thread(...base, answer, sent, received(4))
+      .when({ ...knowing(), basedOnNumber: 4 } as ThreadCommand)
+      .then(claimed("a2"));
+  });
+
   it("gives one claim a draft, and replaces only the one that is named", () => {
     thread(...base, claimed("a1"))
       .when(claim("a1", 3))

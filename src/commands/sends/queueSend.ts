@@ -13,6 +13,7 @@ import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
 import { onThread } from "../threads/threads.ts";
+import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
 import { inboxEnd, rulesWaitMs, waitUntilFiled } from "./barrier.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
 import { endStale } from "./newerWords.ts";
@@ -34,7 +35,7 @@ type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendersW
 /**
  * Queues a draft for delivery (src/README.md, "The send path", 2 to 6): barrier, claim on the thread, quota, queue. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
- * human_approval_required, approvals_missing, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
+ * human_approval_required, approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
  * end; each attempt is fenced by an id of its own.
  */
 export async function queueSend(
@@ -96,7 +97,15 @@ async function queueOnce(
   // A key that sends approves by that, regardless of who approved before.
   if (kind !== "api_key") await requireStanding(deps, { draftId, draft }, cause);
   const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
-  const attempt = await claim(look, { draftId, draft, replaces: null, withinMs, end: asked?.inboxEnd }, cause);
+  const claiming = { draftId, draft, replaces: null, withinMs, end: asked?.inboxEnd };
+  const attempt =
+    kind === "api_key"
+      ? await claim(look, claiming, cause)
+      : await claimUnlessAnswered(
+          deps,
+          { draftId, draft, claim: (knows) => claim(look, { ...claiming, knows }, cause) },
+          cause,
+        );
   try {
     crashPoint("send:claimed");
     await reserveQuota(look, { workspaceId: draft.workspaceId, ...attempt }, cause);
@@ -187,12 +196,14 @@ type Claiming = {
   replaces: string | null;
   withinMs: number;
   end?: Promise<number> | undefined;
+  /** The answers that its approval knows of; absent: none is asked about. */
+  knows?: readonly string[];
 };
 
 /** Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. */
 async function claim(
   deps: Dependencies,
-  { draftId, draft, replaces, withinMs, end }: Claiming,
+  { draftId, draft, replaces, withinMs, end, knows }: Claiming,
   cause: Cause,
 ): Promise<Attempt> {
   const attemptId = deps.ids.uuid();
@@ -212,7 +223,8 @@ async function claim(
   const filedUpTo = await waitUntilFiled(deps, draft.identityId, { withinMs, end });
   let threadId: string | undefined;
   try {
-    const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
+    const { basedOnNumber } = draft;
+    const command = { type: "ClaimSend", claim: claimed, basedOnNumber, replaces, ...(knows && { knows }) } as const;
     threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
     // What was acknowledged between the barrier and the claim comes before the claim in the log: repeating the claim judges it too.
     if ((await waitUntilFiled(deps, draft.identityId, { known: filedUpTo, withinMs })) !== filedUpTo) {

@@ -29,7 +29,7 @@ export const historyTypes: Record<Shown, string> = {
     "Approved, as the version and hash it names; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a signed-in person approved, and `send_after` if they could take it back until then.",
   DraftRejected: "Rejected, with the reason if one was given.",
   DraftReturnedToPending:
-    "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again. `withdrawn` if a signed-in person took their own approval back.",
+    "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again. `withdrawn` if a signed-in person took their own approval back. `because` is `answered_meanwhile` if the message was answered after the approval, by the drafts in `answered_by`.",
   SendHeld: "An approval that could not be sent now, and why.",
   SendClaimed: "A send took its place on the thread: from here no newer mail goes unseen.",
   SendClaimReleased: "That place was given back.",

@@ -39,6 +39,7 @@ export type ErrorCode = keyof typeof statuses;
 const wireNames: Record<string, ErrorCode> = {
   send_in_progress: "invalid_status",
   approval_withdrawn: "invalid_status",
+  answered_meanwhile: "invalid_status",
 };
 
 /** The details of a refusal that a caller sees, beside its code and sentence. */

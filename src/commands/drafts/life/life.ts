@@ -194,11 +194,15 @@ function after(life: Life, event: LifeEvent): Life {
   }
 }
 
+/** Why a draft waits again, in words. */
+export const returnedBecause = (because: string): string =>
+  because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
+
 /** What a person took back for themselves leaves the others' approvals as they are. */
 function takenBack(life: Life, { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>): Life {
   const { because, withdrawn } = data;
   const others =
     withdrawn === undefined ? {} : { votes: withoutVote(life.votes, withdrawn) as Vote[], required: life.required };
-  const back = { at, who: withdrawn === undefined ? null : actor, because };
+  const back = { at, who: withdrawn === undefined ? null : actor, because: returnedBecause(because) };
   return { ...life, ...unapproved, ...others, status: "pending", waitingSince: at, takenBack: back };
 }

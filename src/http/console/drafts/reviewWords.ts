@@ -1,4 +1,4 @@
-import type { Life, Question } from "#src/commands/drafts/life/life.ts";
+import { type Life, type Question, returnedBecause } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
 import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
@@ -72,7 +72,7 @@ function wordsOf(event: OfReview, life: Life): Told {
         event.data.withdrawn === undefined
           ? say`The approval was taken back; somebody has to decide again`
           : say`The person who had approved took that back; somebody has to decide again`,
-        event.data.because,
+        returnedBecause(event.data.because),
       );
     case "SendHeld":
       return because(say`The approved draft cannot be sent now (${{ exact: event.data.code }})`, event.data.message);

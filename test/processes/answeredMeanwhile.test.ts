@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { expectSound, requireHuman } from "./sendChecks.ts";
+import { cause, createSendWorld, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
+
+const by = (id: string, name: string): Cause => ({
+  ...cause,
+  actor: { kind: "session", id, name, email: `${id}@people.example` },
+});
+const ann = by("ann", "Ann Example");
+const bob = by("bob", "Bob Example");
+
+const approve = (world: SendWorld, draftId: string, who = ann) =>
+  approveByPerson(world.node, { workspaceId, draftId, ifVersion: 1 }, who);
+
+/** Why a draft's approval was taken back, each time, and about which answers. */
+const returnsOf = (world: SendWorld, draftId: string) =>
+  world.log.all
+    .filter(({ stream, type }) => stream === draftStream(draftId) && type === "DraftReturnedToPending")
+    .map(({ data }) => data);
+
+const leave = async (world: SendWorld) => {
+  await world.drain();
+  await world.advance(10_000);
+  await world.run();
+};
+
+async function twoDrafts({ human = true } = {}) {
+  const world = await createSendWorld();
+  if (human) await requireHuman(world);
+  return { world, one: await world.submit(), other: await world.submit() };
+}
+
+describe("a message that was answered meanwhile", () => {
+  it("gets one answer of two drafts that people approve at the same moment: the other one is asked about again", async () => {
+    const { world, one, other } = await twoDrafts();
+    await Promise.all([approve(world, one, ann), approve(world, other, bob)]);
+    await leave(world);
+    expect(world.hands).to.have.length(1);
+    const statuses = await Promise.all([one, other].map(async (id) => (await world.state.draft(id)).status));
+    expect(statuses).to.have.members(["sent", "pending"]);
+    const [sent, pending] = statuses[0] === "sent" ? [one, other] : [other, one];
+    expect(returnsOf(world, sent)).to.deep.equal([]);
+    expect(returnsOf(world, pending)).to.deep.equal([{ because: "answered_meanwhile", answeredBy: [sent] }]);
+    await expectSound(world, [sent, pending], ["sent", "pending"]);
+  });
+
+  it("gets one answer where two instances queue both at once", async () => {
+    const { world, one, other } = await twoDrafts();
+    await Promise.all([approve(world, one, ann), approve(world, other, bob)]);
+    world.sleepThrough(10_000);
+    const nodes = [world.node, world.createNode()];
+    const refusals = await Promise.all(
+      [one, other].map((draftId, n) =>
+        refusal(queueSend(nodes[n] as (typeof nodes)[0], { draftId, kind: "approval" }, cause)),
+      ),
+    );
+    expect(refusals.filter((code) => code === "answered_meanwhile")).to.have.length(1);
+    expect(world.log.all.filter(({ type }) => type === "DraftQueued")).to.have.length(1);
+  });
+
+  it("gets the second answer too once that was approved again: the approvers are asked once", async () => {
+    const { world, one, other } = await twoDrafts();
+    await approve(world, one);
+    await approve(world, other);
+    await leave(world);
+    const [pending] = (await world.state.draft(one)).status === "pending" ? [one] : [other];
+    await approve(world, pending as string, bob);
+    await leave(world);
+    expect(world.hands).to.have.length(2);
+    expect(returnsOf(world, pending as string)).to.have.length(1);
+    await expectSound(world, [one, other], ["sent", "sent"]);
+  });
+
+  it("gets what a person approves after it was answered, without another question", async () => {
+    const { world, one, other } = await twoDrafts();
+    await approve(world, one);
+    await leave(world);
+    await approve(world, other, bob);
+    await leave(world);
+    expect(returnsOf(world, other)).to.deep.equal([]);
+    await expectSound(world, [one, other], ["sent", "sent"]);
+  });
+
+  it("gets what a key sends, whoever answered before, and the approval given before that is asked about again", async () => {
+    const { world, one, other } = await twoDrafts({ human: false });
+    await approve(world, one);
+    await world.drain();
+    await queueSend(world.node, { draftId: other, kind: "api_key" }, cause);
+    await leave(world);
+    expect(returnsOf(world, one)).to.deep.equal([{ because: "answered_meanwhile", answeredBy: [other] }]);
+    const third = await world.submit();
+    await queueSend(world.node, { draftId: third, kind: "api_key" }, cause);
+    await leave(world);
+    await expectSound(world, [one, other, third], ["pending", "sent", "sent"]);
+  });
+
+  it("is no reason to ask again where the other send was given up", async () => {
+    const { world, one, other } = await twoDrafts();
+    const { state: draft } = await world.node.drafts.load(one);
+    await approve(world, other);
+    const claim = {
+      ...{ draftId: one, version: 1, contentSha256: draft.contentSha256, attemptId: "given-up", quotaStream: "q" },
+    };
+    const command = { type: "ClaimSend", claim, basedOnNumber: draft.basedOnNumber, replaces: null } as const;
+    await world.node.threads.handle(draft.threadId, command, cause);
+    const release = { type: "ReleaseClaim", draftId: one, attemptId: "given-up", because: "no quota" } as const;
+    await world.node.threads.handle(draft.threadId, release, cause);
+    await leave(world);
+    expect(returnsOf(world, other)).to.deep.equal([]);
+    await expectSound(world, [one, other], ["pending", "sent"]);
+  });
+});

@@ -1,0 +1,31 @@
+import { expect } from "chai";
+import { otherAnswers, requireKnown, withAnswers } from "#streams/thread/answers.ts";
+
+describe("the answers of a thread", () => {
+  it("are those that were claimed after a message had come, without the draft's own", () => {
+    const answers = [
+      { draftId: "before", after: 1 },
+      { draftId: "own", after: 2 },
+      { draftId: "other", after: 2 },
+      { draftId: "later", after: 3 },
+    ];
+    expect(otherAnswers({ answers }, { draftId: "own", basedOnNumber: 2 })).to.deep.equal(["other", "later"]);
+  });
+
+  it("have each draft once, however often it is claimed, and the newest 50", () => {
+    const known = withAnswers([], [{ draftId: "d0", after: 1 }]);
+    expect(withAnswers(known, [{ draftId: "d0", after: 9 }])).to.deep.equal(known);
+    const many = Array.from({ length: 60 }, (_, n) => ({ draftId: `d${n}`, after: 1 }));
+    expect(withAnswers(known, many).map(({ draftId }) => draftId)).to.deep.equal(
+      many.slice(10).map(({ draftId }) => draftId),
+    );
+  });
+
+  it("refuse a send whose approval does not know of each of them, and name them", () => {
+    requireKnown([], []);
+    requireKnown(["a"], ["b", "a"]);
+    expect(() => requireKnown(["a", "b"], ["a"]))
+      .to.throw()
+      .with.deep.property("details", { answers: ["a", "b"] });
+  });
+});
