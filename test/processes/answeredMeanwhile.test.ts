@@ -98,6 +98,20 @@ describe("a message that was answered meanwhile", () => {
     await expectSound(world, [one, other, third], ["pending", "sent", "sent"]);
   });
 
+  it("gets no second answer by a grant: a person is asked, and what they approve is sent", async () => {
+    const world = await createSendWorld();
+    await world.changeIdentity({ autoApproveReplies: true });
+    const one = await world.submit();
+    await queueSend(world.node, { draftId: one, kind: "api_key" }, cause);
+    const other = await world.submit({ autoApproved: true });
+    await world.node.drafts.handle(other, { type: "ApplyRules", mode: null, because: "" }, cause);
+    await leave(world);
+    expect(returnsOf(world, other)).to.deep.equal([{ because: "answered_meanwhile", answeredBy: [one] }]);
+    await approve(world, other);
+    await leave(world);
+    await expectSound(world, [one, other], ["sent", "sent"]);
+  });
+
   it("is no reason to ask again where the other send was given up", async () => {
     const { world, one, other } = await twoDrafts();
     const { state: draft } = await world.node.drafts.load(one);
