@@ -3,8 +3,10 @@ import { isWordSql } from "#streams/inbox/words.ts";
 import { conditions, newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
+import { type AnsweredMeanwhile, answeredBy } from "./answers.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 
+export { type AnsweredMeanwhile, answeredMeanwhile, otherPendingDrafts } from "./answers.ts";
 export type { GivenApproval } from "./approvals.ts";
 export { reviewQueue, type WaitingDraft, waitingByIdentity } from "./reviewQueue.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
@@ -23,23 +25,6 @@ const newer = `(select w.id from (
 const approvalsRequiredNow = `coalesce((select i.approvals_required from identities i where i.id = drafts.identity_id), 1)
   as approvals_required_now`;
 
-/** A mail of ours that was queued after the message a draft answers. `by`: on whose word it is sent. */
-export type AnsweredMeanwhile = {
-  message_id: string;
-  at: string;
-  by: { kind: string; id: string; name?: string };
-};
-
-/** The newest mail of ours after the message the draft answers, up to a time; one that failed, and the draft's own, are none. */
-const answeredBy = (until: string) => `(select json_build_object('message_id', m.id, 'at', m.created_at,
-    'by', json_strip_nulls(json_build_object(
-      'kind', other.decided_by ->> 'kind', 'id', other.decided_by ->> 'id', 'name', other.decided_by ->> 'name')))
-  from messages m join drafts other on other.id = m.draft_id
-  where m.thread_id = drafts.thread_id and m.direction = 'outbound' and m.draft_id <> drafts.id
-    and m.delivery_status is distinct from 'failed' and m.created_at <= ${until}
-    and m.created_at > (select based.created_at from messages based where based.id = drafts.based_on_message_id)
-  order by m.created_at desc, m.id desc limit 1) as answered_meanwhile`;
-
 export type ReadDraft = DraftRow & {
   newer_message_id: string | null;
   answered_meanwhile: AnsweredMeanwhile | null;
@@ -50,40 +35,6 @@ const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")},
 
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });
-
-/** What had been answered meanwhile by a time; by now if that is left out. */
-export async function answeredMeanwhile(
-  reads: Reads,
-  workspaceId: string,
-  { draftId, by }: { draftId: string; by: Date | undefined },
-): Promise<AnsweredMeanwhile | null> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<Pick<ReadDraft, "answered_meanwhile">>(
-      `select ${answeredBy("coalesce($3::timestamptz, 'infinity')")} from drafts where workspace_id = $1 and id = $2`,
-      [workspaceId, draftId, by ?? null],
-    );
-  return rows[0]?.answered_meanwhile ?? null;
-}
-
-/** More on one message are not listed. */
-const mostPending = 5;
-
-/** The other drafts on the same message that wait for a decision, oldest first. */
-export async function otherPendingDrafts(
-  reads: Reads,
-  workspaceId: string,
-  { id, thread_id, based_on_message_id }: Pick<DraftRow, "id" | "thread_id" | "based_on_message_id">,
-): Promise<Pick<DraftRow, "id" | "content" | "content_blob" | "created_at">[]> {
-  if (based_on_message_id === null) return [];
-  const { rows } = await reads.of(workspaceId).query<Pick<DraftRow, "id" | "content" | "content_blob" | "created_at">>(
-    `select id, content, content_blob, created_at from drafts
-       where workspace_id = $1 and thread_id = $2 and based_on_message_id = $3 and status = 'pending' and id <> $4
-       order by created_at, id limit ${mostPending}`,
-    [workspaceId, thread_id, based_on_message_id, id],
-  );
-  return rows;
-}
 
 export const draftIdById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<{ id: string }>(reads, workspaceId, { id, select: "id", from: "drafts" });

@@ -7,16 +7,11 @@ import { type Identity, type InProcess, mail, startInProcess, until, type Worksp
 describe("sends that cannot go on", () => {
   let service: InProcess;
   let workspace: Workspace;
-  let base: object;
   let identity: Identity;
   before(async () => {
     service = await startInProcess();
     workspace = await service.workspace();
     identity = await service.identity(workspace.id);
-    await service.deliver(identity.address, mail({ id: "question@x.example" }));
-    const [thread] = (await workspace.ask("GET /v1/threads")).json.data;
-    const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
-    base = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id, body_text: "Here." };
   });
   after(() => service.stop());
 
@@ -49,8 +44,24 @@ describe("sends that cannot go on", () => {
       remote,
     });
   }
-  const submit = async (): Promise<string> => (await workspace.ask("POST /v1/drafts", { json: base })).json.id;
-  const submitMany = (n: number): Promise<string[]> => Promise.all(Array.from({ length: n }, submit));
+  let mails = 0;
+  /** So many drafts, each on a mail of its own: what was answered once is not answered again without a question. */
+  async function submitMany(n: number): Promise<string[]> {
+    const subjects = Array.from({ length: n }, () => `Question ${++mails}`);
+    for (const subject of subjects)
+      await service.deliver(
+        identity.address,
+        mail({ id: `${subject.replace(" ", "-")}@x.example`, subject, to: identity.address }),
+      );
+    const { data } = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=100`)).json;
+    const submit = async (subject: string): Promise<string> => {
+      const { id } = data.find((thread: { subject: string }) => thread.subject === subject);
+      const { messages } = (await workspace.ask(`GET /v1/threads/${id}`)).json;
+      const json = { thread_id: id, identity_id: identity.id, based_on_message_id: messages[0].id, body_text: "Here." };
+      return (await workspace.ask("POST /v1/drafts", { json })).json.id;
+    };
+    return Promise.all(subjects.map(submit));
+  }
 
   it("because mail of their identity cannot be filed take up no room: another's leaves meanwhile, they when it can", async () => {
     const { blobs, settings } = service.deps;

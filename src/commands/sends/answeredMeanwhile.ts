@@ -8,8 +8,8 @@ import type { Cause } from "../handle.ts";
 
 /**
  * Claims the send of an approved draft unless its message was answered after the approval: then the approvers are asked again, once for each
- * answer. `claim` is told which answers the approval knows of, and the thread's stream refuses any other. A grant knows of none. Throws Rejected
- * answered_meanwhile, and what `claim` throws.
+ * answer. `claim` is told which answers the approval knows of, and the thread's stream refuses any other. A grant by a rule or a setting is
+ * no person's approval and stands. Throws Rejected answered_meanwhile, and what `claim` throws.
  */
 export async function claimUnlessAnswered<T>(
   deps: Dependencies,
@@ -38,7 +38,7 @@ async function knownAnswers(
   deps: Dependencies,
   { draftId, draft, answers }: { draftId: string; draft: Draft; answers: readonly string[] },
 ): Promise<string[]> {
-  if (!isByPersonOrKey(draft.approval)) return [];
+  if (!isByPersonOrKey(draft.approval)) return [...answers];
   const approvedAt = approvalPosition(await eventsOf(deps, draftId));
   const known: string[] = [];
   for (const answer of answers) {

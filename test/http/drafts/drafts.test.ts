@@ -19,9 +19,11 @@ describe("drafts over HTTP", () => {
 
   /** A thread with one mail, and what a draft of an answer to it says. */
   async function received(to = identity) {
-    const id = `q${++mails}@customer.example`;
-    await service.deliver(to.address, mail({ id, subject: `Question ${mails}` }));
-    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${to.id}&limit=1`)).json.data[0];
+    const subject = `Question ${++mails}`;
+    await service.deliver(to.address, mail({ id: `q${mails}@customer.example`, subject }));
+    // A reply that is sent meanwhile puts its thread first.
+    const { data } = (await workspace.ask(`GET /v1/threads?identity_id=${to.id}&limit=20`)).json;
+    const thread = data.find((each: { subject: string }) => each.subject === subject);
     const { json } = await workspace.ask(`GET /v1/threads/${thread.id}`);
     const body = { thread_id: thread.id, identity_id: to.id, based_on_message_id: json.messages.at(-1).id };
     return { ...body, body_text: "On its way." };
