@@ -133,7 +133,7 @@ describe("the readings of one letter", () => {
   };
   /** Letters and digits in their order, without the numbers of lists. */
   const letters = (text: string): string =>
-    text.replace(/^[> ]*(?: *(?:-?\d+\.|\*)(?: |$))*/gm, "").replace(/[^\p{L}\p{N}]/gu, "");
+    text.replace(/^(?:[> ]|(?:-?\d+\.|\*)(?: |$))*/gm, "").replace(/[^\p{L}\p{N}]/gu, "");
 
   it("agree in their words, on the page and in the text", () => {
     fc.assert(
