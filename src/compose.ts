@@ -39,7 +39,6 @@ import { createMailAuthenticator } from "./mail/in/authentication/authenticator.
 import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
 import { createHeaderReader } from "./mail/in/headerReader.ts";
 import { createMailParser } from "./mail/in/parse.ts";
-import { createReaderPool, type ReaderPool } from "./mail/in/readerPool.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
 import { limitsOf } from "./mail/out/measure/measure.ts";
 import { postgresMeasure } from "./mail/out/measure/postgresMeasure.ts";
@@ -62,6 +61,8 @@ import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
 import { ownRules } from "./snapshots/rules.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
+import { createCostlyWork } from "./threadPool/costlyWork.ts";
+import { createThreadPool, type ThreadPool } from "./threadPool/threadPool.ts";
 import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
 import { createPostgresDeliveries } from "./webhooks/postgresDeliveries.ts";
 import type { WebhookSender } from "./webhooks/sender.ts";
@@ -93,8 +94,8 @@ export type Composition = {
 };
 
 /**
- * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `readers`:
- * threads that read mail for others too, who close them; by default its own. `channels`: what takes the place of these channels. `hasher`: of
+ * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `threads`:
+ * a pool that works for others too, who close it; by default its own. `channels`: what takes the place of these channels. `hasher`: of
  * passwords; by default Argon2id with the service's own parameters.
  */
 export function compose(
@@ -103,13 +104,13 @@ export function compose(
   {
     logger,
     clock: driven,
-    readers: lent,
+    threads: lent,
     channels,
     hasher = argon2Hasher(),
   }: {
     logger: Logger;
     clock?: Clock;
-    readers?: ReaderPool;
+    threads?: ThreadPool;
     channels?: Partial<Channels>;
     hasher?: PasswordHasher;
   },
@@ -133,10 +134,10 @@ export function compose(
   });
   const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
-  const readers = lent ?? createReaderPool();
+  const threads = lent ?? createThreadPool();
   const resolver = createNodeResolver({ servers: config.dnsServers });
   const authenticator = withProvenDomains(
-    createMailAuthenticator({ resolver, clock, pool: readers }),
+    createMailAuthenticator({ resolver, clock, pool: threads }),
     config.devProvenDomains,
   );
   const provider = watchCredentials(createProvider(config, database), clock);
@@ -165,7 +166,8 @@ export function compose(
     reads: database.reads,
     projected: waitFor.projected,
     headerReader: createHeaderReader(),
-    parser: createMailParser(readers),
+    parser: createMailParser(threads),
+    costlyWork: createCostlyWork(threads),
     resolver,
     authenticator,
     pictures,
@@ -204,7 +206,7 @@ export function compose(
       shared?.stop();
       waitFor.close();
       await deps.accountMail.close();
-      await Promise.all([provider.close(), lent ? undefined : readers.close()]);
+      await Promise.all([provider.close(), lent ? undefined : threads.close()]);
       await Promise.all([webhooks.sender.close(), pictures.close(), sendingDomains?.close(), slack.close()]);
       await states.close();
       await store.close();

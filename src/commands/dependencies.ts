@@ -14,6 +14,7 @@ import type { SendingDomains } from "#src/mail/out/sendingDomains.ts";
 import type { PaymentProcessor } from "#src/payments/paymentProcessor.ts";
 import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
+import type { CostlyWork } from "#src/threadPool/costlyWork.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
@@ -41,6 +42,7 @@ export type Dependencies = StreamServices & {
   ): Promise<boolean>;
   headerReader: HeaderReader;
   parser: MailParser;
+  costlyWork: CostlyWork;
   resolver: Resolver;
   authenticator: MailAuthenticator;
   /** Where signatures' pictures are fetched from, once. */

@@ -16,6 +16,7 @@ import type { Answer, Obstacle, Process, Timer } from "#src/processes/process.ts
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
+import { createCostlyWork } from "#src/threadPool/costlyWork.ts";
 import { concerns, unanswered } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
 import { askBy } from "#src/work/heldAsks.ts";
@@ -34,6 +35,7 @@ import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEvent
 import { logReads } from "#test/support/logReads.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 import { copyOf, createMemoryEventStore } from "#test/support/memoryEventStore.ts";
+import { sharedThreads } from "#test/support/sharedThreads.ts";
 
 export const workspaceId = "11111111-1111-7111-8111-111111111111";
 export const identityId = "22222222-2222-7222-8222-222222222222";
@@ -186,6 +188,7 @@ export function openSendWorld(
       resolver: undefined as never,
       authenticator: undefined as never,
       pictures: { fetch: async () => undefined },
+      costlyWork: createCostlyWork(sharedThreads()),
       // Keys lie in this log as they are.
       payments: null,
       accounts: {} as never,

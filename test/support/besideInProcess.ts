@@ -7,7 +7,7 @@ import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { startService } from "#src/service.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 import { settingsOn } from "./settings.ts";
-import { sharedReaders } from "./sharedReaders.ts";
+import { sharedThreads } from "./sharedThreads.ts";
 
 export type Beside = Awaited<ReturnType<typeof startBeside>>;
 
@@ -28,7 +28,7 @@ export async function startBeside(
     ...environment,
   });
   const logger = log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel });
-  const composition = compose(config, database, { logger, readers: sharedReaders() });
+  const composition = compose(config, database, { logger, threads: sharedThreads() });
   const instanceId = randomUUID();
   const service = await startService(config, composition, { instanceId, logger });
   const first = await firstWorkspace(composition.deps);

@@ -19,7 +19,7 @@ import { caughtMails } from "./caughtMails.ts";
 import { operator } from "./cause.ts";
 import { createTestDatabase } from "./postgres.ts";
 import { settingsOn } from "./settings.ts";
-import { sharedReaders } from "./sharedReaders.ts";
+import { sharedThreads } from "./sharedThreads.ts";
 
 /** The real ones, with the least work: a password costs the service's own 30 ms, and people of the tests have hundreds. */
 const cheapHasher = argon2Hasher({ memoryCost: 64, timeCost: 1 });
@@ -63,7 +63,7 @@ export async function startInProcess(
   });
   const logger = given ?? (log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel }));
   const clock = adjustableClock();
-  const lent = { clock, readers: sharedReaders(), channels, hasher: cheapHasher };
+  const lent = { clock, threads: sharedThreads(), channels, hasher: cheapHasher };
   const composition = compose(config, testDatabase, { logger, ...lent });
   const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;

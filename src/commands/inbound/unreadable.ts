@@ -1,6 +1,6 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { unreadableMail } from "#src/mail/in/parsedMail.ts";
-import { ReadersAway } from "#src/mail/in/readersAway.ts";
+import { ThreadsAway } from "#src/threadPool/faults.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { countFailure, forgetFailures } from "./failures.ts";
 import type { ReadMail, Received } from "./readMail.ts";
@@ -26,7 +26,7 @@ export async function untilGivenUp(
     forgetFailures(deps, what);
     return mail;
   } catch (error) {
-    if (error instanceof ReadersAway) throw new Unavailable(error.message, { cause: error });
+    if (error instanceof ThreadsAway) throw new Unavailable(error.message, { cause: error });
     if (!isOfThisMail(error)) throw error;
     const { isTheLast, isOver } = countFailure(deps, what);
     if (!isTheLast && !isOver) throw error;

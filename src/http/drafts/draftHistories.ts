@@ -4,7 +4,6 @@ import { historyTypes } from "../docs/historyTypes.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { listRoute } from "../framework/lists.ts";
 import { type Route, route } from "../framework/route.ts";
-import { presentChanges } from "../present/diffs.ts";
 import { presentVersion } from "../present/drafts.ts";
 import { presentHistoryEntry } from "../present/histories.ts";
 import { ContentQuery, DraftContent } from "../schemas/draftContents.ts";
@@ -75,14 +74,18 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       scope: "read:audit",
       limit: "read",
       summary: "Compare two versions of a draft",
+      description:
+        "Field by field, texts also line by line. The answer has at most 2,000 lines and 256 KB: beyond that `truncated` is true, a field that does not fit has null for its values and only its first lines, and `versions` says where both contents can be read whole.",
       query: DiffQuery,
       answers: DraftDiff,
       load: loadDraft(deps),
     },
-    async ({ params: { id }, query: { from, to } }) => {
+    async ({ workspaceId, params: { id }, query: { from, to } }) => {
       const before = await requireVersion(deps, id, { field: "from", version: from });
       const after = await requireVersion(deps, id, { field: "to", version: to });
-      return { draft_id: id, from, to, changes: presentChanges(before, after) };
+      const comparison = await deps.costlyWork("compareVersions", { from: before, to: after }, workspaceId);
+      const pathOf = (version: number): string => `/v1/drafts/${id}/content?version=${version}`;
+      return { draft_id: id, from, to, versions: { from: pathOf(from), to: pathOf(to) }, ...comparison };
     },
   ),
 ];

@@ -53,6 +53,14 @@ const FieldChange = Strict({
 });
 
 export const DraftDiff = Strict(
-  { draft_id: Uuid, from: version, to: version, changes: Type.Array(FieldChange) },
+  {
+    draft_id: Uuid,
+    from: version,
+    to: version,
+    /** Where the contents of both are. */
+    versions: Strict({ from: Type.String(), to: Type.String() }),
+    changes: Type.Array(FieldChange),
+    truncated: Type.Boolean(),
+  },
   { title: "DraftDiff" },
 );

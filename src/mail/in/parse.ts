@@ -1,12 +1,13 @@
+import { TaskFault } from "#src/threadPool/faults.ts";
+import type { ThreadPool } from "#src/threadPool/threadPool.ts";
 import { type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
-import { type ReaderPool, ReadingFault } from "./readerPool.ts";
 import { createRecentReadings } from "./recentReadings.ts";
 
 export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
 
 export type MailParser = {
   /**
-   * Never fails because of what a mail contains: then `unreadable` says why. Rejects with ReadersAway if no thread can be started, or
+   * Never fails because of what a mail contains: then `unreadable` says why. Rejects with ThreadsAway if no thread can be started, or
    * after the pool was closed: then nothing is known of the mail. `turn`: the identity it is for. `sha256`: of the bytes; the same ones are parsed once, for
    * all who ask at about the same time.
    */
@@ -14,7 +15,7 @@ export type MailParser = {
 };
 
 /** Parses mail in the threads of a pool, which has the limits of time and memory. */
-export function createMailParser(pool: Pick<ReaderPool, "run">, limits: Partial<ParseLimits> = {}): MailParser {
+export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<ParseLimits> = {}): MailParser {
   const { maxHtmlBytes = 1024 * 1024, maxTextBytes = 1024 * 1024, maxAttachments = 100 } = limits;
   const recent = createRecentReadings();
 
@@ -24,7 +25,7 @@ export function createMailParser(pool: Pick<ReaderPool, "run">, limits: Partial<
       const mail = await pool.run<ParsedMail>(job, { turn });
       return { ...mail, attachments: mail.attachments.map(withBuffer) };
     } catch (error) {
-      if (error instanceof ReadingFault) return unreadableMail(error.message);
+      if (error instanceof TaskFault) return unreadableMail(`reading ${error.message}`);
       throw error;
     }
   }

@@ -6,7 +6,7 @@ import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { type EventStore, InvalidAppend, type NewEvent, Unavailable } from "#src/eventStore/eventStore.ts";
-import { ReadersAway } from "#src/mail/in/readersAway.ts";
+import { ThreadsAway } from "#src/threadPool/faults.ts";
 import { idOf } from "#streams/event.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
@@ -376,7 +376,7 @@ describe("a mail that cannot be read", () => {
   });
 
   it("is waited for as long as something else may be the cause, and read then", async () => {
-    for (const error of [new Unavailable("away"), new ReadersAway("no thread"), damaged]) {
+    for (const error of [new Unavailable("away"), new ThreadsAway("no thread"), damaged]) {
       const world = await createSendWorld({ deliveries: 1 });
       let isAway = true;
       const { deps, alarms } = failing(world, () => (isAway ? error : undefined), "parser");

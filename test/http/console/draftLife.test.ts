@@ -188,6 +188,24 @@ describe("console: a draft's life", () => {
     });
   });
 
+  it("compares a page's versions up to 2,000 lines, and links the versions whose changes it does not show", async () => {
+    const { draft } = await submitted({}, { body_text: "a\n".repeat(1_500) });
+    await edit(draft.id, { body_text: "b\n".repeat(1_500) });
+    await edit(draft.id, { body_text: "c\n".repeat(100) });
+    for (const path of [`/drafts/${draft.id}`, `/drafts/${draft.id}/print`]) {
+      const { text } = await auditor.get(path);
+      const shown = text.split("<ins>").length + text.split("<del>").length - 2;
+      expect(shown, path).to.be.within(1_900, 2_010);
+      const links = [
+        ...text.matchAll(/Not all changes[^<]*<a href="([^"]+)">([^<]+)<\/a> and <a href="([^"]+)">([^<]+)<\/a>/g),
+      ];
+      expect(links.map(([, from, before, to, after]) => [before, after, from, to].join(" "))).to.have.length(2);
+      for (const [, from, before] of links) {
+        expect((await auditor.get(from!)).text, path).to.include(`What it said then (${before})`);
+      }
+    }
+  });
+
   it("names the message that a draft went stale for", async () => {
     const { draft, identity, answered } = await submitted();
     await service.deliver(

@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { lineDiff } from "#src/http/present/diffs.ts";
+import { lineDiff } from "#src/html/compare/compareVersions.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { sharedThreads } from "#test/support/sharedThreads.ts";
 
 describe("draft histories over HTTP", () => {
   let service: InProcess;
@@ -184,6 +185,11 @@ describe("draft histories over HTTP", () => {
         draft_id: draft.id,
         from: 1,
         to: 2,
+        versions: {
+          from: `/v1/drafts/${draft.id}/content?version=1`,
+          to: `/v1/drafts/${draft.id}/content?version=2`,
+        },
+        truncated: false,
         changes: [
           {
             field: "body_text",
@@ -214,6 +220,34 @@ describe("draft histories over HTTP", () => {
         const answer = await workspace.ask(`GET /v1/drafts/${draft.id}/diff?${query}`);
         expect([answer.status, answer.json.message.split(":")[0]], query).to.deep.equal([status, field]);
       }
+    });
+
+    it("of 250 KB of short lines is found in a thread; its answer is bounded, and says where both versions are", async () => {
+      const draft = await submitted({ body_text: "a\n".repeat(125_000) });
+      await edit(draft.id, { body_text: "b\n".repeat(125_000), rationale: "Other letters." });
+      const begun = sharedThreads().counts().begun;
+      const { status, json } = await workspace.ask(`GET /v1/drafts/${draft.id}/diff?from=1&to=2`);
+      expect(sharedThreads().counts().begun).to.be.above(begun);
+      expect(status).to.equal(200);
+      expect(json.truncated).to.equal(true);
+      const [text, rationale] = json.changes;
+      expect(text).to.include({ field: "body_text", from: null, to: null });
+      expect(text.lines[0]).to.deep.equal({ change: "removed", text: "a" });
+      expect(text.lines).to.have.length(2_000);
+      expect(rationale).to.deep.equal({ field: "rationale", from: null, to: null, lines: [] });
+      const versions = await Promise.all(
+        [json.versions.from, json.versions.to].map((path) => workspace.ask(`GET ${path}`)),
+      );
+      expect(versions.map(({ json: { body_text } }) => body_text.slice(0, 2))).to.deep.equal(["a\n", "b\n"]);
+    });
+
+    it("has at most 256 KB", async () => {
+      const line = `${"long ".repeat(200)}\n`;
+      const draft = await submitted({ body_text: line.repeat(200) });
+      await edit(draft.id, { body_text: `${line.repeat(200)}more\n` });
+      const { json } = await workspace.ask(`GET /v1/drafts/${draft.id}/diff?from=1&to=2`);
+      expect(json.truncated).to.equal(true);
+      expect(JSON.stringify(json.changes).length).to.be.within(200 * 1024, 257 * 1024);
     });
 
     it("gives up on matching lines where everything differs, and still shows all of both", () => {

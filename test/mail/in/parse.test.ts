@@ -239,15 +239,15 @@ describe("the parser's limits", () => {
       ),
     );
     await both.close();
-    expect(await Promise.all(pending)).to.deep.equal(Array(3).fill("the readers of mail are closed"));
-    expect(await both.parse(plain("x")).catch((error) => error.message)).to.equal("the readers of mail are closed");
+    expect(await Promise.all(pending)).to.deep.equal(Array(3).fill("the threads are closed"));
+    expect(await both.parse(plain("x")).catch((error) => error.message)).to.equal("the threads are closed");
   });
 
   it("work in a process started as the service is, from any folder", async () => {
     const script = `
       import { createMailParser } from ${JSON.stringify(source("parse.ts"))};
-      import { createReaderPool } from ${JSON.stringify(source("readerPool.ts"))};
-      const pool = createReaderPool({ threads: 1 });
+      import { createThreadPool } from ${JSON.stringify(source("../../threadPool/threadPool.ts"))};
+      const pool = createThreadPool({ threads: 1 });
       const raw = Buffer.from("Subject: x\\r\\n\\r\\nhello");
       console.log((await createMailParser(pool).parse(raw, { turn: "a", sha256: "b" })).bodyText.trim());
       await pool.close();`;

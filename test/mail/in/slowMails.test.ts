@@ -5,7 +5,7 @@ import { eachOf } from "#src/dns/resolver.ts";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { createHeaderReader } from "#src/mail/in/headerReader.ts";
 import { createMailParser } from "#src/mail/in/parse.ts";
-import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
+import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
 import { longestHold } from "#test/support/processorTime.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { fixture } from "./mails.ts";
@@ -16,9 +16,9 @@ describe("mail that is made to keep its readers busy", function () {
   this.timeout(600_000);
   // As in the service, but for the time in the slow place: on a busy machine none of these may run out of it.
   const slowMs = 120_000;
-  let pool: ReaderPool;
+  let pool: ThreadPool;
   before(() => {
-    pool = createReaderPool({ slowMs, slowPerMinuteMs: 10 * slowMs });
+    pool = createThreadPool({ slowMs, slowPerMinuteMs: 10 * slowMs });
   });
   after(() => pool.close());
 

@@ -1,10 +1,11 @@
 import { letterHead } from "#src/channels/card/fields.ts";
 import { letterOf } from "#src/channels/letter.ts";
+import type { Comparison, Line } from "#src/html/compare/compareVersions.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { frame } from "#src/html/page.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
-import type { Changes, Version } from "./steps.ts";
+import type { Version } from "./steps.ts";
 
 /** What a version says, to whom. `frames`: HTML as mail programs show it; on paper its words alone. */
 export function letterView(
@@ -50,8 +51,8 @@ const labels: Partial<Record<string, string>> = {
 };
 
 /** What a version changed, field by field; texts line by line. */
-export const changesView = (changes: Changes, before: number): Markup =>
-  changes.length === 0
+export const changesView = ({ changes, truncated }: Comparison, before: number): Markup =>
+  changes.length === 0 && !truncated
     ? html`<p class="meta">It says the same as version ${before}.</p>`
     : html`<div class="changes"><p class="meta">Compared with version ${before}: <ins>underlined</ins> is new, <del>struck through</del> is gone.</p>
 ${changes.map(
@@ -60,8 +61,6 @@ ${changes.map(
     lines === null ? html`${gone(inWords(from))}${come(inWords(to))}` : nearby(lines).map(lineView)
   }</div>`,
 )}</div>`;
-
-type Line = NonNullable<Changes[number]["lines"]>[number];
 
 /** So many lines on either side of a change are shown. */
 const around = 2;

@@ -1,10 +1,11 @@
 import type { Life } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
+import type { CostlyWork } from "#src/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { WireHistoryEntry } from "../../present/histories.ts";
 import type { Visit } from "../framework/visit.ts";
-import { type Step, stepsOf } from "./steps.ts";
+import { compareSteps, type Step, stepsOf } from "./steps.ts";
 import { fromWire } from "./wire.ts";
 
 /** As many events as a page walks through; hardly any draft has a tenth of them. */
@@ -13,7 +14,7 @@ export const mostSteps = 1_000;
 /** A draft and its steps. `isWhole`: it has no more steps than these. */
 export type Walk = { draft: WireDraft; steps: Step[]; isWhole: boolean };
 
-/** Only for who may read histories. */
+/** Only for who may read histories. What the versions changed is left to `compareWalk`. */
 export async function readWalk(visit: Visit): Promise<Walk> {
   const draft = await readDraft(visit);
   const { events, isWhole } = await readHistory(visit, draft.id);
@@ -22,6 +23,10 @@ export async function readWalk(visit: Visit): Promise<Walk> {
   if (last.life.stale) last.life = { ...last.life, stale: await withNewer(visit, draft, last.life.stale) };
   return { draft, steps, isWhole };
 }
+
+/** Fills in what these steps of a walk changed. */
+export const compareWalk = (costlyWork: CostlyWork, visit: Visit, steps: readonly Step[]): Promise<void> =>
+  compareSteps(steps, (versions) => costlyWork("compareVersions", versions, visit.principal.workspaceId));
 
 export const readDraft = (visit: Visit): Promise<WireDraft> =>
   visit.ask("GET /v1/drafts/:id", { params: { id: visit.params.id ?? "" } });

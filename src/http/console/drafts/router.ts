@@ -6,10 +6,12 @@ import { handOverStep, readHandedOver } from "./handedOver.ts";
 import { type Decider, draftPage, lifePage, titleOf } from "./lifePage.ts";
 import { any, type Drafts, type Filter, listPage } from "./listPage.ts";
 import { printPage } from "./printPage.ts";
-import { readDraft, readWalk, stepNamed } from "./read.ts";
+import { compareWalk, readDraft, readWalk, stepNamed } from "./read.ts";
 import { stepPage } from "./stepPage.ts";
 
-type Deps = Pick<HttpDependencies, "parser" | "clock"> & { settings: Pick<HttpDependencies["settings"], "publicUrl"> };
+type Deps = Pick<HttpDependencies, "parser" | "clock" | "costlyWork"> & {
+  settings: Pick<HttpDependencies["settings"], "publicUrl">;
+};
 
 /** A draft's life: why it was sent, or why not, and every step that led there. */
 export const draftPages = (deps: Deps): ConsoleRoute[] => [
@@ -27,12 +29,14 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   consolePage("GET /drafts/:id", async (visit) => {
     if (!visit.may("read:audit")) return withoutHistory(visit);
     const walk = await readWalk(visit);
+    await compareWalk(deps.costlyWork, visit, walk.steps);
     return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(visit), walk) });
   }),
   consolePage("GET /drafts/:id/at/:n", async (visit) => {
     requireHistories(visit);
     const walk = await readWalk(visit);
     const step = stepNamed(walk, visit.params.n);
+    await compareWalk(deps.costlyWork, visit, [step]);
     const hasMail = step === handOverStep(walk.steps);
     const handedOver = hasMail ? await readHandedOver(deps, visit, walk.steps) : undefined;
     const main = stepPage(visit, walk, { step, handedOver });
@@ -41,6 +45,7 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   consolePage("GET /drafts/:id/print", async (visit) => {
     requireHistories(visit);
     const walk = await readWalk(visit);
+    await compareWalk(deps.costlyWork, visit, walk.steps);
     const { id, name } = await visit.ask("GET /v1/workspaces/me");
     const printed = {
       workspace: { id, name },

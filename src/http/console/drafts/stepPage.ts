@@ -20,7 +20,7 @@ export function stepPage(
 ${walk("Steps")}
 <section aria-labelledby="step"><h2 id="step">Step ${step.n} of ${steps.length}: ${inMarkup(reader, step.what)}</h2>
 <p class="meta">${whenExactly(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
-${stepBody(reader, step, { opened: false })}
+${stepBody(reader, step, { draftId: draft.id, opened: false })}
 </section>
 ${mailOf({ step, steps, handedOver, draftId: draft.id })}
 <h2>What could be said of it then</h2>

@@ -17,18 +17,23 @@ export const stepItem = (
   html`<li id="step-${step.n}" class="step">
 <p class="meta"><a href="${stepPath(draftId, step.n)}">Step ${step.n}</a> · ${whenExactly(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
 <h3>${inMarkup(reader, step.what)}</h3>
-${stepBody(reader, step, { opened })}
+${stepBody(reader, step, { draftId, opened })}
 </li>`;
 
 /** What a step says, beside its head. */
 export const stepBody = (
   reader: Reader,
   step: Step,
-  { opened }: { opened: boolean },
+  { draftId, opened }: { draftId: string; opened: boolean },
 ): Markup => html`${factsView(reader, step.facts)}
 ${step.texts.map(({ label, text }) => html`<p class="label">${label}</p>${writing(text)}`)}
-${step.changes !== null && changesView(step.changes, step.version.version - 1)}
+${step.replaced !== null && replacedView(draftId, step, step.replaced)}
 ${folded("Who exactly, and where it is in the log", factsView(reader, recordOf(step)), opened)}`;
+
+/** What the step changed; where that is too long for the page, the two versions to look at. */
+const replacedView = (draftId: string, { n, version }: Step, replaced: NonNullable<Step["replaced"]>): Markup =>
+  html`${replaced.changes !== null && changesView(replaced.changes, replaced.version.version)}
+${replaced.changes?.truncated && html`<p>Not all changes are shown here. Read <a href="${stepPath(draftId, replaced.n)}">version ${replaced.version.version}</a> and <a href="${stepPath(draftId, n)}">version ${version.version}</a>.</p>`}`;
 
 export const folded = (summary: string, content: Value, opened: boolean): Markup =>
   html`<details${opened && html` open`}><summary>${summary}</summary>${content}</details>`;

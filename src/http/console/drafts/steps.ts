@@ -2,7 +2,7 @@ import type { Life } from "#src/commands/drafts/life/life.ts";
 import { livesOf } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import type { Phrase } from "#src/commands/drafts/life/phrases.ts";
-import { presentChanges } from "../../present/diffs.ts";
+import { type Comparison, type Room, roomAfter, usualRoom } from "#src/html/compare/compareVersions.ts";
 import { deliveryWords } from "./deliveryWords.ts";
 import { reviewWords } from "./reviewWords.ts";
 
@@ -20,16 +20,15 @@ export type Version = {
   rationale: string | null;
 };
 
-export type Changes = ReturnType<typeof presentChanges>;
-
-/** One event of a draft's life. `life`: as it left it. `version`: what the draft said then. `changes`: to the version before, where it made one. */
+/** One event of a draft's life. `life`: as it left it. `version`: what the draft said then. */
 export type Step = StepWords & {
   /** From 1. */
   n: number;
   event: LifeEvent;
   life: Life;
   version: Version;
-  changes: Changes | null;
+  /** The version that it replaced, where it made one, and the step that had made that. `changes` is filled by compareSteps. */
+  replaced: { version: Version; n: number; changes: Comparison | null } | null;
 };
 
 /** A draft's history as steps that one can walk. Throws if it does not begin with the submission, or a content is missing. */
@@ -41,10 +40,28 @@ export function stepsOf(history: readonly LifeEvent[]): Step[] {
     const before = steps.at(-1)?.version;
     const version = versionIn(event) ?? before;
     if (!version) throw new Error("the first event of a draft brings its content");
-    const changes = before && version !== before ? presentChanges(before, version) : null;
-    steps.push({ n: index + 1, event, life, version, changes, ...wordsOf(event, life) });
+    const maker = steps.find((step) => step.version === before);
+    const replaced = maker && version !== before ? { version: maker.version, n: maker.n, changes: null } : null;
+    steps.push({ n: index + 1, event, life, version, replaced, ...wordsOf(event, life) });
   }
   return steps;
+}
+
+/** Compares two versions within the room that a page has left. */
+export type Compare = (versions: { from: Version; to: Version; room: Room }) => Promise<Comparison>;
+
+const nothingCompared: Comparison = { changes: [], truncated: true };
+
+/** Fills in what each of these steps changed, as far as one comparison's room is enough for all of them. */
+export async function compareSteps(steps: readonly Step[], compare: Compare): Promise<void> {
+  let room = usualRoom;
+  for (const { version: to, replaced } of steps) {
+    if (replaced === null) continue;
+    const isLeft = room.lines > 0 && room.bytes > 0;
+    const changes = isLeft ? await compare({ from: replaced.version, to, room }) : nothingCompared;
+    replaced.changes = changes;
+    room = roomAfter(room, changes);
+  }
 }
 
 function versionIn(event: LifeEvent): Version | undefined {

@@ -1,7 +1,8 @@
 import type { Clock } from "#src/clock.ts";
 import { domainOfAddress } from "#src/dns/names.ts";
 import { eachOf, type Lookup, type Resolver, withinTime } from "#src/dns/resolver.ts";
-import { type ReaderPool, ReadingFault } from "#src/mail/in/readerPool.ts";
+import { TaskFault } from "#src/threadPool/faults.ts";
+import type { ThreadPool } from "#src/threadPool/threadPool.ts";
 import type { Authentication } from "#streams/thread/events.ts";
 import { type DmarcPolicy, findDmarcPolicy } from "./dmarc.ts";
 import type { ReceivedMail } from "./findings.ts";
@@ -32,7 +33,7 @@ const usualTimeMs = 10_000;
  * Where DNS is silent the next mails do not wait. What is reckoned meanwhile is bounded by the pool.
  */
 export function createMailAuthenticator(
-  { resolver, clock, pool }: { resolver: Resolver; clock: Pick<Clock, "monotonic">; pool: Pick<ReaderPool, "run"> },
+  { resolver, clock, pool }: { resolver: Resolver; clock: Pick<Clock, "monotonic">; pool: Pick<ThreadPool, "run"> },
   { timeMs = usualTimeMs }: { timeMs?: number } = {},
 ): MailAuthenticator {
   const sparing = sparingDeadZones(resolver, clock);
@@ -52,7 +53,7 @@ export function createMailAuthenticator(
 
 /** What the mail did to its reader makes nothing known of it; everything else is not the mail's. */
 function asUnknown(error: unknown): undefined {
-  if (!(error instanceof ReadingFault)) throw error;
+  if (!(error instanceof TaskFault)) throw error;
 }
 
 /** The same resolver for so long in all, counted while somebody waits for an answer: that others' mail is read meanwhile takes nothing away. */

@@ -1,6 +1,6 @@
 import type { Lookup, Resolver } from "#src/dns/resolver.ts";
 import { startOfBody } from "#src/mail/in/headerFields.ts";
-import type { Job, ReaderPool } from "#src/mail/in/readerPool.ts";
+import type { Job, ThreadPool } from "#src/threadPool/threadPool.ts";
 import type { Answer, Findings, Found, Question, ReceivedMail, Sender } from "./findings.ts";
 
 export type MailVerifier = {
@@ -34,7 +34,7 @@ const smallBytes = 64 * 1024;
 /**
  * Does the sums in the threads of a pool, and the look-ups here, in rounds: a thread says what it has to know, and is free while DNS is asked.
  */
-export function createMailVerifier(pool: Pick<ReaderPool, "run">): MailVerifier {
+export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier {
   return {
     async verify(mail, resolver) {
       const dns = answersFrom(resolver);

@@ -5,8 +5,8 @@ import { systemClock } from "#src/clock.ts";
 import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator, type MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
-import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
 import { signMail } from "#src/mail/out/dkim.ts";
+import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
 const keys = (modulusLength = 2048) => {
@@ -35,7 +35,7 @@ const mailOf = (from = "Ann <ann@bank.test>", more: readonly string[] = [], body
 describe("authenticating a mail [d13 authentication]", () => {
   let dns: DnsServer;
   let authenticator: MailAuthenticator;
-  let pool: ReaderPool;
+  let pool: ThreadPool;
   const bank = keys();
   const signer = { domain: "bank.test", selector: "s1", privateKey: bank.privateKey };
   // The server answers at once, or says that it will not: how long a busy machine takes for that is not the point.
@@ -43,7 +43,7 @@ describe("authenticating a mail [d13 authentication]", () => {
 
   before(async () => {
     dns = await startDnsServer();
-    pool = createReaderPool({ firstTryMs: 10_000, slowMs: 60_000 });
+    pool = createThreadPool({ firstTryMs: 10_000, slowMs: 60_000 });
     authenticator = createMailAuthenticator({ resolver: resolver(), clock: systemClock, pool }, { timeMs: 60_000 });
     dns.txt("s1._domainkey.bank.test", `v=DKIM1; k=rsa; p=${bank.publicKey}`);
     dns.txt("_dmarc.bank.test", "v=DMARC1; p=reject");

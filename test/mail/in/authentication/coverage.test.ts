@@ -6,14 +6,14 @@ import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator, type MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "#src/mail/in/authentication/devProven.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
-import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
+import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
 /** Really signed mails, changed on their way as somebody who replays them could. */
 describe("what a signature covers beside From [d14 grants]", () => {
   let dns: DnsServer;
   let authenticator: MailAuthenticator;
-  let pool: ReaderPool;
+  let pool: ThreadPool;
   const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
@@ -21,7 +21,7 @@ describe("what a signature covers beside From [d14 grants]", () => {
     dns = await startDnsServer();
     // The server answers at once: how long a busy machine takes for that is not the point.
     const resolver = createNodeResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 1 });
-    pool = createReaderPool({ firstTryMs: 10_000, slowMs: 60_000 });
+    pool = createThreadPool({ firstTryMs: 10_000, slowMs: 60_000 });
     authenticator = createMailAuthenticator({ resolver, clock: systemClock, pool }, { timeMs: 60_000 });
     const spki = publicKey.export({ type: "spki", format: "der" }).toString("base64");
     dns.txt("s1._domainkey.bank.test", `v=DKIM1; k=rsa; p=${spki}`);

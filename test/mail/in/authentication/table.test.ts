@@ -6,7 +6,7 @@ import { systemClock } from "#src/clock.ts";
 import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator, type MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
-import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
+import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { type Case, cases, good, type Signature } from "./cases.ts";
 
@@ -16,7 +16,7 @@ type Verdict = { spf: string; dkim: string; dmarc: string; arc: string; aligned:
 /** Each mail is signed with a key of the test, and each record is asked of a real DNS server. */
 describe("what proves a sender, as a table: SPF DKIM DMARC ARC [d13 authentication] [d5 authentication]", () => {
   let dns: DnsServer;
-  let pool: ReaderPool;
+  let pool: ThreadPool;
   let authenticator: MailAuthenticator;
   const pair = (modulusLength = 1024) => {
     const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength });
@@ -62,7 +62,7 @@ describe("what proves a sender, as a table: SPF DKIM DMARC ARC [d13 authenticati
   before(async () => {
     dns = await startDnsServer();
     const resolver = createNodeResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 1 });
-    pool = createReaderPool({ firstTryMs: 10_000, slowMs: 60_000 });
+    pool = createThreadPool({ firstTryMs: 10_000, slowMs: 60_000 });
     authenticator = createMailAuthenticator({ resolver, clock: systemClock, pool }, { timeMs: 60_000 });
     for (const name of [...Object.keys(policies), "nodmarc", "dmarcfails"]) {
       const policy = policies[name];

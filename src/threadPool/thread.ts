@@ -2,13 +2,15 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
-import type { Answers, Sender } from "./authentication/findings.ts";
-import type { ParsedMail, ParseLimits } from "./parsedMail.ts";
-import { PlainBlob } from "./plainBlob.ts";
-import { storableLine } from "./storable.ts";
+import type { Answers, Sender } from "#src/mail/in/authentication/findings.ts";
+import type { ParsedMail, ParseLimits } from "#src/mail/in/parsedMail.ts";
+import { PlainBlob } from "#src/mail/in/plainBlob.ts";
+import { storableLine } from "#src/mail/in/storable.ts";
+import { type WorkName, works } from "./works.ts";
 
 /** What a thread is asked for; `job` is its number in the pool. */
-export type ReaderTask = { job: number; bytes: Uint8Array } & (
+export type ThreadTask = { job: number; bytes: Uint8Array } /** What works.ts has under that name. */ & (
+  | { name: "work"; work: WorkName; input: unknown }
   | { name: "parse"; limits: ParseLimits }
   /** `isWhole`: of all of the mail, so that what is not signed need not be sent again. */
   | { name: "signers"; isWhole: boolean }
@@ -20,55 +22,59 @@ Object.assign(globalThis, { Blob: PlainBlob });
 // A library prints what it meets in a mail.
 console.log = () => {};
 
-/** What it answers: what it was asked for, or what is wrong with the mail. */
-export type ReaderOutcome = { done: unknown } | { fault: string };
+/** What it answers: what it was asked for, or how that failed. */
+export type TaskOutcome = { done: unknown } | { fault: string };
 
-/** Bytes of heap that usual mail leaves a thread with, at most: its programs take 30 MB, and V8 adds half of that and what is new. */
+/** Bytes of heap that usual work leaves a thread with, at most: its programs take 30 MB, and V8 adds half of that and what is new. */
 const usualHeapBytes = 64 * 1024 * 1024;
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 /**
- * What a mail left behind is given back before it is answered: V8 alone would keep it until the next mail needs as much, and until then the thread
- * sleeps, and does nothing by itself. So it takes the time of the mail that left it.
+ * What a job left behind is given back before it is answered: V8 alone would keep it until the next one needs as much, and until then the thread
+ * sleeps, and does nothing by itself. So it takes the time of the job that left it.
  */
 function giveBack(): void {
   if (getHeapStatistics().total_heap_size > usualHeapBytes) collectGarbage();
 }
 
-/** Does one job at a time. Tells its number first, when it begins: the time to load what it needs is not the mail's. */
-export async function readInThread(task: ReaderTask): Promise<unknown> {
+/** Does one job at a time. Tells its number first, when it begins: the time to load what it needs is not the job's. */
+export async function doTask(task: ThreadTask): Promise<unknown> {
   const work = await workOn(task);
   parentPort!.postMessage(task.job);
   try {
     const done = await work();
     return task.name === "parse" ? moved(done as ParsedMail) : { done };
   } catch (error) {
-    return { fault: `reading it failed: ${storableLine(String((error as Error)?.message), 300)}` };
+    return { fault: `failed: ${storableLine(String((error as Error)?.message), 300)}` };
   } finally {
     giveBack();
   }
 }
 
-async function workOn(task: ReaderTask): Promise<() => unknown> {
+async function workOn(task: ThreadTask): Promise<() => unknown> {
   const { buffer, byteOffset, byteLength } = task.bytes;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   switch (task.name) {
+    case "work": {
+      const work = await works[task.work].load();
+      return () => work(task.input as never);
+    }
     case "parse": {
-      const { parseMail } = await import("./parseMail.ts");
+      const { parseMail } = await import("#src/mail/in/parseMail.ts");
       return () => parseMail(bytes, task.limits);
     }
     case "signers": {
-      const { signersOf, signersOrFindings } = await import("./authentication/verifyMail.ts");
+      const { signersOf, signersOrFindings } = await import("#src/mail/in/authentication/verifyMail.ts");
       return () => (task.isWhole ? signersOrFindings(bytes) : signersOf(bytes));
     }
     case "signatures": {
-      const { verifySignatures } = await import("./authentication/verifyMail.ts");
+      const { verifySignatures } = await import("#src/mail/in/authentication/verifyMail.ts");
       return () => verifySignatures(bytes, task.answers);
     }
     case "sender": {
-      const { verifySender } = await import("./authentication/verifyMail.ts");
+      const { verifySender } = await import("#src/mail/in/authentication/verifyMail.ts");
       return () => verifySender(task.sender, task.answers);
     }
   }

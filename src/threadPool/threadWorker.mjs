@@ -2,4 +2,4 @@
 import { register } from "tsx/esm/api";
 
 register();
-export const { readInThread } = await import("./readerThread.ts");
+export const { doTask } = await import("./thread.ts");

@@ -6,6 +6,8 @@ export type Turns<T> = {
   /** What the key's item has cost, in any unit that is the same for all. */
   charge(key: string, cost: number): void;
   waits(key: string): boolean;
+  /** Takes out what waits no longer; nothing if it does not wait. */
+  remove(key: string, item: T): void;
   /** Empties it. */
   takeAll(): T[];
 };
@@ -52,6 +54,11 @@ export function createTurns<T>(): Turns<T> {
       forgetThoseLevelled();
     },
     waits: (key) => waiting.has(key),
+    remove(key, item) {
+      const left = waiting.get(key)?.filter((each) => each !== item) ?? [];
+      if (left.length > 0) waiting.set(key, left);
+      else waiting.delete(key);
+    },
     takeAll() {
       const all = [...waiting.values()].flat();
       waiting.clear();

@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import { createReaderPool, type JobOptions, type ReaderPool, ReadingFault } from "#src/mail/in/readerPool.ts";
-import { createSlowTime } from "#src/mail/in/slowTime.ts";
-import { createTurns } from "#src/mail/in/turns.ts";
-import { obedientThread, order, untidyThread } from "./parser.ts";
+import { TaskFault, WaitedTooLong } from "#src/threadPool/faults.ts";
+import { createSlowTime } from "#src/threadPool/slowTime.ts";
+import { createThreadPool, type JobOptions, type ThreadPool } from "#src/threadPool/threadPool.ts";
+import { createTurns } from "#src/threadPool/turns.ts";
+import { obedientThread, order, untidyThread } from "#test/mail/in/parser.ts";
 
 describe("turns", () => {
   const served = (turns: ReturnType<typeof createTurns<string>>, cost: number) => {
@@ -32,17 +33,17 @@ describe("turns", () => {
   });
 });
 
-describe("the threads that read mail", () => {
-  const pools: ReaderPool[] = [];
-  const start = (limits: Parameters<typeof createReaderPool>[0] = {}) => {
-    const pool = createReaderPool({ entry: obedientThread, ...limits });
+describe("the pool of threads", () => {
+  const pools: ThreadPool[] = [];
+  const start = (limits: Parameters<typeof createThreadPool>[0] = {}) => {
+    const pool = createThreadPool({ entry: obedientThread, ...limits });
     pools.push(pool);
     return pool;
   };
   after(() => Promise.all(pools.map((pool) => pool.close())));
 
   const limits = { maxHtmlBytes: 1, maxTextBytes: 1, maxAttachments: 1 };
-  const run = (pool: ReaderPool, bytes: Buffer, options: JobOptions): Promise<unknown> =>
+  const run = (pool: ThreadPool, bytes: Buffer, options: JobOptions): Promise<unknown> =>
     pool.run({ name: "parse", bytes, limits }, options);
   /** What the jobs answer, in the order in which they end. */
   const ends = async (jobs: Promise<unknown>[]): Promise<unknown[]> => {
@@ -75,8 +76,8 @@ describe("the threads that read mail", () => {
     // The first of the slow ones ends last but two: nothing quick waited for its 2 s.
     expect(ended.slice(0, 10)).to.have.members([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     for (const fault of ended.slice(10)) {
-      expect(fault).to.be.instanceOf(ReadingFault);
-      expect((fault as Error).message).to.equal("reading took more than 2000 ms");
+      expect(fault).to.be.instanceOf(TaskFault);
+      expect((fault as Error).message).to.equal("took more than 2000 ms");
     }
     const counts = pool.counts();
     expect(counts).to.include({ slowAtOnce: 1, givenUp: 3 });
@@ -92,6 +93,16 @@ describe("the threads that read mail", () => {
     expect(pool.counts()).to.deep.equal({ begun: 5, setBack: 0, givenUp: 0, slowAtOnce: 1 });
   });
 
+  it("do not begin a job whose turn has not come in the time that it waits", async () => {
+    const pool = start({ threads: 1, firstTryMs: 5_000 });
+    const first = run(pool, order({ sleepMs: 1_500, answer: "first" }), { turn: "a" });
+    const impatient = run(pool, order({ answer: "never" }), { turn: "b", waitMs: 20 }).catch((error) => error);
+    const patient = run(pool, order({ answer: "third" }), { turn: "b", waitMs: 60_000 });
+    expect(await impatient).to.be.instanceOf(WaitedTooLong);
+    expect(await Promise.all([first, patient])).to.deep.equal(["first", "third"]);
+    expect(pool.counts().begun).to.equal(2);
+  });
+
   it("wait for no more slow mail of one identity than it may have in a minute, and read its quick and others' slow mail", async () => {
     const pool = start({ firstTryMs: 100, slowMs: 600, slowPerMinuteMs: 300, largeBytes: 100_000 });
     const slow = (turn: string, sleepMs = 60_000) =>
@@ -100,14 +111,14 @@ describe("the threads that read mail", () => {
     const quick = run(pool, order({ answer: "quick" }), { turn: "flooded" });
     // Which of the first two is waited for depends on the thread that is up first.
     expect(await Promise.all(flood)).to.have.members([
-      "reading took more than 600 ms",
-      ...Array(5).fill("reading took more than 100 ms"),
+      "took more than 600 ms",
+      ...Array(5).fill("took more than 100 ms"),
     ]);
     expect(await quick).to.equal("quick");
     expect(pool.counts().givenUp).to.equal(6);
     expect(await slow("other", 250)).to.equal("read");
     const large = await run(pool, order({ sleepMs: 60_000 }, 250_000), { turn: "flooded" }).catch(String);
-    expect(large).to.include("reading took more than 300 ms");
+    expect(large).to.include("took more than 300 ms");
   });
 });
 

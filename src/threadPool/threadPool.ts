@@ -1,50 +1,54 @@
 import { fileURLToPath } from "node:url";
 import { FixedQueue, Piscina } from "piscina";
-import { ReadersAway } from "./readersAway.ts";
-import type { ReaderOutcome, ReaderTask } from "./readerThread.ts";
+import { TaskFault, ThreadsAway, WaitedTooLong } from "./faults.ts";
 import { createSlowTime } from "./slowTime.ts";
+import type { TaskOutcome, ThreadTask } from "./thread.ts";
 import { createTurns } from "./turns.ts";
 
-/** A task for a thread: what readerThread.ts does under that name. `bytes` are copied for each try; the caller's are left alone. */
-export type Job = ReaderTask extends infer Task ? (Task extends unknown ? Omit<Task, "job"> : never) : never;
+/** A task for a thread: what thread.ts does under that name. `bytes` are copied for each try; the caller's are left alone. */
+export type Job = ThreadTask extends infer Task ? (Task extends unknown ? Omit<Task, "job"> : never) : never;
 
 export type JobOptions = {
-  /** Whose mail it is: identities take turns. */
+  /** Whose work it is: an identity's mail, a workspace's requests. These take turns. */
   turn: string;
+  /** The job is known to take long: it goes to the slow place at once, as a large mail does. */
+  slow?: boolean;
+  /** Milliseconds that it waits for a thread at most; without it as long as it takes. */
+  waitMs?: number;
 };
 
-export type ReaderPool = {
+export type ThreadPool = {
   /**
-   * Has a thread do the job. Throws ReadingFault for what the mail did to the reader or took too long for, and ReadersAway where no thread
-   * can be started, or the pool is closed.
+   * Has a thread do the job. Throws TaskFault for what the job did to its thread or took too long for, WaitedTooLong where its turn did not
+   * come within `waitMs`, and ThreadsAway where no thread can be started, or the pool is closed.
    */
   run<T>(job: Job, options: JobOptions): Promise<T>;
   /** What it has done since it was made. */
-  counts(): ReaderCounts;
+  counts(): PoolCounts;
   /** Ends the threads; what is under way rejects. */
   close(): Promise<void>;
 };
 
-export type ReaderCounts = {
+export type PoolCounts = {
   /** Tries handed to a thread. */
   begun: number;
   /** First tries that were ended to wait for the slow place. */
   setBack: number;
-  /** Jobs that were given up: in the slow place, or after the first try where their identity had had its time there. */
+  /** Jobs that were given up: in the slow place, or after the first try where whose they are had had its time there. */
   givenUp: number;
   /** The most that were in the slow place at once. */
   slowAtOnce: number;
 };
 
-/** The limits of what reads strangers' mail in threads: bodies and signatures. */
-export type ReaderLimits = {
+/** The limits of what is done in threads: strangers' mail read, and costly work of requests and processes (costlyWork.ts). */
+export type ThreadLimits = {
   /** Started with the first job (default 2). */
   threads: number;
   /** Milliseconds of the first try (default 300). */
   firstTryMs: number;
   /** Milliseconds in the slow place (default 10,000). */
   slowMs: number;
-  /** Milliseconds beyond the first tries that slow mail of one identity may take in a minute (default 20,000). */
+  /** Milliseconds beyond the first tries that slow jobs of one turn may take in a minute (default 20,000). */
   slowPerMinuteMs: number;
   /** A mail above this goes to the slow place at once (default 4 MB): so one large mail is read at a time. */
   largeBytes: number;
@@ -52,7 +56,7 @@ export type ReaderLimits = {
   maxHeapMb: number;
 };
 
-const usual: ReaderLimits = {
+const usual: ThreadLimits = {
   threads: 2,
   firstTryMs: 300,
   slowMs: 10_000,
@@ -61,16 +65,13 @@ const usual: ReaderLimits = {
   maxHeapMb: 256,
 };
 
-/** The mail is at fault: what it did to the thread that read it, in words. */
-export class ReadingFault extends Error {
-  override readonly name = "ReadingFault";
-}
-
 type Task = {
   job: Job;
   options: JobOptions;
   resolve(result: unknown): void;
   reject(error: unknown): void;
+  /** Runs while it waits for a thread, if it waits for so long only. */
+  waiting?: NodeJS.Timeout;
 };
 
 type Run = {
@@ -83,25 +84,24 @@ type Run = {
   lastsMs?: number;
 };
 
-/** Megabytes of a thread's heap for what is new: three halves of it are mail that is read right now. V8 would take 48, and keep most of them. */
+/** Megabytes of a thread's heap for what is new: three halves of it are what is worked on right now. V8 would take 48, and keep most of them. */
 const youngMb = 12;
 
-/** It, and readerThread.ts behind it, export `readInThread`. */
-const entry = fileURLToPath(new URL("./readerWorker.mjs", import.meta.url));
+/** It, and thread.ts behind it, export `doTask`. */
+const entry = fileURLToPath(new URL("./threadWorker.mjs", import.meta.url));
 
 /**
- * Threads that read mail, in turns by identity. A job has a short first try. If that is over, it goes on in the slow place, or waits for it
- * if another one is there: so one thread is always free for what is quick. An identity whose mail has had its time in the slow place waits
- * for no more of it this minute: a stranger cannot hold up for long whom he writes to. A thread that hangs or dies costs the job it held, and is
- * replaced.
+ * Threads for what would hold up the event loop, in turns. A job has a short first try. If that is over, it goes on in the slow place, or waits for it
+ * if another one is there: so one thread is always free for what is quick. Whose jobs have had their time in the slow place waits for no more
+ * of them this minute: a stranger cannot hold up for long whom he writes to. A thread that hangs or dies costs the job it held, and is replaced.
  */
-export function createReaderPool(limits: Partial<ReaderLimits & { entry: string }> = {}): ReaderPool {
+export function createThreadPool(limits: Partial<ThreadLimits & { entry: string }> = {}): ThreadPool {
   const { threads, firstTryMs, slowMs, slowPerMinuteMs, largeBytes, maxHeapMb } = { ...usual, ...limits };
   const quick = createTurns<Task>();
   const slow = createTurns<Task>();
   const slowTime = createSlowTime(slowPerMinuteMs);
   const runs = new Map<number, Run>();
-  const counts: ReaderCounts = { begun: 0, setBack: 0, givenUp: 0, slowAtOnce: 0 };
+  const counts: PoolCounts = { begun: 0, setBack: 0, givenUp: 0, slowAtOnce: 0 };
   let pool: Piscina | undefined;
   let closed = false;
   let jobs = 0;
@@ -109,8 +109,8 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   function start(): Piscina {
     const started = new Piscina({
       filename: limits.entry ?? entry,
-      name: "readInThread",
-      // As many at least as at most: a thread that died is replaced at once, also when no further mail comes.
+      name: "doTask",
+      // As many at least as at most: a thread that died is replaced at once, also when no further job comes.
       minThreads: threads,
       maxThreads: threads,
       execArgv: [],
@@ -128,7 +128,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
 
   const slowRuns = (): number => [...runs.values()].filter((run) => run.slow).length;
 
-  /** Neither the time in the queue nor the start of a thread is the mail's. */
+  /** Neither the time in the queue nor the start of a thread is the job's. */
   function hasBegun(job: number): void {
     const run = runs.get(job);
     if (!run) return;
@@ -139,7 +139,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
 
   const isSpent = ({ task }: Run): boolean => slowTime.isSpent(task.options.turn);
 
-  /** What a mail has whose identity has had its time in the slow place: a large one takes longer than others without being slow. */
+  /** What a job has whose turn has had its time in the slow place: a large mail takes longer than others without being slow. */
   const shortMs = ({ bytes }: Job): number => firstTryMs * (1 + Math.floor(bytes.length / largeBytes));
 
   function endAfter(run: Run, lastsMs: number): void {
@@ -169,7 +169,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     if (forSlowPlace) return { task: forSlowPlace, inSlowPlace: true };
     for (let task = quick.next(); task; task = quick.next()) {
       if (!slow.waits(task.options.turn)) return { task, inSlowPlace: false };
-      // Whose mail waits for the slow place has had a first try: what follows waits behind it.
+      // Whose job waits for the slow place has had a first try: what follows waits behind it.
       slow.add(task.options.turn, task);
     }
     return undefined;
@@ -184,6 +184,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   }
 
   async function carryOut(task: Task, inSlowPlace: boolean): Promise<void> {
+    clearTimeout(task.waiting);
     const job = ++jobs;
     const run: Run = { task, slow: false, begunAt: performance.now(), stop: new AbortController() };
     runs.set(job, run);
@@ -192,9 +193,9 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     try {
       pool ??= start();
       const bytes = new Uint8Array(task.job.bytes);
-      const message = { ...task.job, bytes, job } as ReaderTask;
-      const outcome: ReaderOutcome = await pool.run(message, { transferList: [bytes.buffer], signal: run.stop.signal });
-      if ("fault" in outcome) task.reject(new ReadingFault(outcome.fault));
+      const message = { ...task.job, bytes, job } as ThreadTask;
+      const outcome: TaskOutcome = await pool.run(message, { transferList: [bytes.buffer], signal: run.stop.signal });
+      if ("fault" in outcome) task.reject(new TaskFault(outcome.fault, { overBudget: false }));
       else task.resolve(outcome.done);
     } catch (error) {
       fail(run, error as NodeJS.ErrnoException);
@@ -215,21 +216,30 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     if (closed) {
       task.reject(closedError());
     } else if (!stop.signal.aborted) {
-      const reason = faultOf(error);
-      if (timer !== undefined && reason !== undefined) task.reject(new ReadingFault(reason));
-      else task.reject(new ReadersAway(`mail cannot be read now: ${error.message}`, { cause: error }));
+      const fault = faultOf(error);
+      if (timer !== undefined && fault !== undefined) task.reject(fault);
+      else task.reject(new ThreadsAway(`no thread can work now: ${error.message}`, { cause: error }));
     } else if (lastsMs !== undefined) {
       counts.givenUp += 1;
-      task.reject(new ReadingFault(`reading took more than ${lastsMs} ms`));
+      task.reject(new TaskFault(`took more than ${lastsMs} ms`, { overBudget: true }));
     } else {
       counts.setBack += 1;
-      slow.add(task.options.turn, task);
+      wait(task, slow);
     }
   }
 
+  function wait(task: Task, queue: typeof quick): void {
+    const { turn, waitMs } = task.options;
+    queue.add(turn, task);
+    if (waitMs === undefined) return;
+    task.waiting = setTimeout(() => {
+      for (const each of [quick, slow]) each.remove(turn, task);
+      task.reject(new WaitedTooLong(`its turn did not come within ${waitMs} ms`));
+    }, waitMs);
+  }
+
   function enqueue(task: Task): void {
-    const queue = task.job.bytes.length > largeBytes ? slow : quick;
-    queue.add(task.options.turn, task);
+    wait(task, task.options.slow || task.job.bytes.length > largeBytes ? slow : quick);
     dispatch();
   }
 
@@ -242,17 +252,21 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     counts: () => ({ ...counts }),
     async close() {
       closed = true;
-      for (const queue of [quick, slow]) for (const task of queue.takeAll()) task.reject(closedError());
+      for (const task of [...quick.takeAll(), ...slow.takeAll()]) {
+        clearTimeout(task.waiting);
+        task.reject(closedError());
+      }
       await pool?.destroy();
     },
   };
 }
 
-const closedError = () => new ReadersAway("the readers of mail are closed");
+const closedError = () => new ThreadsAway("the threads are closed");
 
-/** What the mail did to its thread, or how reading it failed; undefined if the thread was ended by us. */
-function faultOf(error: NodeJS.ErrnoException): string | undefined {
-  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return "reading took too much memory";
-  if (error.message.startsWith("worker exited")) return "the reader crashed";
-  return error.message === "Terminating worker thread" ? undefined : error.message;
+/** What the job did to its thread, or how it failed; undefined if the thread was ended by us. */
+function faultOf(error: NodeJS.ErrnoException): TaskFault | undefined {
+  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return new TaskFault("took too much memory", { overBudget: true });
+  if (error.message.startsWith("worker exited")) return new TaskFault("crashed its thread", { overBudget: false });
+  if (error.message === "Terminating worker thread") return undefined;
+  return new TaskFault(`failed: ${error.message}`, { overBudget: false });
 }

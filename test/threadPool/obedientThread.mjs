@@ -11,7 +11,7 @@ const read = {
 };
 
 /** Stands in for the thread that reads mail: the bytes are JSON that says what to do. */
-export async function readInThread({ job, bytes }) {
+export async function doTask({ job, bytes }) {
   parentPort.postMessage(job);
   const { sleepMs = 0, allocate = false, answer = read } = JSON.parse(Buffer.from(bytes).toString().trimEnd());
   // As deaf as one that is caught in a mail, but takes no time from anybody.

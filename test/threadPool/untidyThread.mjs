@@ -2,10 +2,10 @@ import { getHeapStatistics } from "node:v8";
 import { register } from "tsx/esm/api";
 
 register();
-const { readInThread: read } = await import("#src/mail/in/readerThread.ts");
+const { doTask: read } = await import("#src/threadPool/thread.ts");
 
 /** Reads mail that leaves much behind, and answers how many bytes of heap the thread has when that is answered. */
-export async function readInThread(task) {
+export async function doTask(task) {
   // What it needs is loaded first: meanwhile V8 would tidy up by itself.
   await read(task);
   await new Promise((resolve) => setTimeout(resolve, 10));

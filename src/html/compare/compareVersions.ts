@@ -1,0 +1,105 @@
+import { diffLines } from "diff";
+import type { DraftContent } from "#streams/draft/content.ts";
+
+/** What a draft said in one version, and why. */
+export type VersionContent = { content: DraftContent; rationale: string | null };
+
+export type Line = { change: "same" | "removed" | "added"; text: string };
+
+/** A changed field. `lines`: of texts alone. Where it is not shown whole, the values are null, and only the first lines are there. */
+export type FieldChange = { field: string; from: unknown; to: unknown; lines: Line[] | null };
+
+/** `truncated`: there is more than `room` is for. */
+export type Comparison = { changes: FieldChange[]; truncated: boolean };
+
+/** How much a comparison may say: lines, and bytes as JSON. */
+export type Room = { lines: number; bytes: number };
+
+export const usualRoom: Room = { lines: 2_000, bytes: 256 * 1024 };
+
+/** What a comparison leaves of the room it had. */
+export const roomAfter = (room: Room, { changes, truncated }: Comparison): Room => ({
+  lines: truncated ? 0 : room.lines - changes.reduce((sum, { lines }) => sum + (lines?.length ?? 0), 0),
+  bytes: truncated ? 0 : room.bytes - bytesOf(changes),
+});
+
+/** In the order a reader cares. */
+const fields = [
+  "subject",
+  "body_text",
+  "body_html",
+  "rationale",
+  "to",
+  "cc",
+  "bcc",
+  "from",
+  "reply_to",
+  "signature_text",
+  "signature_html",
+  "in_reply_to",
+  "references",
+  "attachments",
+] as const;
+
+/** What differs between two versions, field by field; texts also line by line. */
+export function compareVersions({
+  from,
+  to,
+  room = usualRoom,
+}: {
+  from: VersionContent;
+  to: VersionContent;
+  room?: Room;
+}): Comparison {
+  const before = fieldsOf(from);
+  const after = fieldsOf(to);
+  const changed = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
+  const left = { ...room };
+  let truncated = false;
+  const changes = changed.map((field) => {
+    const lines = linesOf(before[field], after[field]);
+    const whole = { field, from: before[field], to: after[field], lines };
+    if (takes(left, { lines: lines?.length ?? 0, bytes: bytesOf(whole) })) return whole;
+    truncated = true;
+    return { field, from: null, to: null, lines: lines && beginningOf(lines, left) };
+  });
+  return { changes, truncated };
+}
+
+const fieldsOf = ({ content, rationale }: VersionContent): Record<string, unknown> => ({ ...content, rationale });
+
+/** Takes up the room if there is as much. */
+function takes(left: Room, { lines, bytes }: Room): boolean {
+  if (lines > left.lines || bytes > left.bytes) return false;
+  left.lines -= lines;
+  left.bytes -= bytes;
+  return true;
+}
+
+function beginningOf(lines: readonly Line[], left: Room): Line[] {
+  const end = lines.findIndex((line) => !takes(left, { lines: 1, bytes: bytesOf(line) }));
+  return lines.slice(0, end === -1 ? lines.length : end);
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value)) + 1;
+
+function linesOf(from: unknown, to: unknown): Line[] | null {
+  if (typeof (from ?? "") !== "string" || typeof (to ?? "") !== "string") return null;
+  return lineDiff((from as string | null) ?? "", (to as string | null) ?? "");
+}
+
+/** Above this many changed lines the work becomes too expensive, and the answer would not help a reader. */
+const maxEditLength = 1_000;
+
+/** Every line of both texts, in order: what stayed, what went, what came. */
+export function lineDiff(from: string, to: string): Line[] {
+  const parts = diffLines(from, to, { maxEditLength });
+  if (!parts) return [...linesAs("removed", from), ...linesAs("added", to)];
+  return parts.flatMap(({ value, added, removed }) => linesAs(added ? "added" : removed ? "removed" : "same", value));
+}
+
+function linesAs(change: Line["change"], text: string): Line[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => ({ change, text: line }));
+}
