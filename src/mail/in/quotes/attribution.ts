@@ -53,7 +53,7 @@ export function linesOfAttribution(above: readonly string[]): number {
 }
 
 /** True if the first word of the next line had no room on this one, or is in brackets that begin on this one. */
-function isBroken(line: string, next: string): boolean {
+export function isBroken(line: string, next: string): boolean {
   const [word = ""] = next.trim().split(/\s/, 1);
   return /[<([]\s*$/.test(line) || line.trimEnd().length + 1 + word.length > usualWidth;
 }

@@ -1,4 +1,4 @@
-import { namesAddress, namesTime } from "./attribution.ts";
+import { isBroken, namesAddress, namesTime } from "./attribution.ts";
 
 /** A label of one to three words in any language, perhaps in the asterisks of bold type, a colon, and something behind it. */
 const labelled =
@@ -17,14 +17,13 @@ const isLabelled = (line: string): boolean => labelled.test(line.slice(0, 120));
  * fields (a trip from Berlin to Paris, a form) have not all of these.
  */
 export function endOfHeaderBlock(lines: readonly string[], start: number): number | undefined {
-  const first = lines[start] ?? "";
-  if (!isLabelled(first) || !namesAddress(first)) return undefined;
+  if (!beginsWithSender(lines[start] ?? "", lines[start + 1] ?? "")) return undefined;
   let end = start + 1;
   let fields = 1;
   while (end < lines.length && end - start < mostLines && (lines[end] as string).trim() !== "") {
     const line = (lines[end] as string).slice(0, maxLength);
     if (isLabelled(line)) fields += 1;
-    else if (!isMoreOfField(line)) break;
+    else if (!isMoreOfField(line, lines[end - 1] as string)) break;
     end += 1;
   }
   const block = lines.slice(start + 1, end);
@@ -34,8 +33,13 @@ export function endOfHeaderBlock(lines: readonly string[], start: number): numbe
     : undefined;
 }
 
-/** A list of recipients may go on in further lines. */
-const isMoreOfField = (line: string): boolean => /^[ \t]/.test(line) || namesAddress(line);
+/** True for a first field with an address, which may be on the next line where it had no room on this one. */
+const beginsWithSender = (line: string, next: string): boolean =>
+  isLabelled(line) && (namesAddress(line) || (!isLabelled(next) && isBroken(line, next) && namesAddress(next)));
+
+/** A list of recipients may go on in further lines, and any field that had no room on its line. */
+const isMoreOfField = (line: string, above: string): boolean =>
+  /^[ \t]/.test(line) || namesAddress(line) || isBroken(above, line);
 
 /** The first line of what a mail program put above a block: a line of hyphens or underscores, perhaps with words between; else the block's own. */
 export function startWithRule(lines: readonly string[], block: number): number {

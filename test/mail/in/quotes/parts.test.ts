@@ -78,7 +78,22 @@ describe("own words and quoted ones", () => {
     });
   }
 
+  it("are told apart at a block of header fields that had no room on their lines", () => {
+    const sent = "Sent: Monday, November 23, 2026 10:12 AM";
+    for (const block of [
+      `From: support-admin@x.example [mailto:support-admin@x.example]On Behalf Of Ada\nLund\n${sent}\nTo: Ben`,
+      `From: The Department of Support\n<a-long-address-of-the-department-of-support@x.example>\n${sent}\nTo: Ben`,
+      `From: s@x.example\n${sent}\nSubject: our order of lamps, all of which came broken, and what becomes of\nit now`,
+    ]) {
+      expect(ownWords(`${own}\n\n-----Original Message-----\n${block}\n\n${old}\n`), block).to.equal(own);
+    }
+  });
+
   const wholes: Record<string, string> = {
+    "a line below a field that had room for it":
+      "Please book:\n\nFrom: ada@x.example\nas ever\nDate: 5 May 2026 10:12\nTo: Paris\n\nThanks",
+    "a form without a time that goes on in further lines":
+      "My form:\n\nEmail: ada@x.example\nWish: that you cancel the order of lamps that I have made in May and\nrefund me\nName: Ada\n\nThanks",
     "something that somebody wrote, told in own words":
       "On 23 Nov 2026 at 10:12 Ada wrote:\nit is broken.\n\nRefund me.",
     "a trip": "Please book:\n\nFrom: Berlin\nTo: Paris\nDate: 5 May 2026 10:12\n\nAnd back.",
