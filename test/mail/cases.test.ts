@@ -1,64 +1,29 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { readHeaders } from "#src/mail/in/headers.ts";
+import { asking } from "#test/support/asking.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
-import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { type SmtpRelay, startSmtpRelay, textOf } from "#test/support/smtpRelay.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
+import { caseExpectations, type Message } from "./caseExpectations.ts";
 import { type Mailer, openMailer } from "./in/smtpSender.ts";
 
 const folder = fileURLToPath(new URL("../../../shared/mail/cases/", import.meta.url));
+const customer = "ada@customer.example";
 
-/** A message as `GET /v1/threads/{id}/messages` shows it. */
-type Message = Record<string, any>;
-/** Fields that equal these after trimming, or what else is right. */
-type Right = Record<string, unknown> | ((message: Message) => void);
+/** The text of a file with the line ends that it has on the wire. */
+const textOfCase = (name: string): string => readFileSync(`${folder}${name}.eml`, "latin1").replace(/\r?\n/g, "\r\n");
 
-/** Each of these goes to an identity that has read nothing before. */
-const messages: Record<string, Right> = {
-  "04D-html-meta-charset-win1251.eml": { body_text: "Где мой заказ" },
-  "04a-charset-cp932.eml": { body_text: "お世話になっております。①番の件です。" },
-  "04b-charset-iso-2022-jp-ms.eml": { body_text: "ご連絡ありがとうございます。" },
-  "04c-charset-cp850.eml": { body_text: "Größe geändert, für die Straße prüfen" },
-  "04k-charset-x-unknown.eml": { body_text: "Où est ma commande – merci" },
-  "04p-charset-iso-2022-jp.eml": { body_text: "ご連絡ありがとうございます。" },
-  "04r-charset-gb2312.eml": { body_text: "朱镕基路的仓库 – 喆" },
-  "10a-base64-padded-per-line.eml": {
-    body_text: "Order number 4711\nwas never delivered to me.\nPlease refund.",
-  },
-  "10b-base64-plain-footer.eml": ({ body_text }) => {
-    expect(body_text).to.contain("Please cancel order 5, thank you.").and.contain("https://lists.example/team");
-    expect(body_text).to.not.match(/[^\P{Cc}\n]|\ufffd/u);
-  },
-  "10c-base64-with-trailing-space-name.eml": { body_text: "Please cancel order 5." },
-  "13-rfc2231-names.eml": ({ attachments }) =>
-    expect(attachments.map(({ filename }: { filename: string }) => filename)).to.deep.equal([
-      ...["schnee-☃.txt", "café-crème.txt", "a b-100%25-off.pdf", "abcdefghijkl"],
-      ...["Rechnung für März 2026 – Kopie.pdf", "Größe.pdf", "Offer 2026 final.pdf", "schön.txt"],
-    ]),
-  "04F-subject-encoded-words-of-odd-charsets.eml": { subject: "①番の件GrößeétéNoël注文" },
-  "14a-from-unquoted-comma.eml": { from_email: "anna@customer.example", from_name: "Reinhardt, Anna" },
-  "14c-from-quoted-local.eml": { from_email: '"odd user"@customer.example' },
-  "14f-from-idn-utf8.eml": { from_email: "ada@bücher.example" },
-  "14l-from-name-is-address.eml": { from_email: "mallory@evil.example" },
-  "14m-from-two-dots.eml": { from_email: "yui..tanaka@mobile.example" },
-  "14p-from-quoted-plain-local.eml": { from_email: "ada@customer.example" },
-  "19-de-out-of-office-without-header.eml": { classification: "auto_reply" },
-  "19-en-out-of-office-without-header.eml": { classification: "auto_reply" },
-  "19o-x-autoreply-no-alone.eml": { classification: "person" },
-  "19w-precedence-first-class.eml": { classification: "person" },
-  "19z-person-with-suppress-header.eml": { classification: "person" },
-  "24-mailto.eml": { from_email: "ada@customer.example" },
-};
-
-/** To whom a reply to these leaves, in the form of SMTP. */
-const replies: Record<string, string> = {
-  "14c-from-quoted-local.eml": '"odd user"@customer.example',
-  "14f-from-idn-utf8.eml": "ada@xn--bcher-kva.example",
-  "14m-from-two-dots.eml": '"yui..tanaka"@mobile.example',
-};
+/** Changes the text of a mail, and that of its parts in base64. */
+const changed = (raw: string, change: (text: string) => string): string =>
+  change(raw).replace(/(?<=: base64\r\n\r\n)[A-Za-z0-9+/=\r\n]+/g, (lines) => {
+    const text = change(Buffer.from(lines, "base64").toString("latin1"));
+    return `${Buffer.from(text, "latin1").toString("base64").replace(/.{76}/g, "$&\r\n")}\r\n`;
+  });
 
 if (existsSync(folder))
   describe("mail that went wrong somewhere, over SMTP", () => {
@@ -66,11 +31,7 @@ if (existsSync(folder))
     let workspace: Workspace;
     let relay: SmtpRelay;
     let mailer: Mailer;
-    /** What each identity received, by the case's file. */
-    const received = new Map<string, Message[]>();
-
-    const fileOf = (file: string): Buffer => readFileSync(`${folder}${file}`);
-    const wire = (raw: Buffer): Buffer => Buffer.from(raw.toString("latin1").replace(/\r?\n/g, "\r\n"), "latin1");
+    const received = new Map<string, Message>();
 
     before(async () => {
       relay = await startSmtpRelay();
@@ -80,14 +41,23 @@ if (existsSync(folder))
         SMTP_URL: relay.url,
       });
       workspace = await service.workspace();
+      const condition = { field: "message.body_text", op: "contains", value: "cancel order 5" };
+      const conditions = { operator: "AND", conditions: [condition] };
+      const actions = [{ type: "set_priority", priority: "high" }];
+      const rule = { name: "Cancelled", trigger_event: "email.received", conditions, actions };
+      expect((await workspace.ask("POST /v1/rules", { json: rule })).status).to.equal(200);
       mailer = await openMailer(service.smtpPort!);
       const identities = new Map<string, string>();
-      for (const file of Object.keys(messages)) {
+      for (const name of Object.keys(caseExpectations)) {
         const { id, address } = await service.identity(workspace.id);
-        identities.set(file, id);
-        expect(await mailer.send(wire(fileOf(file)), address, "ada@customer.example"), file).to.match(/^250/);
+        identities.set(name, id);
+        await send(textOfCase(name), address);
       }
-      for (const [file, id] of identities) received.set(file, await messagesOf(id));
+      await service.filed();
+      for (const [name, id] of identities) {
+        const [message] = await messagesOf(id);
+        if (message !== undefined) received.set(name, message);
+      }
     });
     after(async () => {
       mailer?.close();
@@ -95,87 +65,148 @@ if (existsSync(folder))
       await relay?.close();
     });
 
-    async function messagesOf(identityId: string): Promise<Message[]> {
-      const threads = (await workspace.ask(`GET /v1/threads?identity_id=${identityId}&limit=100`)).json.data;
-      const pages = await Promise.all(
-        threads.map(({ id }: { id: string }) => workspace.ask(`GET /v1/threads/${id}/messages`)),
-      );
-      return pages.flatMap(({ json }) => json.data);
+    async function send(raw: string, to: string, from = customer): Promise<void> {
+      expect(await mailer.send(Buffer.from(raw, "latin1"), to, from)).to.match(/^250/);
     }
 
-    for (const [file, right] of Object.entries(messages))
-      it(`${file} is read as it was meant`, () => {
-        const [message] = received.get(file)!;
-        if (typeof right === "function") return right(message!);
-        for (const [field, value] of Object.entries(right))
-          expect(String(message![field]).trim(), field).to.equal(value);
-      });
-
-    for (const [file, recipient] of Object.entries(replies))
-      it(`${file} is answered at ${recipient}`, async () => {
-        const [message] = received.get(file)!;
-        const answer = await workspace.ask("POST /v1/emails/reply", {
-          json: { thread_id: message!.thread_id, body_text: `Answer to ${file}` },
-          headers: { "Idempotency-Key": file },
-        });
-        expect(answer.status, answer.text).to.be.oneOf([200, 201, 202]);
-        const sent = await mailWith(`Answer to ${file}`);
-        expect(sent.to).to.deep.equal([recipient]);
-      });
-
-    const base64Lines = (text: string): string =>
-      `${Buffer.from(text).toString("base64").replace(/.{76}/g, "$&\r\n")}\r\n`;
+    const threadsOf = async (identityId: string): Promise<Message[]> =>
+      (await workspace.ask(`GET /v1/threads?identity_id=${identityId}&limit=100`)).json.data;
+    const messagesOfThread = async (id: string): Promise<Message[]> =>
+      (await workspace.ask(`GET /v1/threads/${id}/messages`)).json.data;
+    const messagesOf = async (identityId: string): Promise<Message[]> =>
+      (await Promise.all((await threadsOf(identityId)).map(({ id }) => messagesOfThread(id)))).flat();
 
     async function mailWith(words: string) {
-      for (let n = 0; n < 400; n++) {
-        const found = relay.mails.find(({ content }) => content.includes(words));
-        if (found) return found;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      throw new Error(`no mail says ${words}`);
+      const found = () => relay.mails.find((each) => textOf(each).includes(words));
+      await until(async () => found() !== undefined);
+      return found()!;
     }
 
-    it("22-*-report.eml join the mail they speak of, and say what became of it", async () => {
-      const reports = { "22-arf": "complained", "22-base64report": "bounced", "22-m365": "bounced" };
-      const { address, id } = await service.identity(workspace.id, { canSendCold: true });
-      for (const [name, status] of Object.entries(reports)) {
-        const json = { identity_id: id, to: ["gone@customer.example"], subject: name, body_text: `Offer of ${name}` };
+    /** Replies to the message of a file, and returns the reply as it was handed over. */
+    async function replyTo(message: Message, options = {}) {
+      const words = `Answer ${randomUUID()}`;
+      const json = { thread_id: message.thread_id, body_text: words, ...options };
+      const answer = await workspace.ask("POST /v1/emails/reply", { json });
+      expect(answer.status, answer.text).to.be.oneOf([200, 201, 202]);
+      return mailWith(words);
+    }
+
+    for (const [name, isRight] of Object.entries(caseExpectations)) {
+      it(`${name} is read as it was meant`, () => isRight(received.get(name)!));
+    }
+
+    for (const [name, recipient] of Object.entries({
+      "14c-from-quoted-local": '"odd user"@customer.example',
+      "14f-from-idn-utf8": "ada@xn--bcher-kva.example",
+      "14m-from-two-dots": '"yui..tanaka"@mobile.example',
+    })) {
+      it(`${name} is answered at ${recipient}`, async () => {
+        expect((await replyTo(received.get(name)!)).to).to.deep.equal([recipient]);
+      });
+    }
+
+    it("rules read words that were in the HTML alone", async () => {
+      const priorityOf = async (name: string) =>
+        (await workspace.ask(`GET /v1/threads/${received.get(name)!.thread_id}`)).json.priority;
+      for (const name of ["23a-empty-plain-part-full-html", "23c-plain-part-says-use-html"]) {
+        await until(async () => (await priorityOf(name)) === "high");
+      }
+      expect(await priorityOf("18h-bottom-posted")).to.equal("normal");
+    });
+
+    for (const [q, name] of [
+      ["cancel order 5", "23a-empty-plain-part-full-html"],
+      ["call about the contract", "09a-outlook-invite-empty-body"],
+    ] as const) {
+      it(`a search for ${q} finds ${name}`, async () => {
+        const { json } = await workspace.ask(`GET /v1/threads?limit=100&q=${encodeURIComponent(q)}`);
+        expect(json.data.map(({ id }: Message) => id)).to.include(received.get(name)!.thread_id);
+      });
+    }
+
+    for (const pair of [
+      ["05a-references-null", "05b-references-null"],
+      ["05c-references-bracket-null", "05d-references-bracket-null"],
+    ]) {
+      it(`${pair.join(" and ")} are two conversations`, async () => {
+        const { id, address } = await service.identity(workspace.id);
+        for (const name of pair) await send(textOfCase(name), address);
+        await service.filed();
+        expect((await threadsOf(id)).map(({ message_count }) => message_count)).to.deep.equal([1, 1]);
+      });
+    }
+
+    for (const name of ["plain", "rtf", "smime_opaque", "tnef"]) {
+      it(`21-${name}-approval-link closes the link in it, and its bytes are for those who may decide`, async () => {
+        const approvalChannel = { type: "email", config: { to: "boss@approver.example" } } as const;
+        const { id, address } = await service.identity(workspace.id, { approvalChannel });
+        const words = `Question ${randomUUID()}`;
+        await send(`Message-ID: <${randomUUID()}@customer.example>\r\nFrom: ${customer}\r\n\r\nWhere is it?`, address);
+        await service.filed();
+        const [question] = await messagesOf(id);
+        const about = { thread_id: question!.thread_id, identity_id: id, based_on_message_id: question!.id };
+        const draft = await workspace.ask("POST /v1/drafts", { json: { ...about, body_text: words } });
+        expect(draft.status, draft.text).to.equal(201);
+        const [, token] = /\/a\/([\w-]{43})/.exec(textOf(await mailWith(words)))!;
+        const page = async () => (await fetch(`${service.url}/a/${token}`)).status;
+        expect(await page()).to.equal(200);
+
+        const live = (text: string) => text.replace(/(?<=\/\/localhost:8290\/a\/)[\w-]{43}/, token!);
+        await send(changed(textOfCase(`21-${name}-approval-link`), live), address);
+        await service.filed();
+        const message = (await messagesOf(id)).find(({ from_email }) => from_email === "boss@approver.example")!;
+        expect([await page(), message.approval_link_removed]).to.deep.equal([410, true]);
+        expect(JSON.stringify(message)).to.not.include(token);
+        const agent = asking(service.url, await workspace.keyOf(["read:threads", "read:events"]));
+        const lines = [
+          `GET /v1/messages/${message.id}/raw`,
+          ...message.attachments.map((file: Message) => `GET /v1/messages/${message.id}/attachments/${file.id}`),
+        ];
+        expect(lines).to.have.length(name === "plain" ? 1 : 2);
+        for (const line of lines) {
+          expect([(await agent(line)).status, (await workspace.ask(line)).status], line).to.deep.equal([401, 200]);
+        }
+      });
+    }
+
+    for (const [name, status] of Object.entries({
+      "22-arf-report": "complained",
+      "22-base64report-report": "bounced",
+      "22-m365-report": "bounced",
+    })) {
+      it(`${name} joins the thread of the mail that it is about, which is ${status}`, async () => {
+        const { address, id } = await service.identity(workspace.id, { canSendCold: true });
+        const words = `Offer ${randomUUID()}`;
+        const json = { identity_id: id, to: ["gone@customer.example"], subject: "Offer", body_text: words };
         const sent = await workspace.ask("POST /v1/emails/send", { json });
-        const { content } = await mailWith(`Offer of ${name}`);
-        const ourId = readHeaders(content).messageId.slice(1, -1);
-        const written = wire(fileOf(`${name}-report.eml`)).toString("latin1");
-        const raw = written
-          .replaceAll("MESSAGE-ID-OF-OUR-MAIL@agents.localhost", ourId)
-          .replace(/^RnJvbTog[A-Za-z0-9+/=\r\n]+/m, (lines) =>
-            base64Lines(
-              Buffer.from(lines, "base64")
-                .toString()
-                .replace(/Message-ID: <.*>/, `Message-ID: <${ourId}>`),
-            ),
-          );
-        expect(await mailer.send(Buffer.from(raw, "latin1"), address, "")).to.match(/^250/);
+        const { messageId } = readHeaders((await mailWith(words)).content);
+        const about = (text: string) => text.replace(/<[\w-]+@agents\.localhost>/g, messageId);
+        await send(changed(textOfCase(name), about), address, "");
         await service.filed();
         await until(async () => {
-          const { data } = (await workspace.ask(`GET /v1/threads/${sent.json.thread_id}/messages`)).json;
-          return data.length === 2 && data[0].delivery_status === status;
+          const messages = await messagesOfThread(sent.json.thread_id);
+          return messages.length === 2 && messages[0]!.delivery_status === status;
         });
-      }
+      });
+    }
+
+    it("24-plustag is answered to all of its people, and at none of our own addresses", async () => {
+      const { id, address } = await service.identity(workspace.id, { localPart: "plus" });
+      const [localPart, domain] = address.split("@") as [string, string];
+      const raw = textOfCase("24-plustag")
+        .replace("plus+billing@agents.localhost", `${localPart}+billing@${domain}`)
+        .replace("PLUS@Agents.localhost", `${localPart.toUpperCase()}@${domain}`);
+      await send(raw, address);
+      await service.filed();
+      const [message] = await messagesOf(id);
+      const { to, content } = await replyTo(message!, { reply_all: true });
+      const people = [customer, "ben@customer.example"];
+      expect(to).to.have.members(people);
+      const header = content.toString().split("\r\n\r\n")[0]!;
+      expect(["To", "Cc"].map((field) => new RegExp(`^${field}: (.*)$`, "m").exec(header)?.[1])).to.deep.equal(people);
     });
 
-    it("05-references-null.eml are conversations by themselves", async () => {
-      for (const pair of ["ab", "cd"]) {
-        const { id, address } = await service.identity(workspace.id);
-        for (const letter of pair) {
-          const [file] = readdirSync(folder).filter((name) => name.startsWith(`05${letter}`));
-          expect(await mailer.send(wire(fileOf(file!)), address, "ada@customer.example")).to.match(/^250/);
-        }
-        await service.filed();
-        const threads = (await workspace.ask(`GET /v1/threads?identity_id=${id}`)).json.data;
-        expect(threads.map(({ message_count }: Message) => message_count)).to.deep.equal([1, 1]);
-      }
-    });
-
-    it("25-smtp-senders.sh is told 250 for every line", async () => {
+    it("25-smtp-senders.sh is answered 250 for every line", async () => {
       const { address } = await service.identity(workspace.id);
       const script = `${folder}25-smtp-senders.sh`;
       const { stdout } = await promisify(execFile)("bash", [script, String(service.smtpPort), address]);
