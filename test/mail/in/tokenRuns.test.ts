@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { runsInMail } from "#src/mail/in/links/mailRuns.ts";
 import { mayHoldToken } from "#src/mail/in/links/readings.ts";
 import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
+import { seeded } from "../../../scripts/support/random.ts";
 import { mail } from "./mails.ts";
 
 const token = "Kq3-T_x9aBcDeFgHiJkLmNoPqRsTuVwXyZ012345_-6";
@@ -72,6 +73,18 @@ describe("what may be the token of an approval link", () => {
       expect(mayHoldToken(text)).to.equal(true);
     });
   }
+
+  it("is looked for where a text has 43 of its characters in a row, and only there", () => {
+    const random = seeded(43);
+    const characters = [..."aZ09_-%&#; .é\u0141"];
+    for (let run = 0; run < 2_000; run++) {
+      const pieces = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
+        (characters[Math.floor(random() * characters.length)] as string).repeat(Math.floor(random() * 46)),
+      );
+      const text = pieces.join("");
+      expect(mayHoldToken(text), text).to.equal(/[\w%&#;-]{43}/.test(text));
+    }
+  });
 
   it("is nothing longer or shorter", () => {
     for (const text of [token.slice(1), `${token}x`, `x${token}`, `${token.slice(0, 21)} ${token.slice(21)}`]) {

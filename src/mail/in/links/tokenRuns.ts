@@ -1,10 +1,8 @@
-import { readingsOf } from "./readings.ts";
+import { readingsOf, tokenLength } from "./readings.ts";
 
 /** Characters that may be the token of an approval link, of a link to somebody's account, or of one that stops such mail (with a dot), and where they are in a text, however they are written there. */
 export type TokenRun = { run: string; start: number; end: number };
 
-/** 32 random bytes in base64url. */
-const tokenLength = 43;
 /** What a link that stops the service's mail has, with a dot in it: whom it is about, and a mark. */
 const stop = "(?<=/stop/)[\\w-]{20,1000}\\.[\\w-]{32}";
 /** Nothing of base64url is around it; or it is where a link has its token, whatever follows. */
