@@ -1,6 +1,7 @@
 import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { EditReason, LinkClosure } from "#streams/draft/events.ts";
+import type { ReviewCard } from "./card/reviewCard.ts";
 
 /** What an approver can choose. */
 export type Decision = "approve" | "reject";
@@ -140,12 +141,15 @@ export type ApprovalView = {
   shownAt: string;
 };
 
+/** A view and the card that is made of it. */
+export type CardedView = ApprovalView & { card: ReviewCard };
+
 /**
  * What a link leads to: the draft as of the link's own version. `superseded`: the draft was edited since, and this link decides nothing any
  * more. `action`: the choice that its token was given out for. `closed`: why this link decides nothing any more, null while it does.
  * `codeTriesLeft`: how many wrong codes may be typed until it is closed; null or absent if the page asks for none.
  */
-export type LinkedApproval = ApprovalView & {
+export type LinkedApproval = CardedView & {
   superseded: boolean;
   action: Decision;
   closed: LinkClosure | null;
@@ -178,7 +182,7 @@ export type DecisionResult =
   /** It counts, and others have to approve too. `again`: this approver had approved before, so it changed nothing. The buttons stay. */
   | { kind: "vote_counted"; approvals: ApprovalsSoFar; again: boolean }
   | { kind: "rejected" }
-  | { kind: "already_decided"; view: ApprovalView }
+  | { kind: "already_decided"; view: CardedView }
   | { kind: "changed" }
   | { kind: "stale"; newer: NewerMessage | null }
   | { kind: "expired" }

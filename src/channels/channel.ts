@@ -1,12 +1,12 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
-import type { ApprovalView, Decision } from "./approvalView.ts";
+import type { CardedView, Decision } from "./approvalView.ts";
 
 /** One question to the approvers behind a channel. */
 export type ApprovalRequest = {
   /** As the identity has it, its secrets opened: never to be stored or logged. An empty secret is one whose key is gone from the ring. */
   channel: ApprovalChannel;
-  view: ApprovalView;
+  view: CardedView;
   /** What a chat's buttons carry: the token of each choice, which is what its link carries too. */
   tokens: Record<Decision, string>;
   /** Where each choice is made; each carries a token of its own. */

@@ -3,7 +3,6 @@ import { maskedChannel } from "#src/commands/approvals/approvalChannels.ts";
 import { unreachableQuorum } from "#src/commands/approvals/reachableQuorum.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 
-import { compareReadings } from "#src/html/compare/compareReadings.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
@@ -133,9 +132,10 @@ const settingsOf = settingsReader<IdentitySettings>({
 });
 
 /** What a reader of one form of the signature is told and a reader of the other is not; null if both say the same, or there is one. */
-function signatureDifference({ signature_html, signature_text }: IdentityRow) {
-  if (!signature_html || !signature_text) return null;
-  const found = compareReadings(signature_html, signature_text);
+async function signatureDifference({ costlyWork }: HttpDependencies, row: IdentityRow) {
+  const { workspace_id, signature_html: html, signature_text: text } = row;
+  if (!html || !text) return null;
+  const found = await costlyWork("compareReadings", { html, text }, workspace_id);
   if (found === null) return null;
   const { onlyHtml, onlyText, linksOnlyHtml, linksOnlyText } = found;
   return {
@@ -161,7 +161,7 @@ async function warningsOf(deps: HttpDependencies, row: IdentityRow): Promise<str
 const shown = async (deps: HttpDependencies, row: IdentityRow) => ({
   ...row,
   warnings: await warningsOf(deps, row),
-  signature_difference: signatureDifference(row),
+  signature_difference: await signatureDifference(deps, row),
   approval_channel: maskedChannel(
     deps,
     { workspaceId: row.workspace_id, slot: "approvalChannel" },

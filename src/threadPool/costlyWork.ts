@@ -1,7 +1,7 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { TaskFault, ThreadsAway, WaitedTooLong } from "./faults.ts";
 import type { ThreadPool } from "./threadPool.ts";
-import { type InputOf, type ResultOf, type WorkName, works } from "./works.ts";
+import { type InputOf, type ResultOf, type Work, type WorkName, works } from "./works.ts";
 
 /**
  * Does work of works.ts so that nobody else waits for it: what may take long in a thread, in turns by workspace. Throws Unavailable where its turn
@@ -21,9 +21,9 @@ const noBytes = new Uint8Array();
 export const createCostlyWork =
   (pool: Pick<ThreadPool, "run">): CostlyWork =>
   async <Name extends WorkName>(name: Name, input: InputOf<Name>, workspaceId: string) => {
-    const { load, size, smallSize, quickSize } = works[name];
+    const { load, size, smallSize, quickSize } = works[name] as unknown as Work<InputOf<Name>, ResultOf<Name>>;
     const characters = size(input);
-    if (characters <= smallSize) return (await load())(input) as ResultOf<Name>;
+    if (characters <= smallSize) return (await load())(input);
     const job = { name: "work", work: name, input, bytes: noBytes } as const;
     const options = { turn: workspaceId, slow: characters > quickSize, waitMs };
     return pool.run<ResultOf<Name>>(job, options).catch(asUnavailable);

@@ -1,8 +1,12 @@
+import type { ApprovalView } from "#src/channels/approvalView.ts";
+import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
+import type { Difference } from "#src/html/compare/compareReadings.ts";
 import type { compareVersions } from "#src/html/compare/compareVersions.ts";
+import type { reduceBody } from "#src/html/reduce/reduceBody.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
 /** Work that takes long where people write much: a function from a value to a value, both of them plain data. */
-type Work<Input, Result> = {
+export type Work<Input, Result> = {
   /** Loaded where it is needed: most of it is needed in threads alone. */
   load(): Promise<(input: Input) => Result>;
   /** Characters that it works on. */
@@ -22,8 +26,12 @@ const lengthOf = (...texts: (string | null | undefined)[]): number =>
 const charactersOf = (content: DraftContent): number =>
   lengthOf(content.body_text, content.body_html, content.signature_text, content.signature_html);
 
+/** What reads HTML from its beginning to its end takes 2.5 ms for each 1,000 characters at worst. */
+const reading = { smallSize: 4_000, quickSize: 64_000 };
 /** Laying two texts side by side takes the square of what differs, up to a bound that 4,000 characters can reach. */
 const sideBySide = { smallSize: 600, quickSize: 2_000 };
+/** Characters that take as long to read as one to lay side by side. */
+const readingEach = reading.smallSize / sideBySide.smallSize;
 
 export const works = {
   compareVersions: work<Parameters<typeof compareVersions>[0], ReturnType<typeof compareVersions>>({
@@ -31,6 +39,40 @@ export const works = {
     size: ({ from, to }) =>
       charactersOf(from.content) + charactersOf(to.content) + lengthOf(from.rationale, to.rationale),
     ...sideBySide,
+  }),
+  /** What is in HTML and not in the text beside it, and the other way round. */
+  compareReadings: work<{ html: string; text: string }, Difference | null>({
+    load: async () => {
+      const { compareReadings } = await import("#src/html/compare/compareReadings.ts");
+      return ({ html, text }) => compareReadings(html, text);
+    },
+    size: ({ html, text }) => lengthOf(html, text),
+    ...sideBySide,
+  }),
+  picturesNamed: work<string, string[]>({
+    load: async () => (await import("#src/html/reduce/reduceHtml.ts")).picturesNamed,
+    size: (html) => html.length,
+    ...reading,
+  }),
+  reduceBody: work<Parameters<typeof reduceBody>[0], ReturnType<typeof reduceBody>>({
+    load: async () => (await import("#src/html/reduce/reduceBody.ts")).reduceBody,
+    size: ({ html }) => html.length,
+    ...reading,
+  }),
+  textOfBody: work<string, string>({
+    load: async () => (await import("#src/html/letter/plainText.ts")).textOfBody,
+    size: (html) => html.length,
+    ...reading,
+  }),
+  reviewCard: work<ApprovalView, ReviewCard>({
+    load: async () => (await import("#src/channels/card/reviewCard.ts")).reviewCard,
+    size: (view) => {
+      const { content, previous, textDerived } = view;
+      const isCompared = previous !== null || (content.body_html !== null && !textDerived);
+      const letters = charactersOf(content) + (previous === null ? 0 : charactersOf(previous.content));
+      return (isCompared ? readingEach * letters : letters) + lengthOf(view.answers?.newText, view.answers?.quotedText);
+    },
+    ...reading,
   }),
 };
 

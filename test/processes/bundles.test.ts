@@ -270,6 +270,14 @@ describe("requests to an approver who has many", () => {
     for (const link of onList(after.text)) expect((await page(link)).status).to.equal(200);
   });
 
+  it("are listed without a count of their warnings where they are long", async () => {
+    const { identity, based, ids } = await crowded(1);
+    const long = await submit(based, "word ".repeat(5_000));
+    await untilReached([...ids, long]);
+    const [list] = listLinks(await mailsTo(identity.to)).slice(-1) as [string];
+    expect((await page(list)).text).to.include("It is long: its page shows whether there are warnings.");
+  });
+
   it("die with their list: after 72 hours, and where another mailbox approves", async () => {
     const { identity, ids } = await crowded(2);
     await untilReached(ids);

@@ -11,7 +11,7 @@ type Send = (
 /** Approvers behind a mailbox: the links of a mail decide. */
 export const emailChannel = (send: Send): Channel => ({
   async ask({ channel, view, links, confirmCode, workspaceId, origin }): Promise<Answer> {
-    const mail = { to: channel.config.to as string, ...renderApprovalMail(view, links, confirmCode) };
+    const mail = { to: channel.config.to as string, ...renderApprovalMail(view.card, links, confirmCode) };
     const { sent, ...why } = await send({ workspaceId, origin }, mail);
     return { reached: sent, ...why } as Answer;
   },

@@ -1,15 +1,14 @@
-import type { ApprovalView } from "../approvalView.ts";
-import { reviewCard } from "../card/reviewCard.ts";
+import type { ReviewCard } from "../card/reviewCard.ts";
 import { type ApprovalLinks, approvalMail } from "./approvalMail.ts";
 import { mailAsHtml } from "./mailAsHtml.ts";
 import { mailAsText } from "./mailAsText.ts";
 
 /** The mail that asks an approver. Its text and its HTML say the same; the subject is one line. `confirmCode`: what the page asks for, if it does. */
 export function renderApprovalMail(
-  view: ApprovalView,
+  card: ReviewCard,
   links: ApprovalLinks,
   confirmCode: string | null = null,
 ): { subject: string; text: string; html: string } {
-  const mail = approvalMail(reviewCard(view), links, confirmCode);
+  const mail = approvalMail(card, links, confirmCode);
   return { subject: mail.subject, text: mailAsText(mail), html: mailAsHtml(mail) };
 }

@@ -1,5 +1,4 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
-import { reviewCard } from "../card/reviewCard.ts";
 import type { Answer, ApprovalRequest, Channel } from "../channel.ts";
 import type { SlackAnswer } from "./answers.ts";
 import type { SlackApi } from "./slackApi.ts";
@@ -23,7 +22,7 @@ export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: Options)
     const way = wayTo(api, request.channel.config);
     if ("fault" in way) return unreached({ ok: false, again: false, why: way.fault });
     const deciding = decidingIn(request.channel.config, signingSecret);
-    const messages = slackMessages(reviewCard(request.view), { ...request, deciding });
+    const messages = slackMessages(request.view.card, { ...request, deciding });
     const signal = AbortSignal.timeout(withinMs);
     const posted: ChatMessage = { chat: "", ids: [] };
     for (const message of messages) {

@@ -1,4 +1,3 @@
-import { reviewCard } from "../card/reviewCard.ts";
 import type { Answer, ApprovalRequest, Channel, Conclusion, ShortNotice } from "../channel.ts";
 import { allowedUsersOf } from "./allowedUsers.ts";
 import type { Bot, Bots, Placed } from "./botApi.ts";
@@ -38,7 +37,7 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest
   const allowedUsers = allowedUsersOf(channel.config);
   // Anyone who follows the link may decide, so it is not given if only some people may.
   const link = allowedUsers === null ? links.approve : null;
-  const asked = { card: reviewCard(view), tokens, link, allowedUsers };
+  const asked = { card: view.card, tokens, link, allowedUsers };
   const { parts, question, keyboard } = questionMessages(asked);
   const chat = { id: chat_id };
   const placed: Placed[] = [];

@@ -26,6 +26,7 @@ import { endStale, newerWordOf } from "../sends/newerWords.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { channelOf } from "./askApprovers.ts";
+import { withCard } from "./cards.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 import { votingOf } from "./voters.ts";
@@ -66,7 +67,7 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
   const triesLeft = confirmCode === undefined ? null : codeTriesLeft(draft, notificationId);
   const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
   const attachments = withDownloads(view.attachments, token);
-  return { ...view, attachments, pictures, contentSha256, ...state };
+  return withCard(deps, draft.workspaceId, { ...view, attachments, pictures, contentSha256, ...state });
 }
 
 async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
@@ -215,7 +216,8 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content);
   const attachments = withDownloads(view.attachments, token);
-  return { kind: "already_decided", view: { ...view, attachments, pictures } };
+  const shownView = await withCard(deps, draft.workspaceId, { ...view, attachments, pictures });
+  return { kind: "already_decided", view: shownView };
 }
 
 /** What a chat's buttons carry is known to every member's program, so that where only some may decide it opens a page that decides nothing. */

@@ -9,6 +9,7 @@ import { isHostedHere, openedChannel } from "./approvalChannels.ts";
 import { hashToken, tokenBytes } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
 import { comesBundled } from "./bundles.ts";
+import { withCard } from "./cards.ts";
 import { addressOf, moveChat } from "./channelAddresses.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
@@ -143,13 +144,13 @@ async function ask(
     };
   }
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
-  const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
   const { workspaceId, identityId, threadId } = draft;
+  const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
   // By its Message-ID a mail that comes back tells which question it was.
   const origin = { identityId, threadId, attemptId: notificationId };
   return channels[channel.type].ask({
     channel,
-    view,
+    view: await withCard(deps, workspaceId, view),
     tokens,
     links: { approve: link("approve"), reject: link("reject") },
     confirmCode: code,

@@ -1,7 +1,7 @@
 import { draftById, draftsOfList, type OnList, type TokenRow } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { ApprovalList, ApprovalLists, ListedDraft, ListedState } from "#src/channels/approvalList.ts";
-import { warningCount } from "#src/channels/card/warningCount.ts";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
@@ -12,6 +12,7 @@ import { requireProjected } from "../readModels.ts";
 import { draftOf, hashToken } from "./approvalTokens.ts";
 import { approvalView, recordedOutcome } from "./approvalViews.ts";
 import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
+import { withCard } from "./cards.ts";
 import { reaches } from "./channelAddresses.ts";
 
 /** Each draft that waits is read whole, for its warnings. */
@@ -86,8 +87,15 @@ async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: 
   }
   const view = await approvalView(deps, { draftId: row.id, draft, version: draft.version, expiresAt: asked.expiresAt });
   const itsToken = listedToken(token, asked.notificationId, listedDecision);
-  return { kind: "waits", token: itsToken, warnings: warningCount(view) };
+  const warnings = isLong(view) ? null : (await withCard(deps, draft.workspaceId, view)).card.warnings.length;
+  return { kind: "waits", token: itsToken, warnings };
 }
+
+/** Characters: a list has up to fifty drafts, and no page waits until as many long ones are looked through. */
+const mostLookedThrough = 20_000;
+
+const isLong = ({ content: { body_html, body_text, signature_html } }: ApprovalView): boolean =>
+  [body_html, body_text, signature_html].join("").length > mostLookedThrough;
 
 /** A request, and the draft it is about. */
 export type RequestBehind = { draftId: string; asked: Asked };

@@ -1,15 +1,16 @@
-import type { ApprovalView, FetchedFile, PreviousVersion } from "#src/channels/approvalView.ts";
+import type { CardedView, FetchedFile, PreviousVersion } from "#src/channels/approvalView.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import { requireProjected } from "../readModels.ts";
 import { approvalView } from "./approvalViews.ts";
+import { withCard } from "./cards.ts";
 import { checkedParts } from "./checkedParts.ts";
 import { earlierVersion } from "./draftVersions.ts";
 
 /** A draft's newest version as a signed-in person is shown it: what a link's page shows, and no link that could expire. */
-export type PersonsView = { view: ApprovalView; draft: Draft };
+export type PersonsView = { view: CardedView; draft: Draft };
 
 type Asked = {
   workspaceId: string;
@@ -34,7 +35,7 @@ export async function personsView(deps: Dependencies, asked: Asked): Promise<Per
     download: file.size === null ? null : downloadOf(index + 1),
   }));
   const previous = since === undefined || since >= version ? view.previous : await versionShown(deps, draftId, since);
-  return { view: { ...view, pictures, attachments, previous }, draft };
+  return { view: await withCard(deps, workspaceId, { ...view, pictures, attachments, previous }), draft };
 }
 
 const neverIso = "9999-12-31T00:00:00.000Z";

@@ -62,7 +62,8 @@ export async function editOf(
   const changes = isPersons ? { ...edit.changes, ...writtenBodies(before, edit.changes) } : edit.changes;
   const recipients = { to: before.to, cc: changes.cc ?? before.cc, bcc: changes.bcc ?? before.bcc };
   requireUsableRecipients(recipients);
-  const { making, ...letter } = await rewriteLetter(deps, { ...before, making: draft.making }, changes);
+  const written = { ...before, making: draft.making, workspaceId: draft.workspaceId };
+  const { making, ...letter } = await rewriteLetter(deps, written, changes);
   const content = { ...before, ...letter, ...recipients };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import { textOfBody } from "#src/html/letter/plainText.ts";
-import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
 import type { DraftContent, Making, Picture } from "#streams/draft/content.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { reducedHtml, refusedHtml } from "./reducedHtml.ts";
+import { refusedHtml } from "./refusedHtml.ts";
 import { maxPictureBytes, maxPicturesBytes } from "./shownPictures.ts";
 
 export type GivenAttachment = {
@@ -17,10 +15,17 @@ export type GivenAttachment = {
 };
 
 /** A letter as its author gives it; null or "" for a body that is not given. */
-export type GivenLetter = { bodyText: string | null; bodyHtml: string | null; attachments: readonly GivenAttachment[] };
+export type GivenLetter = {
+  workspaceId: string;
+  bodyText: string | null;
+  bodyHtml: string | null;
+  attachments: readonly GivenAttachment[];
+};
 
 type Attachment = DraftContent["attachments"][number];
 type Blobs = Pick<Dependencies, "blobs">;
+/** What a letter is made with. */
+type Makers = Blobs & Pick<Dependencies, "costlyWork"> & { workspaceId: string };
 
 /** The part of a content that its author writes, as it is stored, shown and sent. */
 export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
@@ -29,14 +34,17 @@ export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments
  * Makes of what was given what is stored: HTML reduced to what can be shown, pictures bound by their hash, a text part made if none was
  * given. Throws Rejected invalid_request naming the field.
  */
-export async function writeLetter(deps: Blobs, { bodyText, bodyHtml, attachments }: GivenLetter): Promise<Letter> {
+export async function writeLetter(
+  deps: Pick<Dependencies, "blobs" | "costlyWork">,
+  { workspaceId, bodyText, bodyHtml, attachments }: GivenLetter,
+): Promise<Letter> {
   const described = attachments.map(describeAttachment);
   const files = {
     attachments: described.map(({ stored }) => stored),
     named: described.flatMap(({ picture }) => picture ?? []),
   };
   const bodies = { text: bodyText || null, html: bodyHtml || null };
-  return storingLast(deps, attachments, (inHand) => composeLetter(inHand, bodies, files));
+  return storingLast(deps, attachments, (inHand) => composeLetter({ ...deps, ...inHand, workspaceId }, bodies, files));
 }
 
 /** Makes a letter with its files in hand, and then stores those that it has: what is refused leaves nothing behind. */
@@ -69,15 +77,15 @@ async function storingLast(
 
 /** The same for an edit: `undefined` leaves a body as it is. Attachments stay; pictures that came inside a body go with it. */
 export async function rewriteLetter(
-  deps: Blobs,
-  before: Letter,
+  deps: Pick<Dependencies, "blobs" | "costlyWork">,
+  before: Letter & { workspaceId: string },
   changes: { bodyText?: string | null; bodyHtml?: string | null },
 ): Promise<Letter> {
-  const { making, body_text, body_html, attachments } = before;
+  const { workspaceId, making, body_text, body_html, attachments } = before;
   const text = changes.bodyText === undefined ? (making.textDerived ? null : body_text) : changes.bodyText || null;
   if (changes.bodyHtml === undefined) {
     const { textDerived: _, ...rest } = making;
-    return withText({ body_text: text, body_html, attachments, making: rest });
+    return withText({ ...deps, workspaceId }, { body_text: text, body_html, attachments, making: rest });
   }
   const pictures = making.pictures ?? [];
   const inside = new Set(pictures.filter(({ contentId }) => contentId === null).map(({ sha256 }) => sha256));
@@ -85,23 +93,24 @@ export async function rewriteLetter(
   const named = pictures.filter(({ contentId }) => contentId !== null);
   const files = { attachments: given, named, known: attachments };
   const bodies = { text, html: changes.bodyHtml || null };
-  return storingLast(deps, [], (inHand) => composeLetter(inHand, bodies, files));
+  return storingLast(deps, [], (inHand) => composeLetter({ ...deps, ...inHand, workspaceId }, bodies, files));
 }
 
 /** The files of a letter. `known`: attachments that the HTML may show by their hash, if there are more than those in `attachments`. */
 type Files = { attachments: readonly Attachment[]; named: readonly Picture[]; known?: readonly Attachment[] };
 
 async function composeLetter(
-  deps: Blobs,
+  deps: Makers,
   { text, html }: { text: string | null; html: string | null },
   { attachments, named, known = attachments }: Files,
 ): Promise<Letter> {
   if (html === null) {
     const making = { htmlRemoved: [], ...(named.length > 0 && { pictures: [...named] }) };
-    return withText({ body_text: text, body_html: null, attachments: [...attachments], making });
+    return withText(deps, { body_text: text, body_html: null, attachments: [...attachments], making });
   }
-  const pictures = await resolvePictures(deps, picturesNamed(html), { named, known });
-  const reduced = reducedHtml(html, pictures.bySrc);
+  const sources = await deps.costlyWork("picturesNamed", html, deps.workspaceId);
+  const pictures = await resolvePictures(deps, sources, { named, known });
+  const reduced = await deps.costlyWork("reduceBody", { html, pictures: pictures.bySrc }, deps.workspaceId);
   if ("refused" in reduced) throw refusedHtml("body_html", reduced.refused);
   await requireShowable(deps, reduced.pictures);
   const inside = pictures.inside.filter(
@@ -115,18 +124,21 @@ async function composeLetter(
     ...file,
     content_type: pictures.types.get(file.sha256) ?? file.content_type,
   }));
-  return withText({ body_text: text, body_html: reduced.html, attachments: [...asShown, ...inside], making });
+  return withText(deps, { body_text: text, body_html: reduced.html, attachments: [...asShown, ...inside], making });
 }
 
 /** Deep quotes and lists indent each of their lines. */
 const maxTextBytes = 512 * 1024;
 
 /** Every mail has a text part: recipients whose programs show no HTML read it. `body_text` null: its author gave none. */
-function withText({ body_text, ...letter }: Omit<Letter, "body_text"> & { body_text: string | null }): Letter {
+async function withText(
+  { costlyWork, workspaceId }: Makers,
+  { body_text, ...letter }: Omit<Letter, "body_text"> & { body_text: string | null },
+): Promise<Letter> {
   if (body_text !== null) return { body_text, ...letter };
   const { body_html, making } = letter;
   if (body_html === null) throw invalid("body_text", "a draft needs body_text or body_html");
-  const text = textOfBody(body_html);
+  const text = await costlyWork("textOfBody", body_html, workspaceId);
   if (Buffer.byteLength(text) > maxTextBytes) {
     throw invalid(
       "body_html",

@@ -53,7 +53,7 @@ async function create(
   const { workspaceId, domainId, localPart } = identity;
   requireLocalPart(localPart);
   await requireNotHostedHere(deps, identity);
-  const signature = await reducedSignature(deps, identity.signatureHtml, null);
+  const signature = await reducedSignature(deps, workspaceId, { given: identity.signatureHtml, before: null });
   const sealed = { ...identity, ...signature, ...sealChannels(deps, { workspaceId, given: identity, stored: null }) };
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
@@ -162,7 +162,9 @@ export async function updateIdentity(
   await requireNotHostedHere(deps, changes);
   await requireAssistant(deps, workspaceId, changes.assistantId);
   const signature =
-    changes.signatureHtml === undefined ? {} : await reducedSignature(deps, changes.signatureHtml, state.signatureHtml);
+    changes.signatureHtml === undefined
+      ? {}
+      : await reducedSignature(deps, workspaceId, { given: changes.signatureHtml, before: state.signatureHtml });
   const sealed = (identity: Identity) => ({
     ...changes,
     ...signature,

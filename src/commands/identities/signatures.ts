@@ -1,13 +1,12 @@
-import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import { bytesOfDataUrl, picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { contentIdsOf } from "../drafts/letters.ts";
-import { reducedHtml, refusedHtml } from "../drafts/reducedHtml.ts";
+import { refusedHtml } from "../drafts/refusedHtml.ts";
 
 type Signature = Pick<IdentitySettings, "signatureHtml" | "htmlRemoved">;
-type Sources = Pick<Dependencies, "blobs" | "pictures">;
+type Sources = Pick<Dependencies, "blobs" | "pictures" | "costlyWork">;
 
 /** A signature's pictures on the web: fetched once, when the identity is saved, and sent inside every mail from then on. */
 const maxFetched = 5;
@@ -19,12 +18,18 @@ const maxInside = 20;
 const maxReducedBytes = 128 * 1024;
 
 /**
- * A signature's HTML reduced to what can be shown, its pictures kept as blobs. `before`: the stored one, whose pictures may stay. A picture
+ * A signature's HTML (`given`) reduced to what can be shown, its pictures kept as blobs. `before`: the stored one, whose pictures may stay. A picture
  * that is not to be had is removed and named. Throws Rejected invalid_request naming the field.
  */
-export async function reducedSignature(deps: Sources, html: string | null, before: string | null): Promise<Signature> {
+export async function reducedSignature(
+  deps: Sources,
+  workspaceId: string,
+  { given: html, before }: { given: string | null; before: string | null },
+): Promise<Signature> {
   if (!html) return { signatureHtml: html, htmlRemoved: [] };
-  const reduced = reducedHtml(html, await keepPictures(deps, picturesNamed(html), new Set(picturesIn(before))));
+  const sources = await deps.costlyWork("picturesNamed", html, workspaceId);
+  const pictures = await keepPictures(deps, sources, new Set(picturesIn(before)));
+  const reduced = await deps.costlyWork("reduceBody", { html, pictures }, workspaceId);
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
   if (Buffer.byteLength(reduced.html) > maxReducedBytes) {
     throw invalid(

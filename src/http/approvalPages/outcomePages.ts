@@ -1,6 +1,6 @@
 import {
   type ApprovalsSoFar,
-  type ApprovalView,
+  type CardedView,
   type HeldBy,
   mayReopen,
   type NewerMessage,
@@ -8,7 +8,7 @@ import {
 } from "#src/channels/approvalView.ts";
 import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { writerOf } from "#src/channels/card/names.ts";
-import { messageSaid, reviewCard } from "#src/channels/card/reviewCard.ts";
+import { messageSaid } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
@@ -24,7 +24,7 @@ type Outcome = {
 };
 
 /** A press that was just counted as an approval. */
-export function approvedPage(result: { sending: boolean; note?: HeldBy }, view: ApprovalView): string {
+export function approvedPage(result: { sending: boolean; note?: HeldBy }, view: CardedView): string {
   if (result.note) return outcomePage({ ...held[result.note], more: shownDraft(view) });
   const sentences = result.sending
     ? [`It goes to ${view.content.to.map(visibleLine).join(", ")}. You can close this page.`]
@@ -62,7 +62,7 @@ const held: Record<HeldBy, Outcome> = {
 };
 
 /** A press that counts as one of several approvals. */
-export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: ApprovalView): string =>
+export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: CardedView): string =>
   outcomePage({
     tone: "wait",
     title: again ? "You have already approved this version" : "Your approval counts; others have to approve too",
@@ -76,7 +76,7 @@ export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: App
   });
 
 /** A press that was just counted as a rejection. */
-export const rejectedPage = (view: ApprovalView): string =>
+export const rejectedPage = (view: CardedView): string =>
   outcomePage({
     tone: "bad",
     title: "Rejected",
@@ -85,11 +85,11 @@ export const rejectedPage = (view: ApprovalView): string =>
   });
 
 /** A press that came after the customer wrote again. */
-export const stalePage = (newer: NewerMessage | null, view: ApprovalView): string =>
+export const stalePage = (newer: NewerMessage | null, view: CardedView): string =>
   outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(messageSaid(newer))}${shownDraft(view)}` });
 
 /** A draft that is decided already, however it was. `withContent`: the link may still show what it was about. */
-export function recordedPage(view: ApprovalView, decided: RecordedOutcome, withContent: boolean): string {
+export function recordedPage(view: CardedView, decided: RecordedOutcome, withContent: boolean): string {
   const outcome =
     decided.decision === "stale"
       ? staleOutcome(view)
@@ -117,7 +117,7 @@ function recordedSentences({ decision, by, at, reason, undoable }: RecordedOutco
   return [html`${who}${when}`, ...why, ...(undoable ? [mayReopen] : []), "Opening this page changed nothing."];
 }
 
-const staleOutcome = (view: ApprovalView): Outcome => ({
+const staleOutcome = (view: CardedView): Outcome => ({
   tone: "wait",
   title: "Not sent: a newer message arrived",
   sentences: [
@@ -218,5 +218,5 @@ const outcomePage = ({ tone, title, sentences, more }: Outcome): string =>
     main: html`<div class="card outcome ${tone}"><h1>${title}</h1>${sentences.map((sentence) => html`<p>${sentence}</p>`)}</div>${more}`,
   });
 
-const shownDraft = (view: ApprovalView): Markup =>
-  html`<details><summary>Show the draft</summary>${letterSection(reviewCard(view).letter, "The draft")}</details>`;
+const shownDraft = (view: CardedView): Markup =>
+  html`<details><summary>Show the draft</summary>${letterSection(view.card.letter, "The draft")}</details>`;

@@ -1,5 +1,5 @@
-import type { ApprovalView, Decision } from "#src/channels/approvalView.ts";
-import { type ReviewCard, reviewCard } from "#src/channels/card/reviewCard.ts";
+import type { CardedView, Decision } from "#src/channels/approvalView.ts";
+import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
@@ -20,8 +20,8 @@ export type ReviewOptions = {
 };
 
 /** The whole draft and a button for each choice: on a phone the question, what to beware of, to whom, the text, then the buttons. */
-export function reviewPage(view: ApprovalView, options: ReviewOptions): string {
-  const card = reviewCard(view);
+export function reviewPage(view: CardedView, options: ReviewOptions): string {
+  const { card } = view;
   const question = options.first === "reject" ? `Reject this ${card.noun}?` : card.question;
   return page({
     title: `${options.notice ? "Not decided yet: " : ""}${question} ${shortLine(card.threadSubject, 100)}`,

@@ -6,21 +6,22 @@ import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import { slackMessages } from "#src/channels/slack/slackCard.ts";
 import { questionMessages } from "#src/channels/telegram/questionMessages.ts";
 import { reviewPage } from "#src/http/approvalPages/reviewPage.ts";
-import { ordinary } from "../email/examples.ts";
+import { carded, ordinary } from "../email/examples.ts";
 
 const links = { approve: "https://c.example/a/AAA?d=approve", reject: "https://c.example/a/RRR?d=reject" };
 const tokens = { approve: "A".repeat(43), reject: "R".repeat(43) };
 
 /** What each place says where an approver is asked; entities are left out as the tests look for plain words alone. */
 function askedIn(view: ApprovalView): [place: string, said: string][] {
-  const card = reviewCard(view);
-  const mail = renderApprovalMail(view, links);
+  const shown = carded(view);
+  const { card } = shown;
+  const mail = renderApprovalMail(card, links);
   const asked = questionMessages({ card, tokens, link: links.approve, allowedUsers: null });
   const nonces = { approve: "a", reject: "r" };
   return [
     ["the approval mail's text", mail.text],
     ["the approval mail's HTML", mail.html],
-    ["the approval page", reviewPage(view, { first: "approve", nonces })],
+    ["the approval page", reviewPage(shown, { first: "approve", nonces })],
     ["Telegram", asked.parts.map(({ text }) => text).join("")],
     ["Slack", JSON.stringify(slackMessages(card, { links, tokens, deciding: "pressed" }))],
   ].map(([place = "", said = ""]) => [place, said.replaceAll("\u200c", "").replace(/\s+/g, " ")]);

@@ -13,7 +13,7 @@ const tokens = { approve: "A".repeat(43), reject: "R".repeat(43) };
 /** The letter as each place shows it that an approver decides in. */
 function shownBy(view: ApprovalView): [place: string, shown: string][] {
   const card = reviewCard(view);
-  const mail = renderApprovalMail(view, links);
+  const mail = renderApprovalMail(card, links);
   const asked = questionMessages({ card, tokens, link: links.approve, allowedUsers: null });
   return [
     ["the approval mail's text", mail.text],

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { ApprovalView, PreviousVersion } from "#src/channels/approvalView.ts";
 import { reviewCard } from "#src/channels/card/reviewCard.ts";
-import { warningCount } from "#src/channels/card/warningCount.ts";
 import { hasUnseen } from "#src/html/visible.ts";
 import { sized } from "#test/support/full.ts";
 import { content, hostile, newer, ordinary, withHtml } from "../email/examples.ts";
@@ -376,14 +375,6 @@ describe("the review card", () => {
     expect(left("2026-11-23T09:00:00.000Z")?.left).to.equal("3 days");
     for (const none of [null, "2026-11-20T09:00:00.000Z", "2026-11-19T09:00:00.000Z"])
       expect(left(none)).to.equal(null);
-  });
-
-  it("counts its warnings for a list, unless it is long", () => {
-    const count = (body_text: string) =>
-      warningCount({ ...ordinary, content: { ...content, body_text, bcc: ["eve@x.example"] } });
-    expect(count("Hello")).to.equal(card({ content: { ...content, bcc: ["eve@x.example"] } }).warnings.length);
-    expect(count("Hello")).to.be.greaterThan(0);
-    expect(count("x".repeat(20_001))).to.equal(null);
   });
 
   it("names files with type, size and warning, at the file and among the warnings", () => {

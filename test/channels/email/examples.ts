@@ -1,7 +1,14 @@
-import type { ApprovalView } from "#src/channels/approvalView.ts";
+import type { ApprovalView, CardedView } from "#src/channels/approvalView.ts";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
 /** Approval views for tests: an ordinary one, and what a stranger would try. */
+
+/** A view with the card that pages and channels show. */
+export const carded = <View extends ApprovalView>(view: View): View & CardedView => ({
+  ...view,
+  card: reviewCard(view),
+});
 
 export const content: DraftContent = {
   from: { name: "Harbour Books Support", address: "support@agents.harbour.example" },

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import { attack, changed, content, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "./examples.ts";
 
@@ -7,7 +8,7 @@ const links = {
   approve: "https://countersign.example/a/AAA?d=approve",
   reject: "https://countersign.example/a/BBB?d=reject",
 };
-const render = (view: ApprovalView) => renderApprovalMail(view, links);
+const render = (view: ApprovalView) => renderApprovalMail(reviewCard(view), links);
 /** What is read, whatever is between the letters to keep mail programs from making links. */
 const read = (text: string) => text.replaceAll("\u200c", "");
 const hrefs = (html: string) =>
@@ -266,7 +267,7 @@ describe("the approval mail", () => {
   });
 
   it("says the code that its pages ask for, if they do, once in each form: in no address, nor in the subject", () => {
-    const { subject, text, html } = renderApprovalMail(withHtml, links, "7394");
+    const { subject, text, html } = renderApprovalMail(reviewCard(withHtml), links, "7394");
     for (const form of [text, html]) {
       expect(form.split("7394")).to.have.length(2);
       expect(form).to.include("asks you for this code");

@@ -7,7 +7,7 @@ import { createSlackApi, type SlackApi } from "#src/channels/slack/slackApi.ts";
 import { slackChannel } from "#src/channels/slack/slackChannel.ts";
 import { apiOf, isResponseUrl, isSlackUrl } from "#src/channels/slack/slackHosts.ts";
 import type { Resolver } from "#src/dns/resolver.ts";
-import { ordinary } from "#test/channels/email/examples.ts";
+import { carded, ordinary } from "#test/channels/email/examples.ts";
 
 const secret = {
   path: "/services/T1/B1/ThePathIsASecret",
@@ -57,7 +57,7 @@ describe("requests to Slack", () => {
 
   const request = (config: Record<string, string>) => ({
     channel: { type: "slack" as const, config },
-    view: ordinary,
+    view: carded(ordinary),
     tokens: { approve: "A".repeat(43), reject: "R".repeat(43) },
     links: { approve: "https://c.example/a/A?d=approve", reject: "https://c.example/a/R?d=reject" },
     workspaceId: "w",

@@ -4,12 +4,12 @@ import { telegramBots } from "#src/channels/telegram/botApi.ts";
 import { telegramChannel } from "#src/channels/telegram/telegramChannel.ts";
 import { botToken } from "#test/support/telegram/emulator.ts";
 import { type Answer, refused, startFront } from "#test/support/telegram/front.ts";
-import { ordinary } from "../email/examples.ts";
+import { carded, ordinary } from "../email/examples.ts";
 
 const token = botToken(300_001);
 const request: ApprovalRequest = {
   channel: { type: "telegram", config: { bot_token: token, chat_id: "-5" } },
-  view: ordinary,
+  view: carded(ordinary),
   tokens: { approve: "A".repeat(43), reject: "R".repeat(43) },
   links: { approve: "https://mail.example.com/a/A?d=approve", reject: "https://mail.example.com/a/R?d=reject" },
   workspaceId: "w",

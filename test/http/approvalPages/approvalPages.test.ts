@@ -1,10 +1,10 @@
 import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
-import type { LinkedApproval } from "#src/channels/approvalView.ts";
+import type { ApprovalView, LinkedApproval } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
-import { changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";
+import { carded, changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";
 import { listOfAll } from "./examples.ts";
 import { ApprovalPagesServer, nonceIn, token } from "./server.ts";
 
@@ -12,7 +12,7 @@ const hour = 60 * 60 * 1000;
 const decided = (
   decision: "approved" | "rejected" | "stale" | "failed" | "sent",
   reason?: string,
-): Partial<LinkedApproval> => ({
+): Partial<ApprovalView> => ({
   decided: { decision, by: "anna@harbour.example", at: "2026-11-20T10:00:00.000Z", reason },
 });
 
@@ -527,7 +527,7 @@ describe("approval pages", () => {
       [{ kind: "approved", sending: false, note: "identity_disabled" }, 200, "Approved, but not sent", "is disabled"],
       [{ kind: "rejected" }, 200, "Rejected", "will not be sent"],
       [
-        { kind: "already_decided", view: { ...ordinary, ...decided("rejected") } },
+        { kind: "already_decided", view: carded({ ...ordinary, ...decided("rejected") }) },
         200,
         "Already rejected",
         "anna@harbour.example",

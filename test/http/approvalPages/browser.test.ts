@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { expect } from "chai";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
 import * as billing from "#src/http/billingPage/pages.ts";
@@ -169,7 +170,9 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     it(`the mail fits a small phone and leads nowhere but to its two links: ${name}`, async () => {
       const links = { approve: pages.url(`/a/${token}?d=approve`), reject: pages.url(`/a/${token}?d=reject`) };
       const { page, asked } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
-      await page.setContent(renderApprovalMail(view, links).html, { waitUntil: "load" });
+      await page.setContent(renderApprovalMail(reviewCard({ ...ordinary, ...view }), links).html, {
+        waitUntil: "load",
+      });
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
         expect(await page.evaluate(audit)).to.deep.equal(["no main landmark"]);

@@ -3,13 +3,13 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import type { DecideRequest, DecisionResult, FetchedFile, LinkedApproval } from "#src/channels/approvalView.ts";
 import { approvalPages } from "#src/http/approvalPages/router.ts";
-import { ordinary } from "#test/channels/email/examples.ts";
+import { carded, ordinary } from "#test/channels/email/examples.ts";
 
 export const token = "T0ken_of-256-bits-as-base64url-43-letters-x";
 
 /** The pages on a real socket, with a look-up and a decision that record how they were asked. Times begin on 20 Nov 2026, 12:00 UTC. */
 export class ApprovalPagesServer {
-  view: Partial<LinkedApproval> = {};
+  view: Partial<Omit<LinkedApproval, "card">> = {};
   result: () => Promise<DecisionResult> = async () => ({ kind: "approved", sending: true });
   findFails: Error | undefined;
   now = new Date("2026-11-20T12:00:00Z");
@@ -34,9 +34,8 @@ export class ApprovalPagesServer {
         find: async (asked) => {
           this.found.push(asked);
           if (this.findFails) throw this.findFails;
-          return asked === token
-            ? { ...ordinary, superseded: false, action: "approve", closed: null, ...this.view }
-            : undefined;
+          const view = { ...ordinary, superseded: false, action: "approve", closed: null, ...this.view } as const;
+          return asked === token ? carded(view) : undefined;
         },
         decide: async (request) => {
           this.decided.push(request);

@@ -13,7 +13,9 @@ import { consequencesOf } from "#src/http/console/identities/deletePage.ts";
 import { signaturePreview } from "#src/http/console/identities/signature.ts";
 import { outcomeOf } from "#src/http/console/identities/testPage.ts";
 import { asSentence, inPageWords } from "#src/http/console/identities/words.ts";
+import { createCostlyWork } from "#src/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
+import { sharedThreads } from "#test/support/sharedThreads.ts";
 
 describe("the steps until an agent can answer", () => {
   const none = { ownDomain: "none", sandbox: true, identity: undefined, reached: false, keys: 0 } as const;
@@ -123,12 +125,17 @@ describe("how a test notification stands", () => {
 });
 
 describe("the preview of a signature", () => {
-  it("is what would be kept, names what would go, and refuses what is not taken", () => {
-    const preview = String(signaturePreview('<p style="color:red">Hi</p><script>x</script>'));
+  const previewOf = (typed: string) =>
+    signaturePreview({ costlyWork: createCostlyWork(sharedThreads()) }, "workspace", typed);
+
+  it("is what would be kept, names what would go, and refuses what is not taken", async () => {
+    const preview = String(await previewOf('<p style="color:red">Hi</p><script>x</script>'));
     expect(preview).to.include("element “script”").and.to.include('sandbox=""');
     expect(preview).not.to.match(/<script|&lt;script/);
-    expect(() => signaturePreview("<script>x</script>")).to.throw(Rejected, "signature_html");
-    expect(String(signaturePreview(" "))).to.include("no HTML signature");
+    const refusal = await previewOf("<script>x</script>").catch((error) => error);
+    expect(refusal).to.be.instanceOf(Rejected);
+    expect(refusal.message).to.include("signature_html");
+    expect(String(await previewOf(" "))).to.include("no HTML signature");
   });
 });
 

@@ -7,6 +7,7 @@ import { operator } from "#test/support/cause.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startPictureServer } from "#test/support/pictureServer.ts";
 import { pictures } from "#test/support/pictures.ts";
+import { worksInThreads } from "#test/support/sharedThreads.ts";
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 const shell = (body: string) => `<!doctype html><html><head><meta charset="utf-8"></head><body>${body}</body></html>`;
@@ -150,6 +151,39 @@ describe("what is shown is what is sent", () => {
       json: { body_html: "<script>1</script>" },
     });
     expect(status).to.equal(422);
+  });
+
+  it("what is long is reduced, read and compared in threads, and is what it would have been; what is short is not", async () => {
+    const link = '<a href="https://x.example/">a</a> <b>b</b>';
+    let draft: any;
+    const works = await worksInThreads(async () => {
+      draft = await submitted({ body_html: link.repeat(6_000) });
+    });
+    expect(works).to.include.members(["picturesNamed", "reduceBody", "textOfBody"]);
+    const { body_html, body_text } = await contentOf(draft.id);
+    expect(body_html).to.equal(link.repeat(6_000));
+    expect(body_text.split("https://x.example/")).to.have.length(6_001);
+
+    const approver = await service.identity(workspace.id, {
+      approvalChannel: { type: "email", config: { to: "boss@approvers.example" } },
+    });
+    const asked = (id: string) =>
+      until(async () => {
+        return (await workspace.ask(`GET /v1/drafts/${id}`)).json.notification_status.state === "sent";
+      });
+    const told = await worksInThreads(async () => {
+      const { id } = await submitted(
+        { body_html: `<p>${"b ".repeat(600)}</p>`, body_text: "a ".repeat(600) },
+        approver,
+      );
+      await asked(id);
+    });
+    expect(told).to.deep.equal(["reviewCard"]);
+    const short = await worksInThreads(async () => {
+      const { id } = await submitted({ body_html: "<p>Short</p>", body_text: "Short, too" }, approver);
+      await asked(id);
+    });
+    expect(short).to.deep.equal([]);
   });
 
   it("a text part that nobody wrote is made when the draft is submitted, and stored", async () => {

@@ -6,7 +6,7 @@ import express from "express";
 import type { DecideRequest, DecisionResult } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { slackInteractions } from "#src/http/hooks/slack/interactions.ts";
-import { ordinary } from "#test/channels/email/examples.ts";
+import { carded, ordinary } from "#test/channels/email/examples.ts";
 import { signedCall, user } from "#test/support/slack/slack.ts";
 
 const secret = "a-secret";
@@ -20,7 +20,7 @@ describe("a press in Slack is acknowledged", () => {
   before(async () => {
     const app = express().use(
       slackInteractions({
-        find: async () => ({ ...ordinary, superseded: false, action: "approve", closed: null }),
+        find: async () => carded({ ...ordinary, superseded: false, action: "approve" as const, closed: null }),
         decide: (request) => decide(request),
         question: async () =>
           ({ asked: { decision: "approve", channel: { type: "slack" } }, channel: null, message: null }) as any,

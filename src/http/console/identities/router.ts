@@ -98,9 +98,9 @@ async function change(
 /** Shows what would be kept of the signature; nothing is saved. */
 async function preview(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
-  let made: ReturnType<typeof signaturePreview> | undefined;
+  let made: Awaited<ReturnType<typeof signaturePreview>> | undefined;
   const refused = await visit.attempt(async () => {
-    made = signaturePreview(visit.form.get("signature_html") ?? "");
+    made = await signaturePreview(deps, visit.principal.workspaceId, visit.form.get("signature_html") ?? "");
   });
   const identity = await identityOf(visit);
   const touched = Object.keys(changesOf(visit.form, readBase(visit.form) ?? baseOf(identity, "mail"), "mail"));

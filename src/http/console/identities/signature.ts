@@ -1,20 +1,26 @@
 import { removedInWords } from "#src/channels/card/removed.ts";
-import { reducedHtml, refusedHtml } from "#src/commands/drafts/reducedHtml.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { refusedHtml } from "#src/commands/drafts/refusedHtml.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { readLetter } from "#src/html/letter/readLetter.ts";
 import { frame } from "#src/html/page.ts";
-import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import type { Identity } from "./around.ts";
 
 /** Pictures are fetched when an identity is saved; until then each is shown by its alternative text. */
 const notFetched = "0".repeat(64);
 
 /** What would be kept of a signature's HTML if it were saved, and what would go. Throws Rejected for what is not taken. */
-export function signaturePreview(typed: string): Markup {
+export async function signaturePreview(
+  { costlyWork }: Pick<Dependencies, "costlyWork">,
+  workspaceId: string,
+  typed: string,
+): Promise<Markup> {
   if (typed.trim() === "") return html`<p>There is no HTML signature to preview.</p>`;
-  const sources = picturesNamed(typed).filter((source) => /^(https|data|cid):/i.test(source));
-  const reduced = reducedHtml(typed, new Map(sources.map((source) => [source, notFetched])));
+  const named = await costlyWork("picturesNamed", typed, workspaceId);
+  const sources = named.filter((source) => /^(https|data|cid):/i.test(source));
+  const pictures = new Map(sources.map((source) => [source, notFetched]));
+  const reduced = await costlyWork("reduceBody", { html: typed, pictures }, workspaceId);
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
   return html`<div class="signature">${frame(pageHtml(readLetter(reduced.html)), "Preview of the signature")}</div>
 ${removedList(removedInWords(reduced.removed), "Would be removed:")}

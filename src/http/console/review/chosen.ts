@@ -1,5 +1,5 @@
-import type { ApprovalView, RecordedOutcome } from "#src/channels/approvalView.ts";
-import { type ReviewCard, reviewCard } from "#src/channels/card/reviewCard.ts";
+import type { ApprovalView, CardedView, RecordedOutcome } from "#src/channels/approvalView.ts";
+import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import type { SendObstacle } from "#src/commands/approvals/sendObstacle.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
@@ -19,7 +19,7 @@ import { type Place, reviewPath } from "./place.ts";
 
 /** The draft that is shown, and all that is known about it. */
 export type Chosen = {
-  view: ApprovalView;
+  view: CardedView;
   votes: Votes;
   obstacle: SendObstacle | undefined;
   /** Who else looks at it, by name. */
@@ -38,7 +38,7 @@ export type ChosenOptions = { place: Place; neighbours: Neighbours; notDone: Not
 
 export function chosenSection(visit: Visit, chosen: Chosen, options: ChosenOptions): Markup {
   const { view } = chosen;
-  const card = reviewCard(view);
+  const { card } = view;
   const { notDone } = options;
   return html`<article id="chosen" class="chosen" aria-labelledby="chosen-title">
 <h2 id="chosen-title" tabindex="-1"><bdi lang="">${card.threadSubject || "(no subject)"}</bdi></h2>

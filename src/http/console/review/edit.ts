@@ -1,6 +1,5 @@
-import type { ApprovalView } from "#src/channels/approvalView.ts";
+import type { ApprovalView, CardedView } from "#src/channels/approvalView.ts";
 import { approveLabel } from "#src/channels/approvalView.ts";
-import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import { area, button, errorAt, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -20,11 +19,10 @@ export type EditOptions = {
 };
 
 /** The draft's own words to edit, with what they answer beside them. Works without script. */
-export function editMain(visit: Visit, view: ApprovalView, { place, written, notDone }: EditOptions): Markup {
-  const { content, version, draftId } = view;
+export function editMain(visit: Visit, view: CardedView, { place, written, notDone }: EditOptions): Markup {
+  const { card, content, version, draftId } = view;
   const text = written?.text ?? content.body_text;
   const bodyHtml = written?.html ?? content.body_html ?? "";
-  const card = reviewCard(view);
   const refused = notDone && { message: notDone.sentence, field: notDone.field };
   return html`<h1>Edit “<bdi lang="">${shortLine(card.threadSubject, 100) || "(no subject)"}</bdi>”</h1>
 <p><a class="press" href="${reviewPath({ ...place, draft: draftId })}">Back without a change</a></p>

@@ -1,0 +1,11 @@
+import type { ApprovalView, CardedView } from "#src/channels/approvalView.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** A view with its card: channels and pages show what is on it, and work nothing out. */
+export async function withCard<View extends ApprovalView>(
+  { costlyWork }: Pick<Dependencies, "costlyWork">,
+  workspaceId: string,
+  view: View,
+): Promise<View & CardedView> {
+  return { ...view, card: await costlyWork("reviewCard", view, workspaceId) };
+}

@@ -1,0 +1,13 @@
+import type { Refused } from "#src/html/reduce/reduceBody.ts";
+import { invalid, type Rejected } from "#streams/decider.ts";
+
+const sentences: Record<Refused, string> = {
+  too_deep: "expected at most 100 levels of nested elements: flatten the HTML",
+  too_large: "this HTML exceeds 512 KB once its presentational attributes are converted to styles: shorten it",
+  in_doubt: "this HTML cannot be reduced to what every mail program shows alike: simplify its attributes and styles",
+  unreadable:
+    "this HTML has nothing that a reader can see: add text or a picture with alt text, or leave the field out",
+};
+
+/** invalid_request about a field of HTML. */
+export const refusedHtml = (field: string, refused: Refused): Rejected => invalid(field, sentences[refused]);
