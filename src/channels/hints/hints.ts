@@ -73,5 +73,4 @@ const hint = (kind: HintKind, sentence: string): Hint => ({ kind, sentence });
 /** As much of the HTML as is looked at, in UTF-16 units. */
 const lookedAt = 128 * 1024;
 
-const hiddenSentences = ({ hidden, aside }: MailText): string[] =>
-  sentencesOf([...hidden.map(({ text }) => text), ...aside].join("\n\n"));
+const hiddenSentences = ({ hidden, aside }: MailText): string[] => sentencesOf([...hidden, ...aside].join("\n\n"));

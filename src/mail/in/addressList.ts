@@ -37,8 +37,10 @@ export function readAddresses(value: string): Mailbox[] {
     else if (token === ":") {
       // The name of a group, unless it is part of an address.
       if (item.angle === null) item.words = [];
-    } else if (token.startsWith("<")) item.angle ??= token;
-    else if (token.startsWith("(") && token.length > 1) item.comments.push(token.slice(1, -1));
+    } else if (token.startsWith("<")) {
+      // An empty one, of two brackets in a row, is none.
+      if (item.angle === null || item.angle === "<") item.angle = token;
+    } else if (token.startsWith("(") && token.length > 1) item.comments.push(token.slice(1, -1));
     else item.words.push(token);
   }
   close("");
@@ -54,14 +56,12 @@ function mailboxOf({ words, comments, angle }: Item, before: readonly string[]):
   return bare && { name: nameOf(bare.others, comments), address: bare.address };
 }
 
-/** Without what programs put before an address: a scheme, a route, blanks. */
-const inAngles = (angle: string): string | null =>
-  canonicalAddress(
-    angle
-      .replace(/^<\s*(?:mailto:)?\s*/i, "")
-      .replace(/^@[^:"]*:/, "")
-      .replace(/\s*>?$/, ""),
-  );
+/** Without what programs put around an address: a scheme, a route, blanks, a second bracket; of a link to write a mail the address alone. */
+function inAngles(angle: string): string | null {
+  const inside = angle.replace(/^<[<\s]*/, "").replace(/[\s>]*$/, "");
+  const link = /^mailto:([^?]*)/i.exec(inside)?.[1];
+  return canonicalAddress((link?.replace(/%40/g, "@") ?? inside).trim().replace(/^@[^:"]*:/, ""));
+}
 
 /** An address without brackets: a quoted local part with what follows it, or the last unquoted word with an at sign. */
 function bareAddress(words: readonly string[]): { address: string; others: string[] } | undefined {
@@ -69,13 +69,16 @@ function bareAddress(words: readonly string[]): { address: string; others: strin
     words
       .join("")
       .trim()
-      .replace(/^'(.*)'$/s, "$1"),
+      .replace(/^'(.*)'$/s, "$1")
+      .replace(/^([^[]*)\]$/, "$1"),
   );
   if (whole !== null) return { address: whole, others: [] };
   for (const [index, word] of [...words.entries()].reverse()) {
     if (word.startsWith('"') || word.startsWith("=?")) continue;
     for (const part of word.split(/\s+/).reverse()) {
-      const address = part.includes("@") ? canonicalAddress(part.replace(/^[<'[.]+|[>'\].]+$/g, "")) : null;
+      const address = part.includes("@")
+        ? canonicalAddress(part.replace(/^[<'[.]*(?:mailto:)?|[>'\].]+$/gi, ""))
+        : null;
       if (address !== null) return { address, others: words.toSpliced(index, 1, word.replace(part, " ")) };
     }
   }

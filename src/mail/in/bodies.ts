@@ -6,7 +6,7 @@ import { ownWords } from "./quotes/parts.ts";
 import { storable, storableLine } from "./storable.ts";
 import { textOfCalendar } from "./text/calendar.ts";
 import { unflowed } from "./text/flowed.ts";
-import { isBlankText, saysMoreThan } from "./text/words.ts";
+import { isBlankText, linesMissingIn, saysMoreThan } from "./text/words.ts";
 
 /** What is shown of a mail's text. */
 export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
@@ -55,7 +55,7 @@ function piecesOf(parts: readonly Part[], notes: string[]): Piece[] {
 
 /**
  * The plain text, or what the HTML says where there is none. Both where most of the words of the HTML are not in the plain text: then it says something
- * else, or only that the mail has HTML.
+ * else, or only that the mail has HTML. Otherwise below the plain text the lines that only the HTML has.
  */
 function textsOfPiece({ plain, html, calendars }: Piece, notes: string[]): string[] {
   const written = plain.join("\n");
@@ -67,6 +67,15 @@ function textsOfPiece({ plain, html, calendars }: Piece, notes: string[]): strin
     if (isOther)
       notes.push("The mail says one thing as plain text and another as HTML: both are shown, first the plain text.");
     if (isOther || texts.length === 0) texts.push(page.text);
+    else {
+      const missing = linesMissingIn(written, page.text);
+      if (missing.length > 0) {
+        notes.push(
+          "The mail says more as HTML than as plain text: what only the HTML says is shown below the plain text.",
+        );
+        texts.push(missing.join("\n"));
+      }
+    }
   }
   const events = calendars.map(textOfCalendar).filter((event) => event !== "" && saysMoreThan(event, texts.join("\n")));
   if (texts.length + events.length > 0) return [...texts, ...events];
@@ -83,16 +92,26 @@ const escapedText = (text: string): string =>
 const shownOfHidden = 300;
 
 /** Words that are there and that its reader does not see; not what the mail says openly too, as with a second form for small screens. */
-function notesOnHidden({ hidden, text }: MailText): string[] {
-  if (hidden.length === 0) return [];
+function notesOnHidden({ hidden, veiled, text }: MailText): string[] {
+  if (hidden.length + veiled.length === 0) return [];
   const open = letters(text);
-  const found = hidden.filter((run) => letters(run.text) !== "" && !open.includes(letters(run.text)));
-  if (found.length === 0) return [];
-  const words = storableLine(found.map((run) => run.text.replace(/\s+/g, " ")).join(" … "), 2 * shownOfHidden);
-  const more = words.length > shownOfHidden ? " and more" : "";
-  return [
-    `The mail has text that its reader does not see, and which is left out: “${words.slice(0, shownOfHidden)}”${more}.`,
+  const [unseen, doubtful] = [
+    hidden.filter((run) => letters(run) !== "" && !open.includes(letters(run))),
+    veiled.filter((run) => letters(run) !== "" && open.indexOf(letters(run)) === open.lastIndexOf(letters(run))),
   ];
+  return [
+    ...(unseen.length === 0
+      ? []
+      : [`The mail has text that its reader does not see, and which is left out: ${beginningsOf(unseen)}.`]),
+    ...(doubtful.length === 0
+      ? []
+      : [`The mail has text that its reader may not see, since a style sheet hides it: ${beginningsOf(doubtful)}.`]),
+  ];
+}
+
+function beginningsOf(runs: readonly string[]): string {
+  const words = storableLine(runs.map((run) => run.replace(/\s+/g, " ")).join(" … "), 2 * shownOfHidden);
+  return `“${words.slice(0, shownOfHidden)}”${words.length > shownOfHidden ? " and more" : ""}`;
 }
 
 const letters = (text: string): string =>

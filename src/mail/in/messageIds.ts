@@ -16,11 +16,11 @@ export function messageIdsIn(value: string): string[] {
 }
 
 /** Words that programs write in place of an id that they do not have. */
-const placeholder = /^<(?:null|undefined|nil|none|n\/a)(?:@[^>]*)?>$/i;
+const placeholder = /^<\W?(?:null|undefined|nil|none|nan|empty|n\/a|objectobject)?\W?(?:@[^>]*)?>$/i;
 
-/** The ids in a header's value that can name a mail: each has an @ inside, and none is a placeholder. */
+/** The ids in a header's value that can name a mail: each has something on both sides of an @, and none is a placeholder. */
 export const namedIdsIn = (value: string): string[] =>
-  messageIdsIn(value).filter((id) => id.includes("@") && !placeholder.test(id));
+  messageIdsIn(value).filter((id) => /^<.+@.+>$/.test(id) && !placeholder.test(id));
 
 /** The id a mail carries itself: a `<…>`, or the whole value if a client left the brackets out. */
 export function ownMessageId(value: string): string | undefined {

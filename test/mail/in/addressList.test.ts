@@ -23,6 +23,9 @@ describe("the addresses of a field", () => {
       "=?utf-8?B?44GU6YA=?= =?utf-8?B?o+e1oQ==?= <j@x.example>",
       ["ご連絡 <j@x.example>"],
     ],
+    "a link to write a mail": ["Ada <mailto:ada%40x.example?subject=Hi>", ["Ada <ada@x.example>"]],
+    "a link in square brackets": ["[mailto:ada@x.example]", [" <ada@x.example>"]],
+    "two brackets in a row": ["<<ada@x.example>", [" <ada@x.example>"]],
     "a name that is another address": [
       '"boss@bank.example" <mallory@evil.example>',
       ["boss@bank.example <mallory@evil.example>"],

@@ -67,6 +67,39 @@ describe("which text of a mail is shown", () => {
     expect([bodyText, attachments.map(({ filename }) => filename)]).to.deep.equal([null, ["a.txt"]]);
   });
 
+  it("is that of such a part where the footer of a list follows", async () => {
+    const unnamed = part("text/plain\r\nContent-Disposition: attachment", "Please cancel.");
+    expect((await multipart("mixed", unnamed, plain("A footer"))).bodyText).to.equal("Please cancel.\n\nA footer");
+  });
+
+  for (const type of [
+    "text",
+    "text; charset=utf-8",
+    "plain",
+    "text/enriched",
+    'text/plain; name="message.txt"\r\nContent-Disposition: attachment; filename="message.txt"',
+  ]) {
+    it(`is that of a mail of one part, whatever its type is called: ${JSON.stringify(type)}`, async () => {
+      expect((await read(type, "Please cancel.")).bodyText).to.equal("Please cancel.");
+    });
+  }
+
+  it("is the plain one with the lines below it that only the HTML has, which is said", async () => {
+    const greeting = "Hello dear support team, I hope that this finds you well and that the sun shines in your city.";
+    const { bodyText, extractedText, notes } = await multipart(
+      "alternative",
+      plain(greeting),
+      html(
+        `<p>${greeting}</p><img alt="A picture of the sun"><p>Cancel order 4711.</p><a href="https://x.example/a">city</a>`,
+      ),
+    );
+    expect([bodyText, extractedText]).to.deep.equal([
+      `${greeting}\n\nCancel order 4711.`,
+      `${greeting}\n\nCancel order 4711.`,
+    ]);
+    expect(notes.join()).to.include("says more as HTML than as plain text");
+  });
+
   it("is the mail as it came where its parts are not found, which is said", async () => {
     const { bodyText, notes } = await read("multipart/mixed; boundary=b", "Please cancel.");
     expect(bodyText).to.equal("Please cancel.");
@@ -102,17 +135,54 @@ describe("which text of a mail is shown", () => {
       'multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b',
       part("application/pgp-encrypted", "Version: 1"),
     ],
+    [
+      "of OpenPGP in parts that a gateway took for files",
+      "multipart/mixed; boundary=b",
+      part("text/plain", "") + part("application/pgp-encrypted", "Version: 1"),
+    ],
     ["of OpenPGP in its text", "text/plain", "-----BEGIN PGP MESSAGE-----\r\n\r\nabc\r\n-----END PGP MESSAGE-----"],
     [
       "of S/MIME",
       "application/pkcs7-mime\r\nContent-Transfer-Encoding: base64",
       Buffer.from("300f06092a864886f70d010703a0023000", "hex").toString("base64"),
     ],
+    [
+      "of S/MIME under a type that says nothing",
+      'application/octet-stream; name="smime.p7m"\r\nContent-Transfer-Encoding: base64',
+      Buffer.from("300f06092a864886f70d010703a0023000", "hex").toString("base64"),
+    ],
+    ["by a service", "application/x-microsoft-rpmsg-message", "v"],
   ] as const) {
     it(`is said to be encrypted ${name}`, async () => {
-      expect((await read(type, body)).notes.join()).to.match(/^The mail is encrypted \((?:OpenPGP|S\/MIME)\)/);
+      expect((await read(type, body)).notes.join()).to.match(
+        /^The mail is encrypted \((?:OpenPGP|S\/MIME|Microsoft Purview)\)/,
+      );
     });
   }
+
+  for (const footer of ["Confidential\r\nThis is private.", "Unsubscribe\r\nhttps://list.example", "Disclaimer"]) {
+    for (const body of [
+      "Please cancel order 5, thank you.",
+      "Please cancel order 5.",
+      "Bitte stornieren, schönen Dank. ".repeat(4),
+    ]) {
+      it(`is read in base64 above ${JSON.stringify(footer)}, padded or not: ${body.slice(0, 30)}`, async () => {
+        const encoded = Buffer.from(body).toString("base64").replace(/.{76}/g, "$&\r\n");
+        const type = "text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64";
+        const { bodyText } = await read(type, `${encoded}\r\n${footer}\r\n`);
+        expect(bodyText).to.equal(`${body}\n${footer}`.replaceAll("\r", ""));
+      });
+    }
+  }
+
+  it("keeps the last line of a text in base64 that begins inside a character or is broken off", async () => {
+    const type = "text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64";
+    const encoded = Buffer.from(`a${"ü".repeat(40)}`)
+      .toString("base64")
+      .replace(/.{76}/g, "$&\r\n");
+    expect((await read(type, `!\r\n${encoded}\r\n`)).bodyText).to.equal(`a${"ü".repeat(40)}`);
+    expect((await read(type, encoded.slice(0, -3))).bodyText).to.match(/^aü{38,39}\ufffd?$/);
+  });
 
   it("is found inside a signature, in pieces of unknown length too", async () => {
     const inner = Buffer.from(`Content-Type: text/plain${utf8}\r\n\r\nPlease cancel.`);

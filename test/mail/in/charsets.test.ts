@@ -17,6 +17,10 @@ describe("the charset of a text", () => {
     "Shift_JIS with signs of its maker": ["cp932", latin("\x87\x40\x94\xd4"), "①番"],
     "Shift_JIS by a name with a prefix": ["x-sjis", latin("\x94\xd4"), "番"],
     "simplified Chinese beyond its old table": ["gb2312", latin("\xd6\xec\xe9\x46"), "朱镕"],
+    "simplified Chinese with letters of four bytes": ["gbk", latin("\x81\x39\xef\x30\xd6\xec"), "㐁朱"],
+    "a code page with zeros before its number": ["IBM00858", latin("Gr\x94\xe1e \xd5"), "Größe €"],
+    "a standard with its year": ["ISO_8859-5:1988", latin("\xb4\xd0"), "Да"],
+    "Japanese by escapes that no label names": ["us-ascii", latin("\x1b$B$3$s\x1b(B ok"), "こん ok"],
     "traditional Chinese": ["big5", latin("\xa7\x41"), "你"],
     "Korean in a code page": ["ks_c_5601-1987", latin("\xb0\xa1\x81\x41"), "가갂"],
     "Japanese by escapes": ["iso-2022-jp", latin("\x1b$B$3$s\x1b(B ok"), "こん ok"],
@@ -91,6 +95,9 @@ describe("the charset of a text", () => {
     for (const meta of metas) expect(read(page(meta), undefined, true).text, meta).to.contain("<body>Да");
     expect(read(page(metas[0]!), "koi8-r", true).text).to.contain("<body>дЮ");
     expect(read(page(metas[0]!), "x-unknown", true).text).to.contain("<body>Да");
+    for (const label of ["us-ascii", "utf-8"]) expect(read(page(metas[0]!), label, true).text).to.contain("<body>Да");
+    const xml = latin('<?xml version="1.0" encoding="windows-1251"?><html><body>\xc4\xe0');
+    expect(read(xml, undefined, true).text).to.contain("<body>Да");
     expect(read(page(metas[0]!), undefined).text).to.contain("<body>Äà");
   });
 

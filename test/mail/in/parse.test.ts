@@ -78,7 +78,7 @@ describe("the mail parser", () => {
         [
           "--b\r\nContent-Type: text/plain; charset=utf-16le\r\nContent-Transfer-Encoding: base64\r\n\r\nAABhAADYYgA=",
           "--b\r\nContent-Type: text/html\r\n\r\n<p>a\0b&#0;c&#xD800;d</p>",
-          "--b\r\nContent-Type: x\r\n y/z\r\nContent-Disposition: attachment; filename*=utf-8''a%0D%0Ab%00\r\n\r\nz",
+          "--b\r\nContent-Type: x/\r\n y/z\r\nContent-Disposition: attachment; filename*=utf-8''a%0D%0Ab%00\r\n\r\nz",
           "--b--",
         ].join("\r\n"),
       ),

@@ -1,5 +1,6 @@
-import { colourOf, contrast, luminance } from "#src/html/reduce/colours.ts";
+import { contrast, luminance } from "#src/html/reduce/colours.ts";
 import { type Declaration, readDeclarations } from "#src/html/reduce/declarations.ts";
+import { seenColour } from "./seenColour.ts";
 
 /** How text looks within an element. `ground`, `color`: brightness from 0 to 1; null where that is not known. */
 export type Look = {
@@ -17,60 +18,91 @@ export const plainLook: Look = { gone: false, invisible: false, tiny: false, col
 export const isHidden = ({ gone, invisible, tiny, color, ground }: Look): boolean =>
   gone || invisible || tiny || (color !== null && ground !== null && contrast(color, ground) < 1.15);
 
-/** How text looks within an element with these attributes. Style sheets are not read. */
-export function lookOf({ name, given }: { name: string; given: ReadonlyMap<string, string> }, around: Look): Look {
+type Styled = { name: string; given: ReadonlyMap<string, string> };
+
+/** How text looks within an element with these attributes. `ofSheet`: declarations that a style sheet has for it. */
+export function lookOf({ name, given }: Styled, around: Look, ofSheet = ""): Look {
   const look: Look = { ...around };
   if (given.has("hidden") || name === "template" || name === "noscript") look.gone = true;
   paint(look, "ground", given.get("bgcolor"));
   if (given.has("background")) look.ground = null;
   paint(look, "color", given.get(name === "body" ? "text" : "color"));
   if (name === "a" && around.color === 0) look.color = null;
-  const declared = readDeclarations(given.get("style") ?? "");
+  const declared = readDeclarations(plainCss(`${ofSheet};${given.get("style") ?? ""}`));
   for (const declaration of declared) apply(look, declaration);
   if (isFolded(declared)) look.gone = true;
   return look;
 }
 
+/** Without comments and escapes. */
+const plainCss = (css: string): string =>
+  css
+    .replace(/\/\*[^*]*(?:\*(?!\/)[^*]*)*\*\//g, "")
+    .replace(/\\([\da-f]{1,6})\s?/gi, (_, code: string) =>
+      String.fromCodePoint(Math.min(0x10ffff, Number.parseInt(code, 16))),
+    );
+
 function paint(look: Look, what: "color" | "ground", value: string | undefined): void {
   if (value === undefined) return;
-  const colour = colourOf(value.trim());
-  look[what] = colour ? luminance(colour) : null;
+  const colour = seenColour(value.trim());
+  look[what] = colour && colour !== "clear" ? luminance(colour) : null;
 }
 
 function apply(look: Look, { property, value }: Declaration): void {
   const said = value.toLowerCase();
-  if (property === "display") look.gone ||= said === "none";
+  const hides = hiding.get(property);
+  if (hides) look.gone ||= hides.test(said);
   else if (property === "visibility") look.invisible = said === "hidden" || said === "collapse";
-  else if (property === "opacity") look.gone ||= Number.parseFloat(said) <= 0.05;
   else if (property === "font-size") look.tiny = tinyAfter(said, look.tiny);
-  else if (property === "left" || property === "top" || property === "right" || property === "text-indent")
-    look.gone ||= /^-\d{3,}/.test(said);
+  else if (property === "font") look.tiny = tinyAfter(sizeInFont.exec(said)?.[1] ?? "", look.tiny);
   else if (property === "color") {
-    if (said === "transparent") look.invisible = true;
+    if (seenColour(said) === "clear") look.invisible = true;
     else if (said !== "inherit") paint(look, "color", said);
   } else if (property === "background-color" || property === "background") ground(look, said);
   else if (property === "background-image" && said !== "none") look.ground = null;
 }
 
-/** Above 2 pixels it can be seen; a share of the size around it changes nothing, unless it is nothing. */
+const farAway = /^-\d{3,}/;
+/** Values of a property by which nothing is seen of an element. */
+const hiding: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    display: /^none$/,
+    opacity: /^(?:0*(?:\.0\d*)?|0*\.0[0-5]\d*|[0-5](?:\.\d+)?%)$/,
+    "content-visibility": /^hidden$/,
+    filter: /opacity\(\s*0*(?:\.0*)?%?\s*\)/,
+    transform: /scale[xy]?\(\s*0*(?:\.0*)?\s*[,)]|translate[xy]?\([^)]{0,40}-\d{3,}/,
+    clip: /^rect\((?:\s*[01](?:px)?\s*,?){4}\)/,
+    "clip-path": /inset\(\s*(?:[5-9]\d|100)%|circle\(\s*0/,
+    ...Object.fromEntries(
+      ["left", "top", "right", "text-indent", "margin-left", "margin-top"].map((property) => [property, farAway]),
+    ),
+  }),
+);
+
+const sizeInFont = /(?:^|\s)([\d.]+(?:px|pt|em|rem|%)?)(?=[/\s])/;
+
+/** Above 2 pixels it can be seen; a share of the size around it changes nothing, unless it is a tenth or less. */
 function tinyAfter(size: string, before: boolean): boolean {
   const [, number = "", unit = ""] = /^([\d.]+)(px|pt|em|rem|%|)/.exec(size) ?? [];
   if (number === "") return before && !/small|medium|large/.test(size);
-  return unit === "px" || unit === "pt" || unit === "" ? Number(number) <= 2 : Number(number) === 0 || before;
+  if (unit === "px" || unit === "pt" || unit === "") return Number(number) <= 2;
+  return Number(number) <= (unit === "%" ? 10 : 0.1) || (before && unit !== "rem");
 }
 
 function ground(look: Look, said: string): void {
   if (/^(?:none|transparent|inherit|initial|unset|0)$/.test(said)) return;
-  const colour = said
-    .split(/\s+/)
-    .map(colourOf)
-    .find((one) => one !== undefined);
+  const colours = [said, ...said.split(/\s+/)].map(seenColour);
+  const colour = colours.find((one) => one !== undefined);
+  if (colour === "clear") return;
   look.ground = colour && !said.includes("url(") ? luminance(colour) : null;
 }
 
-/** A box without height or width that shows nothing beyond itself. */
+/** A box of next to no height or width that shows nothing beyond itself. */
 function isFolded(declared: readonly Declaration[]): boolean {
   const is = (property: RegExp, value: RegExp) =>
     declared.some((one) => property.test(one.property) && value.test(one.value.toLowerCase()));
-  return is(/^overflow$/, /hidden/) && is(/^(?:max-)?(?:height|width)$/, /^0(?:px|pt|em|%)?$/);
+  return (
+    is(/^overflow(?:-[xy])?$/, /hidden|clip/) &&
+    is(/^(?:max-)?(?:height|width)$/, /^(?:0*(?:\.\d+)?(?:px|pt|em|%)?|[12]px)$/)
+  );
 }

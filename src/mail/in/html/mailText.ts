@@ -1,14 +1,17 @@
 import { type Attribute, readTokens } from "#src/html/reduce/tokens.ts";
 import { isHidden, type Look, lookOf, plainLook } from "./looks.ts";
 import { isQuotation, type MailElement } from "./quotations.ts";
+import { createStyleSheet } from "./styleSheet.ts";
 import { createTextLines, type Place } from "./textLines.ts";
 
 /** The HTML of a mail, read as text. */
 export type MailText = {
   /** What is shown, with `> ` before what a mail program quotes. */
   text: string;
-  /** Each run of text that is there and not shown; `early`: nothing had been shown before it. */
-  hidden: { text: string; early: boolean }[];
+  /** Each run of text that is there and not shown. */
+  hidden: string[];
+  /** Each run that is in `text`, and that a style sheet may hide. */
+  veiled: string[];
   /** What is in places that nobody shows in any case: comments, the title. */
   aside: string[];
 };
@@ -18,6 +21,8 @@ type Row = { hasText: boolean; isOneLine: boolean };
 /** An element that has not ended. What a row, a cell and a list are, holds for all that is inside. */
 type Open = MailElement & {
   look: Look;
+  /** The look with what style sheets say. */
+  veil: Look;
   isExact: boolean;
   row: Row | undefined;
   /** `line`: where its text begins; undefined while it has none. */
@@ -41,7 +46,7 @@ const unread = setOf("style script");
 const ofItsOwn = setOf("a template noscript");
 const paragraphs = setOf("p h1 h2 h3 h4 h5 h6 ul ol table blockquote pre");
 const blocks = setOf(
-  "div tr li dt dd dl caption address article section header footer main nav aside figure figcaption center form fieldset option",
+  "div tr li dt dd dl caption address article section header footer main nav aside figure figcaption center form fieldset legend summary option",
 );
 const cells = setOf("td th");
 
@@ -50,27 +55,33 @@ const cells = setOf("td th");
  * in proportion to its length, whatever it holds.
  */
 export function readMailHtml(html: string): MailText {
-  const found: MailText = { text: "", hidden: [], aside: [] };
+  const found: MailText = { text: "", hidden: [], veiled: [], aside: [] };
   const lines = createTextLines();
   const open: Open[] = [
     {
-      ...{ name: "", attributes: new Map(), look: plainLook, isExact: false, quotes: false },
+      ...{ name: "", attributes: new Map(), look: plainLook, veil: plainLook, isExact: false, quotes: false },
       ...{ row: undefined, cell: undefined, list: undefined, link: undefined },
     },
   ];
+  const sheet = createStyleSheet();
+  let css = "";
   let hidden = "";
-  let hasShown = false;
+  let veiled = "";
   const top = (): Open => open.at(-1)!;
 
   function endHidden(): void {
-    if (hidden.trim()) found.hidden.push({ text: hidden.trim(), early: !hasShown });
+    if (hidden.trim()) found.hidden.push(hidden.trim());
     hidden = "";
+  }
+
+  function endVeiled(): void {
+    if (veiled.trim()) found.veiled.push(veiled.trim());
+    veiled = "";
   }
 
   /** What is written first in a cell goes on the line of the cell before it. */
   function write(writing: () => void): void {
     endHidden();
-    hasShown = true;
     const { cell, row } = top();
     if (cell && cell.line === undefined && row?.hasText && row.isOneLine) lines.separate(" | ");
     writing();
@@ -94,12 +105,15 @@ export function readMailHtml(html: string): MailText {
     const given = new Map(attributes.map((attribute) => [attribute.name, attribute.value]));
     const isPlain = attributes.length === 0 && !ofItsOwn.has(name);
     const look = isPlain ? around.look : lookOf({ name, given }, around.look);
+    const declared = sheet.declarationsFor({ name, attributes: given });
+    const isAlike = declared === "" && around.veil === around.look;
+    const veil = isAlike ? look : lookOf({ name, given }, around.veil, declared);
     if (empty.has(name)) {
       if (!isHidden(look)) writeEmpty(name, given);
       return;
     }
     if (cells.has(name) && around.row === undefined) openElement("tr", []);
-    const element: Open = { ...top(), name, attributes: given, look, quotes: false, link: undefined };
+    const element: Open = { ...top(), name, attributes: given, look, veil, quotes: false, link: undefined };
     breakFor(name);
     if (open.length === maxOpen) return;
     if (!isHidden(look)) begin(element);
@@ -126,7 +140,9 @@ export function readMailHtml(html: string): MailText {
   }
 
   function closeElement(): void {
-    const { name, row, cell, link, quotes } = open.pop()!;
+    const { name, attributes, row, cell, link, quotes } = open.pop()!;
+    if (name === "style" && /^(?:all|screen)?$/i.test(attributes.get("media") ?? "")) sheet.add(css);
+    if (name === "style") css = "";
     if (quotes) lines.quote(-1);
     if (link) writeTarget(link);
     if (name === "li") lines.mark("");
@@ -168,18 +184,24 @@ export function readMailHtml(html: string): MailText {
       while (at > 0 && open.length > at) closeElement();
     },
     text(_source, text) {
-      const { name, look, isExact } = top();
+      const { name, look, veil, isExact } = top();
+      if (name === "style") css += text;
       if (unread.has(name)) return;
       if (name === "title") found.aside.push(text);
       else if (isHidden(look)) hidden += text;
       else if (text.trim() === "" && !isExact) lines.text(text);
-      else write(() => (isExact ? lines.exactText(text) : lines.text(text)));
+      else {
+        if (isHidden(veil)) veiled += `${text} `;
+        else endVeiled();
+        write(() => (isExact ? lines.exactText(text) : lines.text(text)));
+      }
     },
     comment: (text) => void found.aside.push(text),
     doctype() {},
   });
   while (open.length > 1) closeElement();
   endHidden();
+  endVeiled();
   return { ...found, text: lines.end() };
 }
 

@@ -16,10 +16,16 @@ export function decodeText(
   bytes: Buffer,
   { label, isHtml = false }: { label?: string | undefined; isHtml?: boolean },
 ): DecodedText {
-  const declared = [label, ...(isHtml ? [metaCharset(bytes)] : [])].filter((name) => name !== undefined);
-  const charset = charsetOfMark(bytes) ?? declared.map(charsetOf).find((known) => known !== undefined);
-  if (isProvenUtf8(bytes, charset)) return { text: iconv.decode(bytes, "utf8"), doubt: null };
-  if (charset !== undefined && charset !== "ascii") return decodedAs(bytes, charset);
+  const declared = [label, ...(isHtml ? [ownCharset(bytes)] : [])].filter((name) => name !== undefined);
+  const known = declared.map(charsetOf).filter((each) => each !== undefined);
+  const charset = charsetOfMark(bytes) ?? known[0];
+  if (isProvenUtf8(bytes, charset)) {
+    const encoding = hasJapaneseEscapes(bytes) ? "iso-2022-jp" : "utf8";
+    return { text: decodeBy(encoding, bytes), doubt: null };
+  }
+  if (charset !== undefined && charset !== "ascii") return decodedAs(bytes, charset, known);
+  const own = known.find((each) => each !== "ascii");
+  if (own !== undefined) return decodedAs(bytes, own, known);
   const text = iconv.decode(bytes, "windows-1252");
   if (charset === "ascii" || declared.length === 0) return { text, doubt: damageIn(text) };
   return {
@@ -28,6 +34,9 @@ export function decodeText(
   };
 }
 
+/** True for ASCII with the escapes of Japanese mail, which nothing else writes. */
+const hasJapaneseEscapes = (bytes: Buffer): boolean => bytes.includes("\x1b$B") && bytes.includes("\x1b(");
+
 /** Bytes that are valid UTF-8 are UTF-8 where no charset is known, or one is declared whose bytes would all be ASCII. */
 function isProvenUtf8(bytes: Buffer, charset: string | undefined): boolean {
   if (charset === undefined || charset === "ascii" || charset === "utf8") return isUtf8(bytes);
@@ -35,11 +44,14 @@ function isProvenUtf8(bytes: Buffer, charset: string | undefined): boolean {
   return isSevenBit(charset) && !isAscii(bytes) && isUtf8(bytes);
 }
 
-/** The reading of the charset that was declared, or of a likelier one where that leaves more holes than letters. */
-function decodedAs(bytes: Buffer, charset: string): DecodedText {
+/** The reading of the charset that was declared, or of a likelier one where that leaves more holes than letters. `all`: every charset declared. */
+function decodedAs(bytes: Buffer, charset: string, all: readonly string[]): DecodedText {
   const text = decodeBy(charset, bytes);
   if (!text.includes(hole)) return { text, doubt: null };
-  if (isUtf8(bytes)) return { text: iconv.decode(bytes, "utf8"), doubt: null };
+  const whole = ["utf8", ...all.filter((each) => each !== "ascii")]
+    .map((each) => decodeBy(each, bytes))
+    .find((reading) => !reading.includes(hole));
+  if (whole !== undefined) return { text: whole, doubt: null };
   const windows = iconv.decode(bytes, "windows-1252");
   const isBroken = holesIn(text) > lettersIn(text) && holesIn(windows) < holesIn(text);
   const likelier = isBroken ? windows : text;
@@ -94,6 +106,10 @@ const aliases: ReadonlyMap<string, string> = new Map(
       cp1361: "cp949",
       cp20127: "ascii",
     },
+    // The newest table has all of the older ones.
+    ...{ gb2312: "gb18030", gbk: "gb18030", cp936: "gb18030", xgbk: "gb18030", euccn: "gb18030", dbcs936: "gb18030" },
+    ...{ "936": "gb18030", cp858: "cp858", xmacce: "maccenteuro", macce: "maccenteuro", shiftjisx0213: "shift_jis" },
+    ...{ iso10646ucs2: "utf-16be", xuserdefined: "windows-1252" },
     ...{ unicode11utf8: "utf8", utf8mb4: "utf8", logical: "iso-8859-8", cp54936: "gb18030", cp28591: "windows-1252" },
   }),
 );
@@ -106,7 +122,8 @@ function charsetOf(label: string): string | undefined {
   const name = label
     .slice(0, 60)
     .toLowerCase()
-    .replace(/\*.*$/, "")
+    // Of a language, or the year of a standard.
+    .replace(/[*:].*$/, "")
     .replace(/[^a-z0-9]/g, "");
   if (known.has(name)) return known.get(name);
   const charset = candidates(name)
@@ -121,7 +138,7 @@ const isEncoding = (name: string): boolean => name !== "" && !notCharsets.includ
 /** The name, then without its prefixes, then as a number of a code page. */
 function candidates(name: string): string[] {
   const bare = name.replace(/^(?:xms|x|cs)+/, "");
-  const page = /^(?:windows|win|ibm|ms|oem|dos|codepage|cp)?(\d{3,5})$/.exec(bare)?.[1];
+  const page = /^(?:windows|win|ibm|ms|oem|dos|codepage|ccsid|cp)?0{0,2}(\d{3,5})$/.exec(bare)?.[1];
   return [name, bare, ...(page === undefined ? [] : [`cp${page}`])];
 }
 
@@ -135,5 +152,8 @@ function charsetOfMark(bytes: Buffer): string | undefined {
 }
 
 /** What an HTML page says of its own charset, in its first bytes. */
-const metaCharset = (page: Buffer): string | undefined =>
-  /<meta\b[^>]{0,300}?\bcharset\s{0,5}=\s{0,5}["']?\s{0,5}([\w.:-]{1,60})/i.exec(page.toString("latin1", 0, 4096))?.[1];
+function ownCharset(page: Buffer): string | undefined {
+  const start = page.toString("latin1", 0, 4096);
+  const meta = /<meta\b[^>]{0,300}?\bcharset\s{0,5}=\s{0,5}["']?\s{0,5}([\w.:-]{1,60})/i.exec(start)?.[1];
+  return meta ?? /^\s{0,20}<\?xml\b[^>]{0,100}\bencoding\s{0,5}=\s{0,5}["']([\w.:-]{1,60})/i.exec(start)?.[1];
+}

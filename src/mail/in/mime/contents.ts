@@ -11,6 +11,12 @@ const maxEnvelopes = 3;
 
 const textTypes = ["text/plain", "text/html"];
 const envelope = /^application\/(?:x-)?pkcs7-mime$/;
+/** Types of parts that only encrypted mail has, and how it is encrypted. */
+const encryptedTypes: Readonly<Record<string, string>> = {
+  "multipart/encrypted": "OpenPGP",
+  "application/pgp-encrypted": "OpenPGP",
+  "application/x-microsoft-rpmsg-message": "Microsoft Purview",
+};
 
 /** Finds what of a mail is its text, also within a signature, and what its files are. Throws for a mail that has more of them than the limit. */
 export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "maxAttachments">): Contents {
@@ -18,8 +24,11 @@ export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "
 
   function readAll(bytes: Buffer, depth: number): void {
     const leaves = leavesOf(readParts(bytes));
-    if (leaves.some(({ around }) => around.some(isEncrypted))) found.notes.push(encryptedNote("OpenPGP"));
-    const body = leaves.some(isText) ? undefined : leaves.find(isUnnamedText);
+    for (const [type, how] of Object.entries(encryptedTypes)) {
+      const isOfType = ({ contentType }: Part): boolean => contentType.value === type;
+      if (leaves.some((leaf) => isOfType(leaf) || leaf.around.some(isOfType))) found.notes.push(encryptedNote(how));
+    }
+    const body = bodyAmong(leaves);
     if (leaves.length - leaves.filter(isText).length > maxAttachments) {
       throw new Error(`it has ${leaves.length} parts: at most ${maxAttachments} attachments are read`);
     }
@@ -33,11 +42,11 @@ export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "
       found.notes.push("The mail says that it has parts, but they were not found: it is shown as it came.");
     }
     if (isText(leaf) || isBody || isCalendar) found.texts.push(leaf);
-    if (isText(leaf) || isBody) return;
+    if (isText(leaf) || (isBody && isUnnamed(leaf) && textTypes.includes(value))) return;
     const file = fileOfPart(leaf);
     if (found.files.length === maxAttachments) throw new Error(`it has more than ${maxAttachments} attachments`);
     found.files.push(isCalendar && file.filename === null ? { ...file, filename: "invite.ics" } : file);
-    if (envelope.test(value)) readEnvelope(file.bytes, depth);
+    if (envelope.test(value) || /\.p7m$/i.test(file.filename ?? "")) readEnvelope(file.bytes, depth);
   }
 
   function readEnvelope(bytes: Buffer, depth: number): void {
@@ -62,10 +71,20 @@ function leavesOf(part: Part): Part[] {
 const isText = ({ contentType: { value }, disposition }: Part): boolean =>
   value.startsWith("multipart/") || (textTypes.includes(value) && disposition.value !== "attachment");
 
-/** Some programs mark a mail's own text as an attachment: it has no name. */
-const isUnnamedText = ({ contentType: { value, parameters }, disposition }: Part): boolean =>
-  textTypes.includes(value) &&
-  !parameters.has("name") &&
-  ![...disposition.parameters.keys()].some((key) => key.startsWith("filename"));
+/**
+ * The part that is a mail's own text, whatever it is marked as: the mail itself where it has no parts; otherwise the first part that is text, or that
+ * some program marked as an attachment though it has no name.
+ */
+function bodyAmong(leaves: readonly Part[]): Part | undefined {
+  if (leaves[0]?.around.length === 0) return leaves.find(isWriting);
+  const isPlain = ({ contentType: { value } }: Part): boolean => textTypes.includes(value);
+  return leaves.find((leaf) => isText(leaf) || (isPlain(leaf) && isUnnamed(leaf))) ?? leaves.find(isUnnamed);
+}
 
-const isEncrypted = ({ contentType }: Part): boolean => contentType.value === "multipart/encrypted";
+const isWriting = ({ contentType: { value } }: Part): boolean =>
+  value.startsWith("text/") && !/\/(?:x-)?(?:v?calendar|vcard|directory)$/.test(value);
+
+const isUnnamed = (part: Part): boolean =>
+  isWriting(part) &&
+  !part.contentType.parameters.has("name") &&
+  ![...part.disposition.parameters.keys()].some((key) => key.startsWith("filename"));

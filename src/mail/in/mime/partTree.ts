@@ -83,7 +83,8 @@ function partAt({ source, header, around }: { source: Buffer; header: Buffer; ar
 
 function typeOf(fields: HeaderFields, parent: Part | undefined): Parameterised {
   const given = readParameters(fields.first("content-type"));
-  if (given.value !== "") return given;
+  // A value without a slash is no type: then a part is what it is without any (RFC 2045, 5.2).
+  if (given.value.includes("/")) return given;
   const value = parent?.contentType.value === "multipart/digest" ? "message/rfc822" : "text/plain";
   return { ...given, value };
 }

@@ -25,16 +25,13 @@ export function decodeBase64(body: Buffer): Buffer {
 /** A gateway may have put words in plain text below the encoded ones, the footer of a list mostly. */
 function base64Text(body: Buffer): Content {
   const text = body.toString("latin1");
-  if (isCleanBase64(text)) {
-    const isBroken = text.replace(/[\s=]/g, "").length % 4 === 1;
-    return {
-      bytes: decodeBase64(body),
-      repaired: isBroken ? "A text breaks off: its base64 is not whole." : null,
-    };
-  }
+  const left = text.replace(/[\s=]/g, "").length % 4;
+  if (isCleanBase64(text) && (left === 0 || text.includes("="))) return { bytes: decodeBase64(body), repaired: null };
   const footerAt = startOfFooter(text);
   const bytes = decodeBase64(body.subarray(0, footerAt));
-  if (footerAt === body.length) return { bytes, repaired: null };
+  if (footerAt === body.length) {
+    return { bytes, repaired: left === 1 ? "A text breaks off: its base64 is not whole." : null };
+  }
   const gap = bytes.at(-1) === 0x0a ? "" : "\n";
   return {
     bytes: Buffer.concat([bytes, Buffer.from(gap), body.subarray(footerAt)]),
@@ -44,20 +41,38 @@ function base64Text(body: Buffer): Content {
 
 const encodedLine = /^\s*[A-Za-z0-9+/]+(={0,2})\s*$/;
 
-/** The first line that is no base64, if most of what follows is none either: a single such line is noise, and skipped. */
+/**
+ * The first line that is no base64, if most of what follows is none either: a single such line is noise, and skipped. A padded line is the end; what
+ * follows it, and every line shorter than those before, is base64 only if it is text by itself.
+ */
 function startOfFooter(text: string): number {
-  let [at, start, isPadded, encoded, others] = [0, text.length, false, 0, 0];
+  let [at, start, width, isEnded, encoded, others] = [0, text.length, 0, false, 0, 0];
   for (const line of text.split(/(?<=\n)/)) {
     const [isEncoded, padding = ""] = encodedLine.exec(line) ?? [];
-    // Behind an end each line is a unit by itself, or no base64.
-    const isUnit = isEncoded !== undefined && !(isPadded && line.trim().length % 4 !== 0);
-    if (line.trim() !== "" && start < text.length) isUnit ? encoded++ : others++;
-    else if (line.trim() !== "" && !isUnit) [start, others] = [at, 1];
-    if (isUnit && padding !== "") isPadded = true;
+    const { length } = line.trim();
+    const isFirst = isEncoded !== undefined && !isEnded && length >= width;
+    const isUnit = isFirst || (isEncoded !== undefined && isEncodedText(line, text));
+    if (length > 0 && start < text.length) isUnit ? encoded++ : others++;
+    else if (length > 0 && !isUnit) [start, others] = [at, 1];
+    if (isUnit) [width, isEnded] = [Math.max(width, length), isEnded || padding !== ""];
     at += line.length;
   }
   return encoded < others ? start : text.length;
 }
+
+/** True for a line whose bytes are text, in UTF-8 if those of the first line are; a character may begin in the line before, or be cut off. */
+function isEncodedText(line: string, text: string): boolean {
+  const isUnicode = (encoded: string): boolean =>
+    !Buffer.from(encoded, "base64")
+      .toString()
+      .replace(/^\ufffd{1,3}|\ufffd$/g, "")
+      .includes("\ufffd");
+  return (
+    !Buffer.from(line, "base64").some(isControl) && (isUnicode(line) || !isUnicode(text.slice(0, text.indexOf("\n"))))
+  );
+}
+
+const isControl = (byte: number): boolean => byte < 0x20 && ![0x09, 0x0a, 0x0d, 0x1b].includes(byte);
 
 /** Also of an encoded word. What is no escape stays as it is. */
 export function decodeQuotedPrintable(body: Buffer): Buffer {

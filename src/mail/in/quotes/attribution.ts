@@ -41,14 +41,17 @@ export function linesOfAttribution(above: readonly string[]): number {
     const part = above.slice(above.length - count);
     if (part[0]!.trim() === "" || part[0]!.length > maxLength) break;
     if (count > 1 && !isBroken(part[0]!, part[1]!)) break;
-    const isParagraph = (above[above.length - count - 1] ?? "").trim() === "";
+    const before = above[above.length - count - 1] ?? "";
+    const isParagraph = before.trim() === "";
+    // Goes on with the sentence of the line above.
+    if (/^\s*\p{Ll}/u.test(part[0]!) && !/[\p{P}\s]$|^$/u.test(before)) continue;
     const text = part.join(" ");
     if (sentenceEnd.test(text)) break;
     const isWhole = namesAddress(text) && namesDate(text);
     if (isWhole && (count === 1 || isParagraph)) return count;
     if (isParagraph && (namesAddress(text) || namesDate(text))) return count;
   }
-  const isAlone = !sentenceEnd.test(last) && (namesAddress(last) || namesDate(last));
+  const isAlone = /^\s*[^\p{Ll}\s]/u.test(last) && !sentenceEnd.test(last) && (namesAddress(last) || namesDate(last));
   return isAlone && !isBroken(above.at(-2) ?? "", last) ? 1 : 0;
 }
 

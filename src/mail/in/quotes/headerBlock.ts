@@ -11,10 +11,13 @@ const mostLines = 12;
 
 const isLabelled = (line: string): boolean => labelled.test(line.slice(0, 120));
 
+/** An address behind a name, as mail programs name a sender. A form has it alone. */
+const bracketed = /[<[(＜]\s?(?:mailto:)?[^\s<>@]{1,64}@/i;
+
 /**
  * The end of the block of header fields that a mail program has put above an earlier mail, and which begins at this line; undefined if there is
- * none. Its first field has an address, one of the others a day and a time, and a line without words ends it. Other lines that look like
- * fields (a trip from Berlin to Paris, a form) have not all of these.
+ * none. Its first field has an address, one of the others a day and a time, and a line without words ends it. An address alone counts only below
+ * a line of hyphens, or with a second address. Other lines that look like fields (a trip from Berlin to Paris, a form) have not all of these.
  */
 export function endOfHeaderBlock(lines: readonly string[], start: number): number | undefined {
   if (!beginsWithSender(lines[start] ?? "", lines[start + 1] ?? "")) return undefined;
@@ -27,8 +30,10 @@ export function endOfHeaderBlock(lines: readonly string[], start: number): numbe
     end += 1;
   }
   const block = lines.slice(start + 1, end);
+  const isOfMail =
+    bracketed.test(first.slice(0, maxLength)) || block.some(namesAddress) || startWithRule(lines, start) < start;
   const isEnded = end === lines.length || (lines[end] as string).trim() === "";
-  return isEnded && fields >= fewestLines && block.some((line) => isLabelled(line) && namesTime(line))
+  return isOfMail && isEnded && fields >= fewestLines && block.some((line) => isLabelled(line) && namesTime(line))
     ? end
     : undefined;
 }

@@ -72,7 +72,7 @@ function markAttributions(lines: readonly string[], kinds: PartKind[]): void {
     const start = Math.max(0, end - 4);
     const above = lines.slice(start, end).map((line, index) => (kinds[start + index] === "own" ? line : ""));
     const count = linesOfAttribution(above);
-    if (count > 0) kinds.fill("attribution", end - count, end);
+    if (count > 0) kinds.fill("attribution", startWithRule(lines, end - count), end);
   }
 }
 

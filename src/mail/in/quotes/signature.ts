@@ -22,20 +22,28 @@ export function startOfSignature(lines: readonly string[], end: number): number 
   ) {
     return undefined;
   }
-  return below.some(isContact) ? start : undefined;
+  return below.some((line) => isContact(line) && !link.test(line)) ? start : undefined;
 }
+
+/** A link alone may be anything that the writer points at. */
+const link = /^[^@]*(?:https?:\/\/|www\.)/i;
 
 /** An address, a link or a number of a telephone, perhaps behind a short label. */
 const isContact = (line: string): boolean => contact.test(line);
 
-/** Words that begin with capital letters, as names and streets do; in a script without capitals nothing is known. */
+/**
+ * Words that begin with capital letters, as names and streets do; in a script without capitals nothing is known. More than two words all in capitals
+ * may be a sentence, and a long number behind words that of an order.
+ */
 const isName = (line: string): boolean => {
   const words = line
     .trim()
     .split(/[\s,|·/&-]+/u)
     .filter((word) => word !== "");
+  const isLoud = words.filter((word) => /^\p{Lu}{2,}/u.test(word)).length > 2;
   return (
     words.length <= maxNameWords &&
-    words.every((word) => /^\p{Lu}[\p{L}\p{M}.'’]*$/u.test(word) || /^\d{1,5}$/.test(word))
+    !isLoud &&
+    words.every((word, n) => /^\p{Lu}[\p{L}\p{M}.'’]*$/u.test(word) || (n === 0 ? /^\d{1,5}$/ : /^\d{1,3}$/).test(word))
   );
 };

@@ -33,6 +33,31 @@ describe("text that HTML hides from its reader", () => {
     "text-indent:-5000px",
     "max-height:0;overflow:hidden",
     "height:0px;overflow:hidden",
+    "max-height:1px;overflow:hidden",
+    "height:0;overflow-y:clip",
+    "color:rgba(0,0,0,0)",
+    "color:#0000",
+    "color:#00000000",
+    "color:#ffffffff",
+    "color:rgb(255 255 255)",
+    "color:rgb(100%, 100%, 100%)",
+    "color:hsl(0,0%,100%)",
+    "color:hsla(120deg 50% 50% / 0%)",
+    "background:rgb(10, 10, 10);color:#0a0a0a",
+    "font:0/0 a",
+    "font:normal 1px/1px Arial",
+    "font-size:0.01em",
+    "font-size:1%",
+    "opacity:1%",
+    "filter:opacity(0)",
+    "position:absolute;clip:rect(0 0 0 0)",
+    "clip:rect(1px, 1px, 1px, 1px)",
+    "clip-path:inset(50%)",
+    "margin-left:-9999px",
+    "transform:scale(0)",
+    "content-visibility:hidden",
+    "display:/* nothing */none",
+    "display:n\\6fne",
   ]) {
     it(`is left out of the text and said, hidden by ${style}`, async () => {
       expect(await hiddenIn(`${shown}<div style="${style}"><b>${secret}</b></div>`)).to.include(secret);
@@ -61,9 +86,30 @@ describe("text that HTML hides from its reader", () => {
     `<style>.x { display: none } ${secret}</style>`,
     `<div style="display:none">&nbsp;&zwnj;&nbsp;&zwnj;&nbsp;&zwnj;&nbsp;&zwnj;&nbsp;&zwnj;</div>`,
     `<a href="x">${secret}</a>`,
+    `<div style="color:rgba(255,255,255,0.9);background:rgb(0 0 0)">${secret}</div>`,
+    `<div style="color:hsl(240,100%,25%)">${secret}</div>`,
+    `<div style="constructor:none;font:bold 14px/1.2 Arial">${secret}</div>`,
+    `<style>.a{color:red} .b p, td p{display:none} .c .d{display:none} @media print{.a{display:none}} #x{display:none}</style><p class="a">${secret}</p>`,
+    `<style media="print">p{display:none}</style><p>${secret}</p>`,
+    `<style>.wide{display:none}</style><p>${secret}</p><p class="wide">${secret}</p>`,
   ]) {
     it(`is not spoken of where it is shown, says nothing or is said openly too: ${markup}`, async () => {
       expect((await readHtml(shown + markup)).notes).to.deep.equal([]);
+    });
+  }
+
+  for (const [sheet, markup] of [
+    [".preheader{display:none!important;mso-hide:all}", `<span class="preheader">${secret}</span>`],
+    ["/* a */ #ph , .x { font-size:1px; color:#fff }", `<div id="ph"><b>${secret}</b></div>`],
+    ["@media screen{.y{color:red}} table.mail td div.ph{visibility:hidden}", `<div class="a ph">${secret}</div>`],
+    ["u{display:none}", `<u>${secret}</u>`],
+  ] as const) {
+    it(`is shown and said where a style sheet may hide it: ${sheet}`, async () => {
+      const { bodyText, notes } = await readHtml(`<html><head><style>${sheet}</style></head>${shown}${markup}`);
+      expect(bodyText).to.include(secret);
+      expect(notes.join()).to.equal(
+        `The mail has text that its reader may not see, since a style sheet hides it: “${secret}”.`,
+      );
     });
   }
 

@@ -99,6 +99,11 @@ describe("own words and quoted ones", () => {
     "a trip": "Please book:\n\nFrom: Berlin\nTo: Paris\nDate: 5 May 2026 10:12\n\nAnd back.",
     "the form of a website, with an address and a time":
       "Email: ada@x.example\nDate: 23 November 2026 10:12\nName: Ada\nWish: cancel order 5\n\nThanks",
+    "a form below a greeting":
+      "Hello, my request:\n\nEmail: ada@x.example\nDay: 23 November 2026 10:12\nName: Ada\nWish: cancel\n\nRefund me.",
+    "words in capitals below a separator": "Hello.\n\n--\nPLEASE CANCEL IT\n+44 20 7946 0958",
+    "the number of an order below a separator": "Hello.\n\n--\nCancel Order 4711\nada@x.example",
+    "a list with a link below a separator": "Please send me:\n--\nLamp\nChair\nhttps://lamps.example/lamp",
     "an address list":
       "Our people:\n\nSales: ada@x.example\nSupport: ben@x.example\nOffice: c@x.example\n\nWrite to them.",
     "lists with hyphens, stars and rules": "Two:\n\n- a\n* b\n---\n-- c\n____\n\nThanks",
@@ -112,6 +117,15 @@ describe("own words and quoted ones", () => {
   for (const [name, text] of Object.entries(wholes)) {
     it(`are all own: ${name}`, () => expect(ownWords(text)).to.equal(text.trim()));
   }
+
+  it("are own in a sentence that goes on above a quotation", () => {
+    const text = "Please refund the account\nnamed on 23 Nov 2026 10:12, as s@x.example asked:\n> ok\n\nThanks";
+    expect(ownWords(text)).to.equal(text.replace("\n> ok", ""));
+  });
+
+  it("are told apart at an attribution below a line of hyphens", () => {
+    expect(ownWords(`${own}\n\n------- Original Message -------\n${attributions.English}\n\n> ${old}`)).to.equal(own);
+  });
 
   it("are own right above an attribution too", () => {
     expect(ownWords(`I agree.\n${attributions.English}\n> ${old}`)).to.equal("I agree.");
