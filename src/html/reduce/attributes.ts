@@ -43,18 +43,28 @@ export function dress({ tag, named }: { tag: OpenTag; named: string }, around: A
   const style = styleText(unique, own, judged.kept);
   const kept = unique.flatMap((attribute): Attribute[] => {
     if (attribute.name === "style") return [];
-    if (isKept(name, attribute)) return [attribute];
+    if (isKept(name, attribute) && !mayLieOnOthers(attribute, around.cells)) return [attribute];
     const mended = mend(attribute);
     if (mended) return [mended];
     if (!meant.has(attribute.name)) tally.attribute(attribute.name);
     return [];
   });
+  if (around.cells && kept.some(spans("rowspan"))) around.cells.spansRows = true;
   const inherited = around.inherited.filter((attribute) => !kept.some((other) => other.name === attribute.name));
   const attributes = [...kept, ...inherited];
   const styleAt = unique.findIndex((attribute) => attribute.name === "style");
   if (style !== null) attributes.splice(styleAt < 0 ? attributes.length : countBefore(unique, kept, styleAt), 0, style);
   return { name, attributes, marks, asWritten: isSame(attributes, tag.attributes), look: judged.look };
 }
+
+const spans =
+  (name: string) =>
+  (attribute: Attribute): boolean =>
+    attribute.name === name && attribute.value !== "1";
+
+/** A cell over several columns would cover one above it that reaches down into its row. */
+const mayLieOnOthers = (attribute: Attribute, cells: CellStyle | null): boolean =>
+  cells?.spansRows === true && spans("colspan")(attribute);
 
 /** The same without any style. Written again, whatever it was like. */
 function undressed(

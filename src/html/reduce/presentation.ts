@@ -4,14 +4,14 @@ import type { Attribute } from "./tokens.ts";
 /** A style that an attribute or an old element stood for. `property` "" where it stood for nothing that is worth a style. */
 export type Meaning = { property: string; value: string; from: string };
 
-/** What a table says about its own cells. */
-export type CellStyle = { padding: string | null; border: boolean };
+/** What a table says about its own cells. `spansRows`: one of those so far does. */
+export type CellStyle = { padding: string | null; border: boolean; spansRows: boolean };
 
 /** How a table's attributes make its cells look. */
 export function cellStyleOf(attributes: readonly Attribute[]): CellStyle {
   const padding = pixels(textOf(attributes, "cellpadding"));
   const border = borderWidth(attributes);
-  return { padding, border: border !== null && border !== "0px" };
+  return { padding, border: border !== null && border !== "0px", spansRows: false };
 }
 
 /** What a cell takes over from its table. These are the table's attributes, so they are not counted at the cell. */

@@ -40,7 +40,7 @@ function border(value: string, em: number): boolean {
 
 /** Fonts that show other signs than the letters they are given. */
 const symbolFonts =
-  /wing\s?dings|webdings|symbol|dingbat|mt extra|marlett|ornament|emoji|awesome|icon|glyph|barcode|braille/i;
+  /wing\s?dings|webdings|symbol|dingbat|mt extra|marlett|ornament|emoji|awesome|mdl2|icon|glyph|barcode|braille/i;
 const familyName = /^\s*(?:-?[\p{L}_][\p{L}\p{N}_ -]*|"[\p{L}\p{N}_ .&+-]+"|'[\p{L}\p{N}_ .&+-]+')\s*$/u;
 
 const fontFamily: Judge = (value) =>

@@ -1,7 +1,7 @@
 import { colourOf, luminance } from "./colours.ts";
 import type { Declaration } from "./declarations.ts";
 import type { Grounds, Place } from "./grounds.ts";
-import { fontSizePx, isReadableLine, isReadableSize, lineHeightOf, rootSize } from "./lengths.ts";
+import { fontSizePx, isReadableLine, isReadableSize, lengthPx, lineHeightOf, rootSize } from "./lengths.ts";
 import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
 
@@ -116,13 +116,18 @@ function luminanceOf(styling: Styling | undefined): number | undefined {
  * the next cell if it is too narrow.
  */
 function hasRoom({ property, value }: Styling, element: string, isInTable: boolean): boolean {
+  if (element === "img" && /width|height/.test(property)) return isReadablePicture(value);
   const isFree = /^auto$|%$/i.test(value);
   if (property === "height") return isFree || withHeight.has(element);
-  const isBox = property === "max-width" || (property === "width" && !tableOrPicture.has(element));
-  return isFree || !isBox || !isInTable || element === "img";
+  const isBox = property === "max-width" || (property === "width" && !ofSetWidth.has(element));
+  return isFree || !isBox || !isInTable;
 }
 
-const tableOrPicture = new Set(["table", "td", "th", "col", "colgroup", "img", "hr"]);
+/** A picture of fewer pixels, or of a smaller share of what is around it, shows nothing of what is on it. */
+const isReadablePicture = (value: string): boolean =>
+  value.endsWith("%") ? Number.parseFloat(value) >= 10 : value === "auto" || (lengthPx(value, rootSize) ?? 0) >= 8;
+
+const ofSetWidth = new Set(["table", "td", "th", "col", "colgroup", "hr"]);
 
 const of = (kept: Set<Styling>, ...properties: string[]): Styling[] =>
   [...kept].filter((one) => properties.includes(one.property));

@@ -1,3 +1,4 @@
+import { logo } from "./generated.ts";
 import { type Shape, same } from "./shape.ts";
 
 /** Bodies whose styles say something: it is said by elements after reduction, or it is gone and named. */
@@ -102,6 +103,19 @@ export const marks: Shape[] = [
     given: '<div style="height:0">————</div><table><tr><td><div style="width:1px">————</div><td>not</table>',
     kept: "<div>————</div><table><tr><td><div>————</div></td><td>not</td></tr></table>",
     removed: ["style:height 1", "style:width 1"],
+  },
+  {
+    name: "a cell over two columns laid over one that reaches down from above",
+    given:
+      '<table><tr><td colspan="2">a<td rowspan="2">not</td></tr><tr><td colspan="3" style="background:#fff">b</table><table><tr><td colspan="2">c<tr><td>d<td rowspan="1" colspan="2">e</table>',
+    kept: '<table><tr><td colspan="2">a</td><td rowspan="2">not</td></tr><tr><td style="background:#fff">b</td></tr></table><table><tr><td colspan="2">c</td></tr><tr><td>d</td><td rowspan="1" colspan="2">e</td></tr></table>',
+    removed: ["attribute:colspan 1"],
+  },
+  {
+    name: "a picture too small to show what is on it",
+    given: `<img src="cid:logo@x" alt="a" width=0 height=7><img src="cid:logo@x" alt="b" style="width:1%;height:8px"><img src="cid:logo@x" alt="c" style="width:10%;max-width:0">`,
+    kept: `<img src="cid:${logo}" alt="a"><img src="cid:${logo}" alt="b" style="height:8px"><img src="cid:${logo}" alt="c" style="width:10%">`,
+    removed: ["attribute:height 1", "attribute:width 1", "style:max-width 1", "style:width 1"],
   },
   {
     name: "a line in the colour of the ground under it",
