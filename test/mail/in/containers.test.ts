@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import { deflateSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { runsInMail } from "#src/mail/in/links/mailRuns.ts";
 import { encryptedMail, signedMail } from "#test/support/signedMail.ts";
@@ -86,6 +86,27 @@ describe("approval links in files that hold others", () => {
       `BEGIN:VCARD\r\nNOTE;ENCODING=b:${Buffer.from(`See ${link}`).toString("base64").replace(/.{40}/g, "$&\r\n ")}\r\nEND:VCARD\r\n`,
       "text/vcard; charset=utf-8",
     ),
+    "a calendar in base64": file(
+      "x.ics",
+      `BEGIN:VEVENT\r\nATTACH;ENCODING=BASE64;VALUE=BINARY:${Buffer.from(`a ${link}`).toString("base64").replace(/.{70}/g, "$&\r\n ")}\r\n`,
+      "text/calendar",
+    ),
+    "a page with its pictures": file(
+      "x.mht",
+      `Content-Type: text/html\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n<a href=3D"${link.slice(0, 40)}=\r\n${link.slice(40)}">`,
+      "multipart/related",
+    ),
+    "an archive of mails": file(
+      "x.mbox",
+      `From a\nContent-Transfer-Encoding: base64\n\n${Buffer.from(`${"a ".repeat(40)}${link}`)
+        .toString("base64")
+        .replace(/.{76}/g, "$&\n")}\n`,
+    ),
+    "a page inside a page": file(
+      "x.html",
+      `<a href="data:text/html;base64,${Buffer.from(`a ${link}`).toString("base64")}">a</a>`,
+      "text/html",
+    ),
     "the bytes of a picture": file("x.png", concat("\x89PNG\0\0", link)),
     "the bytes of a PDF file": file("x.pdf", concat("%PDF-1.7\n\0\0", `/URI (${link})`)),
   };
@@ -123,6 +144,7 @@ describe("approval links in files that hold others", () => {
       randomBytes(90),
       "application/x-pkcs7-mime; name=smime.p7m",
     ),
+    "a file packed by zlib": file("x.dat", deflateSync("words")),
     "an encrypted mail of OpenPGP": file(
       "encrypted.asc",
       "-----BEGIN PGP MESSAGE-----\n\nhQEMA\n",

@@ -19,8 +19,7 @@ export function filesInside({ contentType, filename, bytes }: HeldFile, room: Ro
   }
   if (isClosed({ contentType, filename, bytes })) return undefined;
   if (begins(bytes, "{\\rtf")) return [textFile(wordsOfRtf(bytes))];
-  if (/^text\/(?:x-)?(?:vcard|directory)\b/i.test(contentType) || /\.vcf$/i.test(filename ?? "")) return cards(bytes);
-  return [];
+  return bytes.subarray(0, 1024).includes(0) ? [] : encodedIn(bytes, room);
 }
 
 const heldFile = ({ filename, bytes }: { filename: string | null; bytes: Buffer }): HeldFile => ({
@@ -48,6 +47,9 @@ const closed: [at: number, text: string][] = [
   [0, "\xfd7zXZ\0"],
   [0, "\x28\xb5\x2f\xfd"],
   [0, "\x04\x22\x4d\x18"],
+  [0, "\x78\x01"],
+  [0, "\x78\x9c"],
+  [0, "\x78\xda"],
   [0, "\x1f\x9d"],
   [0, "\x1f\xa0"],
   [0, "LZIP"],
@@ -85,7 +87,7 @@ const closedInside = [
 
 function isClosed({ contentType, filename, bytes }: HeldFile): boolean {
   const isOneOf = (kinds: typeof closed): boolean => kinds.some(([at, text]) => begins(bytes, text, at));
-  if (/^application\/pgp-encrypted\b/i.test(contentType) || /\.(?:pgp|gpg)$/i.test(filename ?? "")) return true;
+  if (/^application\/pgp-encrypted\b/i.test(contentType) || /\.(?:pgp|gpg|br)$/i.test(filename ?? "")) return true;
   if (bytes.toString("latin1", 0, 1024).includes("-----BEGIN PGP MESSAGE-----")) return true;
   return isOneOf(closed) || (isOneOf(plainContainers) && closedInside.some((text) => bytes.includes(text)));
 }
@@ -101,12 +103,16 @@ const wordsOfRtf = (bytes: Buffer): Buffer =>
     }),
   );
 
-const base64Values = /(?:encoding=b(?:ase64)?\b[^:\r\n]*:|;base64[:,])((?:[\w+/=]|\r?\n[ \t]+)+)/gi;
+/** A value that says so, or a long line, with all that could go on with it: what follows the end is noise, and does no harm. */
+const base64Values =
+  /(?:encoding=b(?:ase64)?\b[^:\r\n]{0,200}:|;base64[:,])([\w+/=\s]+)|[a-z0-9+/]{60}[a-z0-9+/=\s]*/gi;
 
-/** A file of vCards with what its lines have in an encoding. */
-function cards(bytes: Buffer): HeldFile[] {
+/** What a file of text has in an encoding: a card, a calendar, an archive of mails or of a page, a page with its pictures. */
+function encodedIn(bytes: Buffer, room: Room): HeldFile[] | undefined {
   const text = bytes.toString("latin1");
-  const values = [...text.matchAll(base64Values)].map(([, value]) => decodeBase64(Buffer.from(value as string)));
-  const plain = /quoted-printable/i.test(text) ? [decodeQuotedPrintable(bytes)] : [];
-  return [...plain, ...values].map(textFile);
+  const values = [...text.matchAll(base64Values)].map(([all, value = all]) => decodeBase64(Buffer.from(value)));
+  const plain = /=\r?\n|=3d/i.test(text) ? [decodeQuotedPrintable(bytes)] : [];
+  const found = [...plain, ...values];
+  room.files -= found.length;
+  return room.files < 0 ? undefined : found.map(textFile);
 }

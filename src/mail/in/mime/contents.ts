@@ -38,7 +38,7 @@ export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "
   function readLeaf(leaf: Part, { isBody, depth }: { isBody: boolean; depth: number }): void {
     const { value } = leaf.contentType;
     const isCalendar = value === "text/calendar" && leaf.disposition.value !== "attachment";
-    if (value.startsWith("multipart/")) {
+    if (value.startsWith("multipart/") && isText(leaf)) {
       found.notes.push("The mail says that it has parts, but they were not found: it is shown as it came.");
     }
     if (isText(leaf) || isBody || isCalendar) found.texts.push(leaf);
@@ -69,7 +69,7 @@ function leavesOf(part: Part): Part[] {
 
 /** Shown as text. A multipart in which no part was found is text as it came. */
 const isText = ({ contentType: { value }, disposition }: Part): boolean =>
-  value.startsWith("multipart/") || (textTypes.includes(value) && disposition.value !== "attachment");
+  (textTypes.includes(value) || value.startsWith("multipart/")) && disposition.value !== "attachment";
 
 /**
  * The part that is a mail's own text, whatever it is marked as: the mail itself where it has no parts; otherwise the first part that is text, or that
