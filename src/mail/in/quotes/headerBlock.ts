@@ -31,7 +31,9 @@ export function endOfHeaderBlock(lines: readonly string[], start: number): numbe
   }
   const block = lines.slice(start + 1, end);
   const isOfMail =
-    bracketed.test(first.slice(0, maxLength)) || block.some(namesAddress) || startWithRule(lines, start) < start;
+    bracketed.test((lines[start] ?? "").slice(0, maxLength)) ||
+    block.some(namesAddress) ||
+    startWithRule(lines, start) < start;
   const isEnded = end === lines.length || (lines[end] as string).trim() === "";
   return isOfMail && isEnded && fields >= fewestLines && block.some((line) => isLabelled(line) && namesTime(line))
     ? end
