@@ -88,9 +88,10 @@ const rules: Rule[] = [
   },
   {
     files: /^src\/work\//,
-    rule: "the work table drives processes through their port, and knows no rule",
+    rule: "the work table drives processes through their port, and knows no rule but which events end an obstacle",
     own: [
       streamContracts,
+      /^streams\/obstacleEnds\.ts$/,
       ports,
       database,
       /^src\/subscriptions\/(leases|leaseKeeper|pace|retrying|standstill)\.ts$/,

@@ -15,11 +15,12 @@ const webhooks = 20;
 /** A busy tenant, at an instance. */
 type Busy = { tenant: Tenant; instance: RunningInstance };
 
-/** Approved drafts of a paused workspace; resolves when the sending of each is set aside. */
-export async function pauseDrafts(judged: Judged, { tenant, instance }: Busy, size: number): Promise<void> {
+/** Approved drafts of a paused workspace; resolves with their ids when the sending of each is set aside. */
+export async function pauseDrafts(judged: Judged, { tenant, instance }: Busy, size: number): Promise<string[]> {
   await tenant.at(instance).ask("PATCH /v1/workspaces/me", { sending_paused: true });
-  await submitMany(judged, { tenant, instance, approved: true }, size);
+  const drafts = await submitMany(judged, { tenant, instance, approved: true }, size);
   await untilSetAside(judged, tenant, size);
+  return drafts;
 }
 
 export function untilSetAside({ installation }: Judged, { workspaceId }: Tenant, size: number): Promise<unknown> {

@@ -5,6 +5,7 @@ import { textOf } from "#test/support/smtpRelay.ts";
 import { approver, askedByMail, customer, openTenant, sendMail, submit, type Tenant } from "#test/support/tenant.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { approvalLink } from "../support/client.ts";
+import { ends, untilAll } from "./many.ts";
 import { pauseDrafts, queueDeliveries, startDeadHost, startStream, untilSetAside } from "./neighbourLoads.ts";
 import { type Proof, spread } from "./proof.ts";
 
@@ -15,7 +16,7 @@ const mostMs = 4_000;
 
 export const neighbours: Proof = {
   name: "neighbours",
-  title: `single mails go their way within ${mostMs / 1_000} s besides a workspace with paused drafts, one with webhooks to a dead host, and one with ${mailsPerMinute} mails a minute`,
+  title: `single mails go their way within ${mostMs / 1_000} s besides a workspace with paused drafts, which are all sent later, one with webhooks to a dead host, and one with ${mailsPerMinute} mails a minute`,
   unit: "paused drafts, and as many due webhooks",
   full: 10_000,
   checked: 200,
@@ -56,14 +57,20 @@ export const neighbours: Proof = {
       // The first one compiles what a mail needs.
       await singleMail({ installation, instance, single, receiver });
       await measure("alone");
-      await pauseDrafts(judged, { tenant: paused, instance }, size);
+      const drafts = await pauseDrafts(judged, { tenant: paused, instance }, size);
       await queueDeliveries(judged, { tenant: webhooks, instance, host }, size);
       const endStream = await startStream(judged, { tenant: busy, instance }, mailsPerMinute);
       await measure("besides the three");
-      // Any change of their workspace brings back all sends that are set aside.
-      await paused.at(instance).ask("PATCH /v1/workspaces/me", { name: "Renamed" });
+      const agent = paused.at(instance);
+      // Another name wakes no lane; an identity that is enabled wakes all of them, and their workspace still has paused sending.
+      await agent.ask("PATCH /v1/workspaces/me", { name: "Renamed" });
+      for (const status of ["disabled", "active"])
+        await agent.ask(`PATCH /v1/identities/${paused.identity.id}`, { status });
       await measure("while every paused draft is looked at again", Math.ceil(rounds / 2));
       await untilSetAside(judged, paused, size);
+      await agent.ask("PATCH /v1/workspaces/me", { sending_paused: false });
+      await measure("while every paused draft is sent", Math.ceil(rounds / 2));
+      await untilAll(judged, { types: ends, drafts });
       report.figure("mails to the busy one, all filed", await endStream());
     } finally {
       await installation.close();

@@ -47,7 +47,8 @@ export type Obstacle = Guard;
 
 /**
  * A handler's answer when it cannot go on until something else happens. The event (or timer) stays where it is, and everything behind it under
- * its key; it is handed over again after the next event of any of these streams (installation, workspace, identity or domain), or of its key.
+ * its key. It is handed over again after the next event of its key, or the next that can end an obstacle (streams/obstacleEnds.ts) in one of these
+ * streams: of the installation, a workspace, an identity or a domain.
  */
 export type SetAside = { setAside: readonly Obstacle[] };
 

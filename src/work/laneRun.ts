@@ -11,6 +11,7 @@ import type { Ending, Next } from "./endings.ts";
 import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
+import { gotThrough } from "./setAside.ts";
 import { TookTooLong, within } from "./timeLimit.ts";
 import { keyOfChange, partsOf, type TimerChange } from "./timerChanges.ts";
 
@@ -70,6 +71,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const endHandlers = (): void => handlers.abort(signal.reason);
   let ending = false;
   let released = false;
+  let isAnyDone = false;
 
   async function run(): Promise<void> {
     await options.after;
@@ -121,6 +123,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     }
     const last = await allButLast(timers);
     finishCovered(item);
+    isAnyDone = true;
     void endings.add({ lane, done: item.id, timers: last }).then((stored) => stored && tellSoonest(last));
     return true;
   }
@@ -246,6 +249,14 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   async function release(next: Next, more: Omit<Ending, "lane" | "next"> = {}): Promise<void> {
     ending = true;
     released = await endings.add({ lane, next, ...more });
+    if (lane.tried && isAnyDone && next.how === "go on") await wakeThoseBeside(lane.tried);
+  }
+
+  /** They are tried again later where this fails. */
+  async function wakeThoseBeside(streams: readonly string[]): Promise<void> {
+    await gotThrough(database, streams).catch((error) =>
+      log.warn({ reason: asError(error).message }, "cannot wake what is set aside, trying again in ten minutes"),
+    );
   }
 
   if (signal.aborted) endHandlers();

@@ -13,8 +13,11 @@ export const newlyClaimedUntil = `clock_timestamp() + ${claimMs} * interval '1 m
 /** All that one process has to do under one key. */
 export type LaneId = { process: string; key: string };
 
-/** A lane that this instance works on. `claim` is new every time: what is said under an older one is refused. */
-export type Claimed = LaneId & { workspace: string; claim: string; generation: number };
+/**
+ * A lane that this instance works on. `claim` is new every time: what is said under an older one is refused. `tried`: streams of obstacles
+ * that may have ended without an event, which this claim finds out.
+ */
+export type Claimed = LaneId & { workspace: string; claim: string; generation: number; tried?: string[] | null };
 
 /** A lane just claimed, with the items that it may begin with. */
 export type Taken = { lane: Claimed; items: Item[] };
@@ -50,7 +53,7 @@ export async function claimLanes(
      ),
      taken as (
        update work.lanes lane set state = 'claimed', claim = gen_random_uuid(), holder = $2,
-         claimed_until = ${newlyClaimedUntil}, obstacles = null, retry_at = null
+         claimed_until = ${newlyClaimedUntil}, tried = null, retry_at = null
        from mine where lane.process = mine.process and lane.key = mine.key
        returning lane.process, lane.key, lane.workspace, lane.claim, lane.turn
      ),
@@ -59,7 +62,7 @@ export async function claimLanes(
        select process, '*', max(turn) from taken group by process order by process
        on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
      )
-     select process, key, workspace, claim, seen.generation, (
+     select process, key, workspace, claim, seen.generation, seen.tried, (
        select json_agg(due) from (
          select ${itemColumns} from work.items item
          where item.process = taken.process and item.key = taken.key and item.due_at <= $3 and seen.turn = taken.turn
@@ -67,7 +70,7 @@ export async function claimLanes(
        ) due
      ) as items
      from taken cross join lateral (
-       select generation, turn from work.lanes seen where seen.process = taken.process and seen.key = taken.key offset 0
+       select generation, turn, tried from work.lanes seen where seen.process = taken.process and seen.key = taken.key offset 0
      ) seen
      order by taken.turn`,
     [JSON.stringify(rooms.map(withFull)), holder, now],
@@ -106,12 +109,12 @@ export async function freeClaims(sql: Sql): Promise<void> {
 /** How many lanes are brought back at once: a page, so that ten thousand that are due hold nobody up. */
 const page = 500;
 
-/** Makes the lanes ready that are locked in a common table expression `woken`. */
-const bringingBack = `
+/** Makes the lanes ready that are locked in a common table expression `woken`. `tried`: the obstacles whose end that is to find out, in SQL. */
+export const bringingBack = (tried = "null"): string => `
   ${givingTurns},
   brought as (
     update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, retry_at = null,
-      obstacles = null, claim = null, holder = null
+      obstacles = null, tried = ${tried}, claim = null, holder = null
     from turns where lane.process = turns.process and lane.key = turns.key returning 1
   )`;
 
@@ -134,7 +137,7 @@ export async function bringBackLanes(
        where (lane.state = 'waiting' and lane.due_at <= $1) or ($2 and lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
        order by lane.process, lane.key for no key update of lane skip locked
      ),
-     ${bringingBack}
+     ${bringingBack()}
      select count(*) from brought`,
     [now, takesOver],
   );
@@ -149,7 +152,7 @@ export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void
        where (process, key) in (select * from unnest($1::text[], $2::text[])) and state = 'waiting' and retry_at is not null
        order by process, key for no key update
      ),
-     ${bringingBack}
+     ${bringingBack()}
      select count(*) from brought`,
     [lanes.map(({ process }) => process), lanes.map(({ key }) => key)],
   );

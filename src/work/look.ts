@@ -1,7 +1,7 @@
 import type { Sql } from "#src/postgres/database.ts";
 
-/** What there may be to do: lanes to claim, lanes to make ready, parked items to try again, and lanes set aside to try. */
-export type Found = { ready: boolean; due: boolean; parked: boolean; tried: boolean };
+/** What there may be to do: lanes to claim, lanes to make ready, parked items to try again, and lanes set aside to wake or to try. */
+export type Found = { ready: boolean; due: boolean; parked: boolean; ended: boolean; tried: boolean };
 
 /** Looks whether there is anything to do, for these processes or by time, without touching it. */
 export async function lookAround(
@@ -16,8 +16,9 @@ export async function lookAround(
          select from work.parked where retry_requested_at is not null
            and not exists (select from work.items item where item.parked = work.parked.id)
        ) as parked,
+       exists (select from work.tags where wake_before is not null) as ended,
        exists (select from work.tags where try_at <= $2) as tried`,
     [names, now, takesOver],
   );
-  return rows[0] ?? { ready: false, due: false, parked: false, tried: false };
+  return rows[0] ?? { ready: false, due: false, parked: false, ended: false, tried: false };
 }

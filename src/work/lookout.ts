@@ -7,7 +7,7 @@ import { longestWaitMs } from "./laneRun.ts";
 import { bringBackLanes, endWaits, type LaneId } from "./lanes.ts";
 import { lookAround } from "./look.ts";
 import { bringBackParked } from "./parked.ts";
-import { trySetAside } from "./setAside.ts";
+import { trySetAside, wakeEnded } from "./setAside.ts";
 import type { Takeovers } from "./takeovers.ts";
 
 type Options = {
@@ -48,6 +48,7 @@ export function createLookout(options: Options): Lookout {
       if (found.ready) wake();
       if (found.due) await bringBackDue();
       if (found.parked) bringBackRetried();
+      if (found.ended) bringBackEnded();
       if (found.tried) bringBackTried();
     } catch (error) {
       tell(error);
@@ -78,6 +79,7 @@ export function createLookout(options: Options): Lookout {
 
   // Beside the looks: many of these, or one that is locked, hold up no timer.
   const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
+  const bringBackEnded = oneAtATime(() => bringBack(() => wakeEnded(database)));
   const bringBackTried = oneAtATime(() => bringBack(() => trySetAside(database, clock.now())));
 
   const tell = (error: unknown): void =>

@@ -7,7 +7,6 @@ import { workspaceOf } from "./keys.ts";
 import { type Claimed, type LaneId, newlyClaimedUntil, type Taken } from "./lanes.ts";
 import { type ListenerChanges, storeListeners } from "./listeners.ts";
 import { movingOn, movingOnValues } from "./movingOn.ts";
-import { wakeSetAside } from "./setAside.ts";
 import { beginsWork } from "./transactions.ts";
 import { storingTurnsAndClaims, turnsOfWoken } from "./turns.ts";
 
@@ -22,8 +21,8 @@ export type Plan = {
   /** Where the front was, if all that are in step move on with it, and those of `from` join them. */
   front?: number;
   position: number;
-  /** Streams that went on, with their newest revisions: lanes set aside under them are ready again. */
-  moved: ReadonlyMap<string, number>;
+  /** Streams on which an obstacle may have ended, with the revision of that: lanes set aside under them are woken soon (setAside.ts). */
+  ended: ReadonlyMap<string, number>;
   /** Rules and webhooks that came or went. */
   listeners?: ListenerChanges;
   now: Date;
@@ -44,18 +43,15 @@ export class PlanMoved extends Error {
  * Writes items, wakes their lanes and moves the processes on, all or nothing, and only as the one planner. Throws PlanMoved. What a crash of the server takes back is planned again, all of it, so nobody waits for the disk.
  */
 export async function writePlan(database: Role, plan: Plan, planner: Planner): Promise<Written> {
-  const { moved, listeners } = plan;
+  const { ended, listeners } = plan;
   const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
-  if (moved.size === 0 && !listenersChanged) return addWork(database, plan, planner);
-  const streams = [...moved.keys()];
+  if (ended.size === 0 && !listenersChanged) return addWork(database, plan, planner);
   return database.transaction(async (tx) => {
     await tx.query(beginsWork);
-    if (moved.size > 0) await moveTags(tx, plan);
-    await lockLanes(tx, plan, streams);
-    const { taken, ready } = await addWork(tx, plan, planner);
+    if (ended.size > 0) await moveTags(tx, plan);
+    const written = await addWork(tx, plan, planner);
     if (listenersChanged) await storeListeners(tx, listeners);
-    if (moved.size > 0) await wakeSetAside(tx, streams);
-    return { taken, ready: ready || moved.size > 0 };
+    return written;
   });
 }
 
@@ -184,25 +180,12 @@ function withEvent(item: Item, events: ReadonlyMap<number, Recorded>): Item {
 const isWoken = "lane.state = 'waiting' and (lane.retry_at is null or lane.retry_at <= $11)";
 const isTaken = `${isWoken} and excluded.claim is not null and lane.generation = excluded.generation`;
 
-/**
- * A worker that sets a lane aside locks the stream's row too, before anything else: so it either sees this end or is seen by what follows. All of one
- * try of those that are set aside is over with it.
- */
-async function moveTags(tx: Sql, { moved }: Plan): Promise<void> {
+/** A worker that sets a lane aside locks the stream's row too, before anything else: so it either sees this end, or is seen by what wakes its lane. */
+async function moveTags(tx: Sql, { ended }: Plan): Promise<void> {
   await tx.query(
-    `insert into work.tags as tag (stream, revision) select * from unnest($1::text[], $2::bigint[]) as moved order by 1
-     on conflict (stream) do update
-       set revision = greatest(tag.revision, excluded.revision), try_at = null, tried_process = null, tried_key = null`,
-    [[...moved.keys()], [...moved.values()]],
-  );
-}
-
-/** Turns are given twice in one transaction: all lanes are locked before the first. */
-async function lockLanes(tx: Sql, { planned }: Plan, streams: readonly string[]): Promise<void> {
-  await tx.query(
-    `select from work.lanes where (process, key) in (select * from unnest($1::text[], $2::text[]))
-       or (state = 'waiting' and obstacles && $3::text[])
-     order by process, key for no key update`,
-    [planned.map(({ process }) => process), planned.map(({ key }) => key), streams],
+    `insert into work.tags as tag (stream, revision) select * from unnest($1::text[], $2::bigint[]) as ended order by 1
+     on conflict (stream) do update set revision = excluded.revision, wake_before = nextval('work.places')
+       where tag.revision < excluded.revision`,
+    [[...ended.keys()], [...ended.values()]],
   );
 }

@@ -8,12 +8,13 @@ import type { Held } from "#src/subscriptions/leaseKeeper.ts";
 import { createPace } from "#src/subscriptions/pace.ts";
 import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
+import { obstacleCategories } from "#streams/obstacleEnds.ts";
 import { askingOf, holdAsks, unansweredName, unansweredReader } from "./heldAsks.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
 import { lanesOf, PlanMoved, type Planned, writePlan } from "./plan.ts";
 import { planned, putInStep, storedPlanned } from "./processRows.ts";
 import type { Worker } from "./worker.ts";
-import { movedStreams, obstacleCategories, workOf } from "./workOf.ts";
+import { endedObstacles, workOf } from "./workOf.ts";
 
 export type PlannerOptions = {
   store: EventStore;
@@ -93,9 +94,9 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       if (those.length === 0) return;
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
       const work = known ?? workOf(events, from, { processes: those, listeners, asked: stood.get(unansweredName) });
-      const moved = movedStreams(events);
+      const ended = endedObstacles(events);
       const plan = {
-        ...{ planned: work, position, moved, listeners: listeners.changes(), now: clock.now() },
+        ...{ planned: work, position, ended, listeners: listeners.changes(), now: clock.now() },
         from: new Map([...from].filter(([name]) => !inStep.has(name))),
         ...(group === together && { front }),
       };

@@ -4,12 +4,13 @@ import type { Database, Sql } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { type Lease, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "#src/subscriptions/leases.ts";
+import { obstacleCategories } from "#streams/obstacleEnds.ts";
 import { unansweredName, unansweredReader } from "./heldAsks.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
 import { plannerLease } from "./plannerLease.ts";
 import { planned, putAlone } from "./processRows.ts";
-import { movedStreams, obstacleCategories, unansweredOf, workOf } from "./workOf.ts";
+import { endedObstacles, unansweredOf, workOf } from "./workOf.ts";
 
 export type RewindOptions = {
   store: EventStore;
@@ -66,7 +67,7 @@ async function goBack(database: Database, head: number): Promise<void> {
     ["update work.processes set planned = $1 where planned > $1", head],
     ["delete from work.items where position > $1", head],
     ["delete from work.parked where position > $1", head],
-    ["update work.tags set revision = -1"],
+    ["update work.tags set revision = -1, wake_before = null"],
     ["update work.lanes set state = 'ready', obstacles = null where state = 'waiting' and obstacles is not null"],
     [
       `update work.webhook_deliveries set status = 'canceled', error = 'its event was lost', started_at = null, ended_at = clock_timestamp()
@@ -122,7 +123,7 @@ async function goThrough(options: RewindOptions, { act, head, stood, lease }: Wa
     }
     if (act && behind.length > 0) {
       const left = work.filter(({ process }) => !skipped.has(process));
-      const plan = { planned: left, from, position, moved: movedStreams(events), listeners: listeners.changes() };
+      const plan = { planned: left, from, position, ended: endedObstacles(events), listeners: listeners.changes() };
       await writePlan(database, { ...plan, now: clock.now() }, { lease, holder });
     }
     for (const { name } of behind) stood.set(name, position);

@@ -62,7 +62,8 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     const names = processes.map(({ name }) => name);
     const { rows } = await database.query<{ busy: boolean }>(
       `select exists (select from work.lanes where process = any($1) and (state <> 'waiting' or due_at <= $2 or retry_at is not null))
-         or exists (select from work.parked where process = any($1) and retry_requested_at is not null) as busy`,
+         or exists (select from work.parked where process = any($1) and retry_requested_at is not null)
+         or exists (select from work.tags where wake_before is not null) as busy`,
       [names, clock.now()],
     );
     return !rows[0]!.busy && (await store.head()) === head;

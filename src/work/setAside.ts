@@ -1,100 +1,98 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
+import { bringingBack } from "./lanes.ts";
 import { beginsWork } from "./transactions.ts";
-import { givingTurns } from "./turns.ts";
 
 /**
- * Of all lanes that are set aside under a stream one is tried after this long, in milliseconds: what nobody tells them about is found out,
+ * Of all lanes that are set aside under a stream one is tried after this long, in milliseconds: an end that no event told of is found out,
  * and ten thousand that wait cost no more than one.
  */
 export const tryEveryMs = 600_000;
-/** How soon it is looked at what has become of it. */
-const lookAgainMs = 2_000;
-const mostAtOnce = 50;
+/** Streams worked on at a time, and lanes woken by one statement. */
+const streamsAtOnce = 50;
+const page = 500;
 
-/** Makes everything ready that is set aside under any of these streams, whose rows in `work.tags` are locked. */
-export async function wakeSetAside(tx: Sql, streams: readonly string[]): Promise<void> {
-  await tx.query(
-    `with woken as (
-       select process, key, workspace from work.lanes where state = 'waiting' and obstacles && $1::text[]
-       order by process, key for no key update
+type Ended = { stream: string; wake_before: number };
+
+/** Wakes up to a page of lanes under each stream whose obstacle may have ended. Locks these lanes alone. True if there may be more. */
+export async function wakeEnded(sql: Sql): Promise<boolean> {
+  const { rows: streams } = await sql.query<Ended>(
+    `select stream, wake_before from work.tags where wake_before is not null order by wake_before limit ${streamsAtOnce}`,
+  );
+  let isMore = false;
+  for (const ended of streams) {
+    if ((await wakePage(sql, ended)) === page) isMore = true;
+    else if (await finish(sql, ended)) isMore ||= streams.length === streamsAtOnce;
+  }
+  return isMore;
+}
+
+async function wakePage(sql: Sql, { stream, wake_before }: Ended): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>(
+    `with ended as (
+       select process, key from work.set_aside where stream = $1 and place < $2 order by place limit ${page}
      ),
-     ${givingTurns}
-     update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, obstacles = null
-     from turns where lane.process = turns.process and lane.key = turns.key`,
+     woken as (
+       select process, key, workspace from work.lanes
+       where (process, key) in (select process, key from ended) and obstacles is not null
+       order by process, key for no key update skip locked
+     ),
+     ${bringingBack()}
+     select count(*) from brought`,
+    [stream, wake_before],
+  );
+  return rows[0]!.count;
+}
+
+/** Notes that all lanes are woken. False while one is left, which another has locked, or if the stream's obstacle has ended once more. */
+async function finish(sql: Sql, { stream, wake_before }: Ended): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `update work.tags set wake_before = null where stream = $1 and wake_before = $2
+       and not exists (select from work.set_aside where stream = $1 and place < $2)`,
+    [stream, wake_before],
+  );
+  return rowCount === 1;
+}
+
+/** Tries the lane that has waited longest under each stream whose time has come. True if there may be more. */
+export async function trySetAside(database: Role, now: Date): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    await tx.query(beginsWork);
+    const { rows } = await tx.query<{ stream: string }>(
+      `select stream from work.tags where try_at <= $1 order by try_at limit ${streamsAtOnce} for update skip locked`,
+      [now],
+    );
+    const streams = rows.map(({ stream }) => stream);
+    if (streams.length === 0) return false;
+    await tx.query(
+      `with longest as (
+         select aside.process, aside.key from unnest($1::text[]) as due (stream) cross join lateral (
+           select process, key from work.set_aside where set_aside.stream = due.stream order by place limit 1
+         ) aside
+       ),
+       woken as (
+         select process, key, workspace from work.lanes
+         where (process, key) in (select process, key from longest) and obstacles is not null
+         order by process, key for no key update skip locked
+       ),
+       ${bringingBack("lane.obstacles")}
+       select from brought`,
+      [streams],
+    );
+    await tx.query(
+      `update work.tags tag set try_at = case
+         when exists (select from work.set_aside where set_aside.stream = tag.stream) then $2::timestamptz end
+       where stream = any($1)`,
+      [streams, new Date(now.getTime() + tryEveryMs)],
+    );
+    return streams.length === streamsAtOnce;
+  });
+}
+
+/** A lane that was tried was not set aside again: all that are set aside under the same streams are woken. */
+export async function gotThrough(sql: Sql, streams: readonly string[]): Promise<void> {
+  await sql.query(
+    `with passed as (select stream from work.tags where stream = any($1) order by stream for update)
+     update work.tags tag set wake_before = nextval('work.places') from passed where tag.stream = passed.stream`,
     [streams],
   );
-}
-
-type Tag = { stream: string; tried_process: string | null; tried_key: string | null };
-
-/** Tries one lane of each stream for which it is time; where one got through, nothing is in the way of the others any more. True if there may be more. */
-export async function trySetAside(database: Role, now: Date): Promise<boolean> {
-  const { rows: due } = await database.query<{ stream: string }>(
-    `select stream from work.tags where try_at <= $1 order by try_at limit ${mostAtOnce}`,
-    [now],
-  );
-  for (const { stream } of due) {
-    await database.transaction(async (tx) => {
-      await tx.query(beginsWork);
-      const { rows } = await tx.query<Tag>(
-        "select stream, tried_process, tried_key from work.tags where stream = $1 and try_at <= $2 for update skip locked",
-        [stream, now],
-      );
-      if (rows[0]) await tryOne(tx, rows[0], now);
-    });
-  }
-  return due.length === mostAtOnce;
-}
-
-async function tryOne(tx: Sql, tag: Tag, now: Date): Promise<void> {
-  const { stream } = tag;
-  if (tag.tried_key !== null) {
-    const came = await whatCameOf(tx, tag);
-    if (came === "nothing yet") return plan(tx, stream, { at: new Date(now.getTime() + lookAgainMs), tried: tag });
-    if (came === "got through") await wakeSetAside(tx, [stream]);
-    return plan(tx, stream, { at: new Date(now.getTime() + tryEveryMs) });
-  }
-  const tried = await wakeOne(tx, stream);
-  const again = tried ? new Date(now.getTime() + lookAgainMs) : null;
-  await plan(tx, stream, { at: again, ...(tried && { tried }) });
-}
-
-/** One that fails for other reasons says nothing about what is in the way. */
-async function whatCameOf(tx: Sql, tag: Tag): Promise<"nothing yet" | "got through" | "still in the way"> {
-  const { rows } = await tx.query<{ state: string; failing: boolean; aside: boolean }>(
-    `select state, retry_at is not null as failing, coalesce(obstacles @> array[$3], false) as aside
-     from work.lanes where process = $1 and key = $2`,
-    [tag.tried_process, tag.tried_key, tag.stream],
-  );
-  const [lane] = rows;
-  if (!lane) return "got through";
-  if (lane.state !== "waiting") return "nothing yet";
-  return lane.aside || lane.failing ? "still in the way" : "got through";
-}
-
-type Tried = Pick<Tag, "tried_process" | "tried_key">;
-
-/** The one that had its turn longest ago. */
-async function wakeOne(tx: Sql, stream: string): Promise<Tried | undefined> {
-  const { rows } = await tx.query<Tried>(
-    `with woken as (
-       select process, key, workspace from work.lanes where state = 'waiting' and obstacles @> array[$1]
-       order by turn limit 1 for no key update
-     ),
-     ${givingTurns}
-     update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, obstacles = null
-     from turns where lane.process = turns.process and lane.key = turns.key
-     returning lane.process as tried_process, lane.key as tried_key`,
-    [stream],
-  );
-  return rows[0];
-}
-
-async function plan(tx: Sql, stream: string, { at, tried }: { at: Date | null; tried?: Tried }): Promise<void> {
-  await tx.query("update work.tags set try_at = $2, tried_process = $3, tried_key = $4 where stream = $1", [
-    stream,
-    at,
-    tried?.tried_process ?? null,
-    tried?.tried_key ?? null,
-  ]);
 }

@@ -1,13 +1,12 @@
+import { isUnreadable } from "#src/eventStore/eventStore.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
+import { canEndObstacle, obstacleCategories } from "#streams/obstacleEnds.ts";
 import { mayConcern, unanswered } from "./concerns.ts";
 import { askBy, askingOf } from "./heldAsks.ts";
 import { keyOf } from "./keys.ts";
 import { anyListeners, type KnownListeners, listenersReader } from "./listeners.ts";
 import type { Planned } from "./plan.ts";
-
-/** Streams of these categories are what a lane can be set aside under. */
-export const obstacleCategories = ["installation", "workspace", "identity", "domain"];
 
 /**
  * What these processes have to do about events: each about those that it has not got yet (`from`) and that may concern it. What an event
@@ -64,11 +63,16 @@ function heardBy(
   return (event) => heard.get(event) ?? anyListeners;
 }
 
-/** Streams among these that a lane may be set aside under, with their newest revisions. */
-export function movedStreams(events: readonly Recorded[]): Map<string, number> {
-  return new Map(
-    events
-      .filter(({ stream }) => obstacleCategories.includes(categoryOf(stream)))
-      .map(({ stream, revision }) => [stream, revision]),
-  );
+/** Streams on which an obstacle may have ended, with the revision of the newest event of these that may have ended it. */
+export const endedObstacles = (events: readonly Recorded[]): Map<string, number> =>
+  new Map(events.filter(mayEndObstacle).map(({ stream, revision }) => [stream, revision]));
+
+/** An event that this version cannot read may be such an end: what waits is tried once more. */
+function mayEndObstacle(event: Recorded): boolean {
+  if (isUnreadable(event)) return obstacleCategories.includes(categoryOf(event.stream));
+  try {
+    return canEndObstacle(event);
+  } catch {
+    return true;
+  }
 }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { obstacleCategories } from "#src/work/workOf.ts";
+import { obstacleCategories } from "#streams/obstacleEnds.ts";
 import { sized } from "#test/support/full.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { type End, type Obstacle, obstacles, openObstacleWorld } from "./obstacleCases.ts";

@@ -20,7 +20,7 @@ import { createCostlyWork } from "#src/threadPool/costlyWork.ts";
 import { concerns, unanswered } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
 import { askBy } from "#src/work/heldAsks.ts";
-import { movedStreams } from "#src/work/workOf.ts";
+import { endedObstacles } from "#src/work/workOf.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
@@ -256,7 +256,7 @@ export function openSendWorld(
           return;
         }
         if (answer && !("setAside" in answer)) throw new Error(`nothing answers ${JSON.stringify(answer)} here`);
-        if (answer && hasMoved(answer.setAside)) continue;
+        if (answer && mayHaveEnded(answer.setAside)) continue;
         if (answer) aside.push({ name, run, obstacles: answer.setAside });
         return;
       } catch (error) {
@@ -268,13 +268,13 @@ export function openSendWorld(
     throw new Error(`${name} never came through`);
   }
 
-  /** Whether one of these went on since it was seen: the planner is always faster here than who sets something aside. */
-  const hasMoved = (obstacles: readonly Obstacle[], moved = movedStreams(log.all)): boolean =>
-    obstacles.some(({ stream, revision }) => (moved.get(stream) ?? -1) > revision);
+  /** Whether one of these may have ended since it was seen: the planner is always faster here than who sets something aside. */
+  const mayHaveEnded = (obstacles: readonly Obstacle[], ended = endedObstacles(log.all)): boolean =>
+    obstacles.some(({ stream, revision }) => (ended.get(stream) ?? -1) > revision);
 
   /** What was set aside under this event's stream, as it was before, is handed over again. */
   async function wakeAside(event: Recorded): Promise<void> {
-    const woken = aside.filter(({ obstacles }) => hasMoved(obstacles, movedStreams([event])));
+    const woken = aside.filter(({ obstacles }) => mayHaveEnded(obstacles, endedObstacles([event])));
     aside = aside.filter((each) => !woken.includes(each));
     for (const { name, run } of woken) await work(name, run);
   }

@@ -4,16 +4,16 @@ import { inFull } from "#test/support/full.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
 
-/** Statements of the plan that ends an obstacle, in their order: all are one transaction. */
+/** Statements of an obstacle's end, in their order. The first two are one transaction, the plan's; the others each one. */
 const statements = [
-  { name: "the end of the obstacle", text: "as moved order by 1" },
-  { name: "the locks of what is set aside", text: "obstacles && $3" },
+  { name: "the end of the obstacle", text: "as ended order by 1" },
   { name: "the position of the plan", text: "select complete from whole" },
-  { name: "the turns of what is woken", text: "obstacles && $1" },
+  { name: "the waking of a page of lanes", text: "with ended as" },
+  { name: "the note that all are woken", text: "set wake_before = null" },
 ];
 
-/** What is set aside is woken by the plan that the obstacle's end is read with, and by nothing else for ten minutes. */
-describe("an instance that is cut off within the plan that ends an obstacle", () => {
+/** What is set aside is woken because of the plan that the obstacle's end is read with, and by nothing else for ten minutes. */
+describe("an instance that is cut off while an obstacle ends", () => {
   const work = useWorkTable();
   const { rows, happen } = work;
 

@@ -41,9 +41,10 @@ describe("what one workspace has set aside", () => {
        select 'toyRule', 'toy-' || n, 'send', '{}'::json, now() - interval '1 s' from generate_series(1, ${many}) n`,
     );
     await rows(
-      `insert into work.lanes (process, key, workspace, state, due_at, obstacles)
-       select process, key, 'flood', 'waiting', 'infinity', array['workspace-1'] from work.items`,
+      `insert into work.lanes (process, key, workspace, state, due_at)
+       select process, key, 'flood', 'waiting', 'infinity' from work.items`,
     );
+    await rows("update work.lanes set obstacles = array['workspace-1']");
     const left: string[] = [];
     const process: Process = rule({
       concurrency: 16,

@@ -26,7 +26,7 @@ describe("an ending that sets timers under keys of others", () => {
     return (from: number, events: readonly Recorded[]) => {
       const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
       const place = { from: new Map([["toyRule", from]]), position: events.at(-1)!.position };
-      return writePlan(work.database, { planned, ...place, moved: new Map(), now }, { lease: lease!, holder });
+      return writePlan(work.database, { planned, ...place, ended: new Map(), now }, { lease: lease!, holder });
     };
   }
   const claim = () =>

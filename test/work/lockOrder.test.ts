@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Role } from "#src/postgres/database.ts";
 import { bringBackLanes, type Claimed, endWaits, extendClaims } from "#src/work/lanes.ts";
-import { wakeSetAside } from "#src/work/setAside.ts";
+import { wakeEnded } from "#src/work/setAside.ts";
 import { eventually } from "../subscriptions/support.ts";
 import { useWorkTable } from "./support.ts";
 
@@ -25,11 +25,6 @@ describe("lanes that are changed together", () => {
       by: "the end of a wait for read models",
       lanes: "state = 'waiting', due_at = 'infinity', retry_at = 'infinity'",
       change: endWaits,
-    },
-    {
-      by: "the end of an obstacle",
-      lanes: `state = 'waiting', due_at = 'infinity', obstacles = array['${obstacle}']`,
-      change: (sql) => wakeSetAside(sql, [obstacle]),
     },
   ];
 
@@ -64,22 +59,38 @@ describe("lanes that are changed together", () => {
     });
   }
 
-  it("are not waited for where their time has come: one that others hold is brought back by a later look", async () => {
-    await lanes(`state = 'waiting', due_at = '${now.toISOString()}'`);
-    const bringBack = () => bringBackLanes(work.database, { now, takesOver: false });
-    const ready = "select key from work.lanes where state = 'ready' order by key";
-    await work.database.transaction(async (tx) => {
-      await tx.query("select from work.lanes where key = 'toy-m' for update");
-      let over = false;
-      const bringing = bringBack().finally(() => {
-        over = true;
+  const pages: readonly { when: string; lanes: string; bringBack(): Promise<unknown> }[] = [
+    {
+      when: "their time has come",
+      lanes: `state = 'waiting', due_at = '${now.toISOString()}'`,
+      bringBack: () => bringBackLanes(work.database, { now, takesOver: false }),
+    },
+    {
+      when: "their obstacle has ended",
+      lanes: `state = 'waiting', due_at = 'infinity', obstacles = array['${obstacle}']`,
+      bringBack: () => wakeEnded(work.database),
+    },
+  ];
+  for (const { when, lanes: set, bringBack } of pages)
+    it(`are not waited for where ${when}: one that others hold is brought back by a later look`, async () => {
+      await lanes(set);
+      await work.database.query(
+        "insert into work.tags (stream, revision, wake_before) values ($1, 1, nextval('work.places'))",
+        [obstacle],
+      );
+      const ready = "select key from work.lanes where state = 'ready' order by key";
+      await work.database.transaction(async (tx) => {
+        await tx.query("select from work.lanes where key = 'toy-m' for update");
+        let over = false;
+        const bringing = bringBack().finally(() => {
+          over = true;
+        });
+        await eventually(async () => over || (await work.waitsForLock()));
+        expect(over).to.equal(true);
+        await bringing;
+        expect(await work.rows(ready)).to.deep.equal([{ key: "toy-a" }, { key: "toy-t" }, { key: "toy-z" }]);
       });
-      await eventually(async () => over || (await work.waitsForLock()));
-      expect(over).to.equal(true);
-      await bringing;
-      expect(await work.rows(ready)).to.deep.equal([{ key: "toy-a" }, { key: "toy-t" }, { key: "toy-z" }]);
+      await bringBack();
+      expect(await work.rows(ready)).to.have.length(4);
     });
-    await bringBack();
-    expect(await work.rows(ready)).to.have.length(4);
-  });
 });

@@ -7,7 +7,7 @@ import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
 import { bringBackParked } from "#src/work/parked.ts";
 import { writePlan } from "#src/work/plan.ts";
-import { trySetAside } from "#src/work/setAside.ts";
+import { trySetAside, wakeEnded } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually } from "../subscriptions/support.ts";
 import { useWorkTable } from "./support.ts";
@@ -56,13 +56,13 @@ describe("a wake-up beside an ending", () => {
       const planned = events
         .filter(({ stream }) => stream.startsWith("toy-"))
         .map((each) => ({ process: "toyRule", key: each.stream, event: each }));
-      const moved = new Map(
+      const ended = new Map(
         events.filter(({ stream }) => stream.startsWith("workspace-")).map((each) => [each.stream, each.revision]),
       );
       const to = events.at(-1)!.position;
       await writePlan(
         sql,
-        { planned, from: new Map([["toyRule", from]]), position: to, moved, now },
+        { planned, from: new Map([["toyRule", from]]), position: to, ended, now },
         { lease: lease!, holder },
       );
     };
@@ -150,6 +150,7 @@ describe("a wake-up beside an ending", () => {
             }
             const later = new Date(now.getTime() + (next.how === "retry" ? 1_000 : 0));
             await bringBackLanes(work.database, { now: later, takesOver: false });
+            await wakeEnded(work.database);
             const again = await claim();
             const isOver = given.done && !(cutOff && first === "the ending");
             const left = [...(isOver ? [] : [own]), ...brings];

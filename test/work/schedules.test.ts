@@ -6,14 +6,14 @@ import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { type Item, isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, type Claimed, claimLanes, extendClaims, type Taken } from "#src/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/work/plan.ts";
-import { tryEveryMs, trySetAside } from "#src/work/setAside.ts";
+import { gotThrough, tryEveryMs, trySetAside, wakeEnded } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { createRandom } from "../../scripts/support/random.ts";
 import { inFull } from "../support/full.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
 /** A claim in the hand of a worker, as it believes, and what of it is not done yet. */
-type Hand = { lane: Claimed; items: Item[]; worker: string };
+type Hand = { lane: Claimed; items: Item[]; worker: string; isAnyDone?: true };
 
 const nobodyNew = { began: new Map(), ended: [] };
 const processes = ["send", "tell"];
@@ -95,7 +95,7 @@ function createSchedule(database: Database, seed: number) {
     const work = events
       .filter(({ stream }) => stream.startsWith("toy-"))
       .flatMap((event) => processes.map((process) => ({ process, key: event.stream.slice("toy-".length), event })));
-    const moved = new Map(
+    const ended = new Map(
       events.filter(({ stream }) => obstacles.has(stream)).map(({ stream, revision }) => [stream, revision]),
     );
     const from = new Map(processes.map((name) => [name, planned]));
@@ -105,7 +105,7 @@ function createSchedule(database: Database, seed: number) {
       const { taken } = await database.transaction(async (tx) => {
         const written = await writePlan(
           { ...tx, transaction: (work) => work(tx) },
-          { planned: work, from, position: last.position, moved, listeners: nobodyNew, now: now() },
+          { planned: work, from, position: last.position, ended, listeners: nobodyNew, now: now() },
           { lease: lease!, holder: by, room },
         );
         if (dies) throw new Error("killed");
@@ -165,6 +165,7 @@ function createSchedule(database: Database, seed: number) {
     const ending = { lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) };
     const { held } = await recordEndings(database, [ending], { now: now() });
     if (!held.has(lane.claim)) return drop(hand);
+    hand.isAnyDone = true;
     if (timer) timersSet.add(`${laneOf(lane.process, timer.key)}/${timer.name}`);
     const name = laneOf(lane.process, lane.key);
     if (isEventItem(item)) done.set(name, [...(done.get(name) ?? []), item.position]);
@@ -176,6 +177,7 @@ function createSchedule(database: Database, seed: number) {
     const goesOn = chance(0.5) ? hand.worker : undefined;
     const { taken } = await recordEndings(database, [ending], { now: now(), holder: goesOn });
     drop(hand);
+    if (hand.lane.tried && hand.isAnyDone && ending.next?.how === "go on") await gotThrough(database, hand.lane.tried);
     if (taken.length > 0) expect(goesOn, "nobody goes on").to.not.equal(undefined);
     for (const each of taken) {
       expect(ready, "others were ready before").to.not.include(each.lane.process);
@@ -218,6 +220,7 @@ function createSchedule(database: Database, seed: number) {
     else if (what === 10) {
       ms += int(0, 60);
       await bringBackLanes(database, { now: now(), takesOver: true });
+      if (chance(0.5)) await wakeEnded(database);
       if (chance(0.2)) {
         ms += tryEveryMs;
         await trySetAside(database, now());
@@ -241,6 +244,7 @@ function createSchedule(database: Database, seed: number) {
       // All together less than the ten minutes after which one that was set aside is tried anyway.
       ms += told || rounds % 20 > 0 ? 200 : tryEveryMs;
       await trySetAside(database, now());
+      await wakeEnded(database);
       await bringBackLanes(database, { now: now(), takesOver: true });
       await claim("w1");
       while (hands.length > 0) await work(hands[0]!);

@@ -164,29 +164,29 @@ describe("the work table", () => {
     const asideNow = async () => (await rows("select 1 from work.lanes where obstacles is not null")).length;
 
     it("is handed over again when the obstacle's stream goes on, and not before", async () => {
-      await append(work.store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("SendingPaused"));
       const runner = run([waiting(async () => [{ stream: workspace, revision: await revision() }])]);
       await happen("toy-1", 1);
       await eventually(async () => (await asideNow()) === 1);
-      await append(work.store, `workspace-${randomUUID()}`, newEvent("Paused"));
+      await append(work.store, `workspace-${randomUUID()}`, newEvent("SendingPaused"));
       await runner.idle();
       expect([tries, await asideNow()]).to.deep.equal([1, 1]);
       open = true;
-      await append(work.store, workspace, newEvent("Resumed"));
+      await append(work.store, workspace, newEvent("SendingResumed"));
       await runner.idle();
       expect([tries, await asideNow()]).to.deep.equal([2, 0]);
       expect(await rows("select * from work.items")).to.deep.equal([]);
     });
 
     it("is handed over again if the obstacle ended while it was being set aside", async () => {
-      await append(work.store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("SendingPaused"));
       const runner = run([
         waiting(async () => {
           const seen = await revision();
           if (tries === 1) {
             // Ended, and planned, before the answer is recorded.
             open = true;
-            const position = await append(work.store, workspace, newEvent("Resumed"));
+            const position = await append(work.store, workspace, newEvent("SendingResumed"));
             await eventually(
               async () => (await rows(`select 1 from work.planned where planned >= ${position}`)).length > 0,
             );
@@ -201,7 +201,7 @@ describe("the work table", () => {
     });
 
     it("is handed over again when its key has a new event, also one that came while it was being set aside", async () => {
-      await append(work.store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("SendingPaused"));
       const runner = run([
         waiting(async () => {
           if (tries === 1) {
@@ -223,14 +223,14 @@ describe("the work table", () => {
     });
 
     it("waits behind its obstacle through a restart, and holds up no other key", async () => {
-      await append(work.store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("SendingPaused"));
       const process = waiting(async () => [{ stream: workspace, revision: await revision() }]);
       const runner = run([process]);
       await Promise.all(Array.from({ length: 100 }, (_, n) => happen(`toy-${n}`, 1)));
       await eventually(async () => (await asideNow()) === 100);
       await runner.stop();
       open = true;
-      await append(work.store, workspace, newEvent("Resumed"));
+      await append(work.store, workspace, newEvent("SendingResumed"));
       await run([process]).idle();
       expect(tries).to.equal(200);
       expect(await asideNow()).to.equal(0);

@@ -8,7 +8,7 @@ import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes, type Taken } from "#src/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/work/plan.ts";
-import { tryEveryMs, trySetAside, wakeSetAside } from "#src/work/setAside.ts";
+import { tryEveryMs, trySetAside, wakeEnded } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually, quietLog } from "../subscriptions/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
@@ -44,7 +44,7 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
     const { taken, ready } = await writePlan(
       work.database,
-      { planned, from: new Map([["toyRule", from]]), position, moved: new Map(), now },
+      { planned, from: new Map([["toyRule", from]]), position, ended: new Map(), now },
       { lease, holder: by, room },
     );
     return { taken: taken.map(briefly), ready, lanes: taken };
@@ -120,7 +120,7 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     const movingOn = (from: number, to: number, by = holder) =>
       writePlan(
         work.database,
-        { planned: [], from: new Map([["toyRule", from]]), position: to, moved: new Map(), now },
+        { planned: [], from: new Map([["toyRule", from]]), position: to, ended: new Map(), now },
         { lease, holder: by, room: [] },
       ).catch((error) => error);
     expect(await movingOn(0, 5)).to.deep.equal({ taken: [], ready: false });
@@ -140,7 +140,10 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     {
       until: "what stood in its way has ended",
       next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
-      wake: (tx: Sql) => wakeSetAside(tx, [obstacle]),
+      async wake(tx: Sql) {
+        await tx.query("update work.tags set wake_before = nextval('work.places') where stream = $1", [obstacle]);
+        await wakeEnded(tx);
+      },
     },
     {
       until: "it is tried whether that has ended",

@@ -35,8 +35,10 @@ create table work.lanes (
   due_at timestamptz not null default '-infinity',
   -- Waiting after a failure: until then no event makes it ready either.
   retry_at timestamptz,
-  -- Set aside: streams whose next event makes it ready.
+  -- Set aside: streams of which one has to change before it can continue.
   obstacles text[],
+  -- Ready to find out whether these obstacles have ended, though no event said so.
+  tried text[],
   -- Rises with every wake-up: one that comes while the lane is being set aside is noticed.
   generation bigint not null default 1,
   -- New with every claim: an ending under an earlier claim is refused.
@@ -48,7 +50,6 @@ create table work.lanes (
 create index on work.lanes (process, turn) where state = 'ready';
 create index on work.lanes (due_at) where state = 'waiting';
 create index on work.lanes (claimed_until) where state = 'claimed';
-create index on work.lanes using gin (obstacles) where obstacles is not null;
 grant select, insert, update, delete on work.lanes to :service;
 
 -- Kept by the table itself, because many statements make lanes ready.
@@ -107,17 +108,44 @@ create unique index on work.parked (process, key, timer) where timer is not null
 create index on work.parked (process, id) where retry_requested_at is not null;
 grant select, insert, update, delete on work.parked to :service;
 
--- Streams whose events end obstacles, each with the revision of its newest planned event.
+-- Streams that prevent something, each with the revision of its newest planned event that may have ended that.
 create table work.tags (
   stream text primary key,
   revision bigint not null,
-  -- When one of the lanes set aside under the stream is tried, in case no event has told that they can continue; and the lane being tried.
-  try_at timestamptz,
-  tried_process text,
-  tried_key text
+  -- Lanes that were set aside before this place are to be woken. Null: all of them are.
+  wake_before bigint,
+  -- When one of the lanes set aside under the stream is tried, in case no event has told that they can continue.
+  try_at timestamptz
 );
+create index on work.tags (wake_before) where wake_before is not null;
 create index on work.tags (try_at) where try_at is not null;
 grant select, insert, update on work.tags to :service;
+
+-- The order in which lanes are set aside and obstacles end. Numbers are drawn under the lock of the stream's row in work.tags.
+create sequence work.places;
+grant usage on work.places to :service;
+
+-- Lanes that are set aside, under each of their obstacles.
+create table work.set_aside (
+  stream text not null,
+  place bigint not null default nextval('work.places'),
+  process text not null,
+  key text not null,
+  primary key (stream, place)
+);
+create index on work.set_aside (process, key);
+grant select, insert, delete on work.set_aside to :service;
+
+-- Kept by the table of lanes itself, because many statements wake lanes.
+create function work.note_obstacles() returns trigger language plpgsql as $$
+begin
+  delete from work.set_aside where process = new.process and key = new.key;
+  insert into work.set_aside (stream, process, key) select stream, new.process, new.key from unnest(new.obstacles) as stream;
+  return null;
+end $$;
+
+create trigger changes_obstacles after update of obstacles on work.lanes
+  for each row when (new.obstacles is distinct from old.obstacles) execute function work.note_obstacles();
 
 -- Fairness: the last turn given to each workspace in each process, and under '*' the last one that was claimed. Unlogged: a crash of the
 -- server makes all equal again.
