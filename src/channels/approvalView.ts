@@ -114,6 +114,8 @@ export type ApprovalView = {
   answers: AnsweredMessage | null;
   /** Every address that wrote, or was written to, in this conversation. */
   participants: readonly string[];
+  /** Its Reply-To is no address of this workspace: nobody here sees the replies. Absent: it is, or there is none. */
+  repliesLeave?: boolean;
   /** Sentences beyond those that follow from the view itself (approvalWarnings.ts). */
   warnings: string[];
   /**

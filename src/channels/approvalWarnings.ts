@@ -43,6 +43,11 @@ const notTheSender: Rule = ({ answers, content }) => {
     : `The reply goes to ${listed(others)}, not to ${sender}, who wrote the message.`;
 };
 
+const repliesLeave: Rule = ({ content, repliesLeave }) =>
+  repliesLeave && content.reply_to !== null
+    ? `Replies to it do not come back here: they go to ${visibleLine(content.reply_to)}, which is no address of this workspace.`
+    : undefined;
+
 const newcomers: Rule = ({ answers, participants, content: { to, cc, bcc } }) => {
   const known = new Set(participants.map((address) => address.toLowerCase()));
   const strangers = [...to, ...cc, ...bcc].filter((address) => !known.has(address.toLowerCase()));
@@ -126,6 +131,7 @@ const rules: Rule[] = [
   othersInWords,
   unverifiedSender,
   notTheSender,
+  repliesLeave,
   newcomers,
   recipients,
   hiddenRecipients,

@@ -29,7 +29,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Create an identity: an address that receives and sends",
         description:
-          "While the workspace has require_human_approval, setting an approval channel or covered_recipients needs the scope write:approvals. On the sandbox domain, names such as postmaster and admin are reserved.",
+          "While the workspace has require_human_approval, setting an approval channel, covered_recipients or reply_to_email needs the scope write:approvals. On the sandbox domain, names such as postmaster and admin are reserved.",
         body: CreateIdentity,
         answers: Identity,
         status: 201,
@@ -75,7 +75,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Change an identity",
         description:
-          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel, approvals_required or covered_recipients, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
+          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel, approvals_required, covered_recipients, reply_to_email, display_name or send_on_channel_approval, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
         body: UpdateIdentity,
         answers: Identity,
         load: find,

@@ -2,7 +2,7 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import { defaultSettings } from "./defaults.ts";
+import { defaultSettings, guardedSettings } from "./defaults.ts";
 import { type ApprovalChannel, type IdentityEvent, type IdentitySettings, identityStream } from "./events.ts";
 
 export type Identity = IdentitySettings & {
@@ -20,7 +20,7 @@ type Created = Extract<IdentityEvent, { type: "IdentityCreated" }>["data"];
 export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
   /**
-   * `mayLoosen`: the caller may change approval channels and approvals_required, or drop require_human_approval or confirm_code, while human approval is required.
+   * `mayLoosen`: the caller may change guardedSettings, or drop require_human_approval or confirm_code, while human approval is required.
    * `workspaceRequires`: it is for the whole workspace.
    */
   | {
@@ -122,7 +122,7 @@ function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, i
   if (Object.keys(changes).length === 0) return [];
   if (isGuarded(command, identity) && loosens(changes)) {
     throw needsApprovalsScope(
-      "changing its approval channels, approvals_required or covered_recipients, or turning off require_human_approval or confirm_code,",
+      "changing its approval channels, approvals_required, covered_recipients, reply_to_email, display_name or send_on_channel_approval, or turning off require_human_approval or confirm_code,",
     );
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
@@ -153,10 +153,7 @@ function changed(changes: Partial<IdentitySettings>, identity: Identity): Partia
 const loosens = (changes: Partial<IdentitySettings>): boolean =>
   changes.requireHumanApproval === false ||
   changes.confirmCode === false ||
-  "approvalChannel" in changes ||
-  "secondaryApprovalChannel" in changes ||
-  "coveredRecipients" in changes ||
-  "approvalsRequired" in changes;
+  guardedSettings.some((setting) => setting in changes);
 
 export const identityDecider: Decider<Identity, IdentityCommand, IdentityEvent> = {
   category: "identity",

@@ -21,3 +21,17 @@ export const defaultSettings: IdentitySettings = {
   confirmCode: false,
   approvalsRequired: 1,
 };
+
+/**
+ * Settings that say who approves, in whose name mail is sent, and where the conversation continues. While human approval is required, changing one
+ * takes the right to change how it is given.
+ */
+export const guardedSettings = [
+  "approvalChannel",
+  "secondaryApprovalChannel",
+  "coveredRecipients",
+  "approvalsRequired",
+  "replyToEmail",
+  "displayName",
+  "sendOnChannelApproval",
+] as const satisfies readonly (keyof IdentitySettings)[];

@@ -146,7 +146,16 @@ export async function isHostedHere(deps: Dependencies, address: string): Promise
   const { sandboxDomain } = deps.settings;
   if (sandboxDomain !== null && folded.endsWith(`@${sandboxDomain.toLowerCase()}`)) return true;
   if (await receivesMailHere(deps, domainOfAddress(folded))) return true;
-  const untagged = withoutTag(folded);
   if (folded === deps.settings.approvalsFrom.toLowerCase()) return true;
-  return (await identityByAddress(deps.reads, [folded, untagged])).length > 0;
+  return (await ownerOfAddress(deps, folded)) !== undefined;
+}
+
+/** The workspace whose identity gets mail to an address, with or without a tag; undefined if no identity does. */
+export async function ownerOfAddress(
+  { reads }: Pick<Dependencies, "reads">,
+  address: string,
+): Promise<string | undefined> {
+  const folded = address.toLowerCase();
+  const found = await identityByAddress(reads, [folded, withoutTag(folded)]);
+  return (found.find(({ email_address }) => email_address === folded) ?? found[0])?.workspace_id;
 }

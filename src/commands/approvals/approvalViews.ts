@@ -28,6 +28,7 @@ import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
+import { ownerOfAddress } from "./approvalChannels.ts";
 import { askedBefore, earlierVersion, pendingSince, recentEvents } from "./draftVersions.ts";
 import { requiresHuman } from "./humanApproval.ts";
 import { onSameMessage } from "./sameMessage.ts";
@@ -64,6 +65,7 @@ export async function approvalView(
     previous,
     answers: shown ?? null,
     participants: thread.participants,
+    repliesLeave: await repliesLeave(deps, draft.workspaceId, content.reply_to),
     warnings: previous === null && !isWhole ? [editedTooOften] : [],
     hints: answered && body && shown ? hintsOf(answered, body, shown.newText) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
@@ -77,6 +79,10 @@ export async function approvalView(
     shownAt: deps.clock.now().toISOString(),
   };
 }
+
+/** Judged as the addresses are now: an identity that was deleted since gets no replies. */
+const repliesLeave = async (deps: Dependencies, workspaceId: string, replyTo: string | null): Promise<boolean> =>
+  replyTo !== null && (await ownerOfAddress(deps, replyTo)) !== workspaceId;
 
 const editedTooOften =
   "So much happened to this draft that what changed since you may have been asked before is not shown: read all of it.";

@@ -42,17 +42,18 @@ export async function asWorkspaceRequires<T>(
 }
 
 /**
- * To create an identity is also to say who approves for it. If the workspace requires human approval, that needs the right to decide so:
- * otherwise an agent's key would make one that it approves itself. Throws Rejected insufficient_scope.
+ * Creating an identity also says who approves for it and where replies go. If the workspace requires human approval, that needs the right to decide so:
+ * otherwise an agent's key would make one that it approves itself, or whose replies nobody here sees. Throws Rejected insufficient_scope.
  */
 export function requireMayNameApprovers({
   approvalChannel,
   secondaryApprovalChannel,
   coveredRecipients,
+  replyToEmail,
 }: Partial<IdentitySettings>): void {
-  const names = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0;
+  const names = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0 || replyToEmail;
   if (!names) return;
   const sentence =
-    "this workspace requires human approval: setting an identity's approval channel or covered_recipients needs the scope write:approvals";
+    "this workspace requires human approval: setting an identity's approval channel, covered_recipients or reply_to_email needs the scope write:approvals";
   throw new Rejected("insufficient_scope", sentence);
 }

@@ -53,6 +53,17 @@ describe("the review card", () => {
     });
   });
 
+  describe("of the Reply-To", () => {
+    it("warns where it is no address of the workspace, and says which", () => {
+      const away = { content: { ...content, reply_to: "x\u202e@x.example" } };
+      expect(card({ ...away, repliesLeave: true }).warnings.join()).to.include(
+        "they go to x[U+202E]@x.example, which is no address of this workspace.",
+      );
+      for (const change of [{ ...away, repliesLeave: false }, away, { repliesLeave: true }])
+        expect(card(change).warnings.join()).not.to.include("do not come back here");
+    });
+  });
+
   describe("of the text", () => {
     const body = `Dear Marta,\n\nIt is on its way.\n\nOn 20 Nov, Marta wrote:`;
 

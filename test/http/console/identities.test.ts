@@ -167,14 +167,12 @@ describe("the pages of identities", () => {
   it("change every field, and take each away again", async () => {
     const id = await made();
     const [page, approval] = [`/identities/${id}`, `/identities/${id}/approval`];
-    const mail = {
-      ...{ display_name: "Sales", reply_to_email: "sales@customer.example", thread_history_depth: "3" },
-      ...{ signature_text: "Text", signature_html: "<p>Text</p>" },
-    };
+    const mail = { thread_history_depth: "3", signature_text: "Text", signature_html: "<p>Text</p>" };
     expect((await send(owner, page, mail)).status).to.equal(303);
     expect(await stored(id)).to.include({ ...mail, thread_history_depth: 3, assistant_id: null });
     const on = ["false", "true"];
     const who = {
+      ...{ display_name: "Sales", reply_to_email: "sales@customer.example" },
       ...{ require_human_approval: on, auto_approve_replies: on, confirm_code: on, send_on_channel_approval: "false" },
       ...{ approvals_required: "2", escalation_delay_minutes: "5", covered_recipients: "a@customer.example" },
       ...{ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" },
@@ -182,19 +180,23 @@ describe("the pages of identities", () => {
     };
     expect((await send(owner, approval, who)).status).to.equal(303);
     expect(await stored(id)).to.deep.include({
+      ...{ display_name: "Sales", reply_to_email: "sales@customer.example" },
       ...{ require_human_approval: true, auto_approve_replies: true, confirm_code: true },
       ...{ send_on_channel_approval: false, approvals_required: 2, escalation_delay_minutes: 5 },
       ...{ covered_recipients: ["a@customer.example"], approval_channel: email("ann@office.example") },
       secondary_approval_channel: email("bob@office.example"),
     });
-    const empty = { reply_to_email: "", signature_text: "", signature_html: "" };
+    const empty = { signature_text: "", signature_html: "" };
     expect((await send(owner, page, empty)).status).to.equal(303);
-    expect(await stored(id)).to.include({ reply_to_email: null, signature_text: null, signature_html: null });
+    expect(await stored(id)).to.include({ signature_text: null, signature_html: null });
     const none = { "approval_channel.type": "none", "secondary_approval_channel.type": "none" };
-    const off = { require_human_approval: "false", covered_recipients: "", escalation_delay_minutes: "" };
+    const off = {
+      ...{ require_human_approval: "false", covered_recipients: "", escalation_delay_minutes: "", reply_to_email: "" },
+    };
     expect((await send(owner, approval, { ...none, ...off })).status).to.equal(303);
     expect(await stored(id)).to.deep.include({
       ...{ approval_channel: null, secondary_approval_channel: null, escalation_delay_minutes: null },
+      reply_to_email: null,
       ...{ require_human_approval: false, covered_recipients: [] },
     });
   });
@@ -214,21 +216,21 @@ describe("the pages of identities", () => {
     const id = await made();
     const page = `/identities/${id}`;
     const mine = formIn((await owner.get(page)).text, page);
-    await workspace.ask(`PATCH ${"/v1/identities/"}${id}`, { json: { reply_to_email: "theirs@customer.example" } });
-    const first = await owner.post(page, { ...mine, display_name: "Mine" });
+    await workspace.ask(`PATCH ${"/v1/identities/"}${id}`, { json: { signature_html: "<p>Theirs</p>" } });
+    const first = await owner.post(page, { ...mine, signature_text: "Mine" });
     expect(first.status, first.page).to.equal(303);
-    expect(await stored(id)).to.include({ display_name: "Mine", reply_to_email: "theirs@customer.example" });
+    expect(await stored(id)).to.include({ signature_text: "Mine", signature_html: "<p>Theirs</p>" });
 
-    const late = { ...mine, display_name: "Late", signature_text: "Also late" };
+    const late = { ...mine, signature_text: "Late", thread_history_depth: "4" };
     const conflict = await owner.post(page, late);
     expect(conflict.status).to.equal(409);
     expect(conflict.page).to.include("Nothing was saved. Somebody else changed this identity");
-    expect(await stored(id)).to.include({ display_name: "Mine", signature_text: null });
+    expect(await stored(id)).to.include({ signature_text: "Mine", thread_history_depth: 10 });
     const again = formIn(conflict.text, page);
-    expect([again.display_name, again.reply_to_email]).to.deep.equal([["Late"], ["theirs@customer.example"]]);
+    expect([again.signature_text, again.signature_html]).to.deep.equal([["Late"], ["<p>Theirs</p>"]]);
     expect((await owner.post(page, again)).status).to.equal(303);
     expect(await stored(id)).to.include({
-      ...{ display_name: "Late", signature_text: "Also late", reply_to_email: "theirs@customer.example" },
+      ...{ signature_text: "Late", thread_history_depth: 4, signature_html: "<p>Theirs</p>" },
     });
   });
 
@@ -239,7 +241,7 @@ describe("the pages of identities", () => {
     const seen = await send(owner, `/identities/${id}`, {
       do: "preview",
       signature_html: typed,
-      display_name: "Typed",
+      signature_text: "Typed",
     });
     expect(seen.status).to.equal(200);
     expect(seen.page)
@@ -248,10 +250,10 @@ describe("the pages of identities", () => {
     expect(seen.page).to.include("Pictures are fetched when you save");
     expect(seen.text).not.to.match(/<script>alert|onclick="x"/);
     const form = formIn(seen.text, `/identities/${id}`);
-    expect([form.signature_html, form.display_name]).to.deep.equal([[typed], ["Typed"]]);
-    expect(await stored(id)).to.include({ signature_html: null, display_name: "Support" });
+    expect([form.signature_html, form.signature_text]).to.deep.equal([[typed], ["Typed"]]);
+    expect(await stored(id)).to.include({ signature_html: null, signature_text: null });
     expect((await owner.post(`/identities/${id}`, form)).status).to.equal(303);
-    expect((await stored(id)).display_name).to.equal("Typed");
+    expect((await stored(id)).signature_text).to.equal("Typed");
   });
 
   it("disable, enable and delete, and say what that means", async () => {
@@ -307,12 +309,13 @@ describe("the pages of identities", () => {
     for (const path of paths) expect((await owner.get(path)).text, path).not.to.match(/<img src=x|<script>|\u202e/);
     expect((await auditor.get(`/identities/${id}`)).text).not.to.match(/<img src=x|<script>|\u202e/);
     // What nobody touched stays as it is, though it is shown with its unseen characters written out.
-    expect((await send(owner, `/identities/${id}`, { reply_to_email: "x@customer.example" })).status).to.equal(303);
+    const approval = `/identities/${id}/approval`;
+    expect((await send(owner, approval, { reply_to_email: "x@customer.example" })).status).to.equal(303);
     expect(await stored(id)).to.include({ display_name: words, reply_to_email: "x@customer.example" });
   });
 
-  it("ask for the password before who approves is changed", async () => {
-    const id = await made();
+  it("ask for the password before who approves, the display name or the Reply-To is changed", async () => {
+    const id = await made({ require_human_approval: "false" });
     const desk = await deskOf(service, workspace.id);
     const page = `/identities/${id}/approval`;
     const form = formIn((await desk.get(page)).text, page);
@@ -324,7 +327,13 @@ describe("the pages of identities", () => {
     const posted = await desk.post(page, { ...form, require_human_approval: ["false", "true"] });
     expect(posted.location).to.match(/^\/settings\/confirm/);
     expect((await stored(id)).require_human_approval).to.equal(false);
-    expect((await send(desk, `/identities/${id}`, { display_name: "Allowed" })).status).to.equal(303);
+    const named = { display_name: "Renamed", reply_to_email: "x@customer.example" };
+    expect((await desk.post(page, { ...form, ...named })).location).to.match(/^\/settings\/confirm/);
+    // The form without a password has no such field, whatever is sent to it.
+    const sent = await send(desk, `/identities/${id}`, { ...named, signature_text: "Kind" });
+    expect(sent.status).to.equal(303);
+    const { display_name, reply_to_email, signature_text } = await stored(id);
+    expect([display_name, reply_to_email, signature_text]).to.deep.equal(["Support", null, "Kind"]);
     owner = await deskOf(service, workspace.id);
   });
 

@@ -118,9 +118,6 @@ describe("the forms of an identity", () => {
   });
 
   for (const [name, typed, wanted] of [
-    ["display_name", { display_name: " Sales " }, { display_name: "Sales" }],
-    ["an emptied display_name", { display_name: "" }, { display_name: "" }],
-    ["reply_to_email", { reply_to_email: "x@example.com" }, { reply_to_email: "x@example.com" }],
     ["assistant_id", { assistant_id: identity.id }, { assistant_id: identity.id }],
     ["signature_text", { signature_text: "a\r\n b" }, { signature_text: "a\n b" }],
     [
@@ -139,6 +136,9 @@ describe("the forms of an identity", () => {
   }
 
   for (const [name, typed, wanted] of [
+    ["display_name", { display_name: " Sales " }, { display_name: "Sales" }],
+    ["an emptied display_name", { display_name: "" }, { display_name: "" }],
+    ["reply_to_email", { reply_to_email: "x@example.com" }, { reply_to_email: "x@example.com" }],
     ["require_human_approval", { require_human_approval: "false" }, { require_human_approval: false }],
     ["auto_approve_replies", { auto_approve_replies: "true" }, { auto_approve_replies: true }],
     ["send_on_channel_approval", { send_on_channel_approval: "false" }, { send_on_channel_approval: false }],
@@ -183,13 +183,13 @@ describe("the forms of an identity", () => {
   });
 
   it("come back with what they said before, and find what somebody else has changed meanwhile", () => {
-    const base = baseOf(identity, "mail");
-    const form = withValues(filledIn(identity, "mail"), { display_name: "Mine", base: JSON.stringify(base) });
+    const base = baseOf(identity, "approval");
+    const form = withValues(filledIn(identity, "approval"), { display_name: "Mine", base: JSON.stringify(base) });
     expect(readBase(form)).to.deep.equal(base);
     for (const wrong of ["", "[1]", "null", "{"])
       expect(readBase(withValues(form, { base: wrong })), wrong).to.equal(undefined);
-    const changes = changesOf(form, base, "mail");
-    const now = (different: object) => baseOf({ ...identity, ...different }, "mail");
+    const changes = changesOf(form, base, "approval");
+    const now = (different: object) => baseOf({ ...identity, ...different }, "approval");
     expect(conflictsOf(changes, base, now({}))).to.deep.equal([]);
     expect(conflictsOf(changes, base, now({ reply_to_email: "x@example.com" }))).to.deep.equal([]);
     expect(conflictsOf(changes, base, now({ display_name: "Mine" }))).to.deep.equal([]);

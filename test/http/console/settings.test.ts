@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { browserAt, type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
@@ -44,6 +45,29 @@ describe("console: settings", () => {
       const list = await owner.get("/settings/keys");
       expect(list.text).to.contain("My &lt;b&gt;agent&lt;/b&gt;").and.not.contain(key);
       expect(list.page).to.contain(key.slice(0, 13)).and.contain("Full access");
+    });
+
+    it("are offered for an agent first, with what it needs ticked, and neither choice is made for the owner", async () => {
+      const owner = await desk();
+      const { text, page } = await owner.get("/settings/keys/new");
+      expect(page.indexOf("For an agent")).to.be.within(1, page.indexOf("Full access"));
+      const inputs = [...text.matchAll(/<input type="(radio|checkbox)"[^>]*>/g)].map(([input]) => input);
+      const chosen = inputs
+        .filter((input) => / checked/.test(input))
+        .map((input) => /value="([^"]*)"/.exec(input)?.[1]);
+      expect(inputs.filter((input) => /radio/.test(input))).to.have.length(2);
+      expect(chosen).to.have.members([
+        "read:threads",
+        "write:drafts",
+        "write:emails",
+        "read:identities",
+        "read:events",
+      ]);
+      // The contract's default.
+      await owner.post("/settings/keys/new", { name: "No choice" });
+      const { data } = (await workspace.ask("GET /v1/api-keys")).json;
+      const made = data.find(({ name }: { name: string }) => name === "No choice");
+      expect(made.scopes).to.have.members(allScopes);
     });
 
     it("are made with the scopes that are ticked, and with no others; none ticked is refused", async () => {

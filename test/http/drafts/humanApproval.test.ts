@@ -1,4 +1,7 @@
 import { expect } from "chai";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
+import { approvalView } from "#src/commands/approvals/approvalViews.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
@@ -67,6 +70,9 @@ describe("a workspace that requires human approval", () => {
     for (const [line, json] of [
       [`PATCH /v1/identities/${plain.json.id}`, channel],
       [`PATCH /v1/identities/${plain.json.id}`, { covered_recipients: ["eve@x.example"] }],
+      [`PATCH /v1/identities/${plain.json.id}`, { reply_to_email: "eve@x.example" }],
+      [`PATCH /v1/identities/${plain.json.id}`, { display_name: "Your bank" }],
+      [`PATCH /v1/identities/${plain.json.id}`, { send_on_channel_approval: false }],
       [`DELETE /v1/identities/${plain.json.id}`, undefined],
       ["PATCH /v1/workspaces/me", { require_human_approval: false }],
     ] as const) {
@@ -116,6 +122,7 @@ describe("a workspace that requires human approval", () => {
       { approval_channel: approver("agent@own.example") },
       { secondary_approval_channel: approver("agent@own.example") },
       { covered_recipients: ["eve@x.example"] },
+      { reply_to_email: "eve@x.example" },
     ];
     for (const channel of named) {
       const { status, json } = await ask("POST /v1/identities", { json: { ...loose, ...channel } });
@@ -139,6 +146,33 @@ describe("a workspace that requires human approval", () => {
       expect([status, json.error], verb).to.deep.equal([422, "human_approval_required"]);
     }
     expect((await owner("GET /v1/workspaces/me")).json).to.include({ require_human_approval: true, name: "Test" });
+  });
+
+  it("has approvers warned of a Reply-To that is no address of the workspace", async () => {
+    const identity = await service.identity(workspace.id);
+    const { id: stranger } = await service.workspace();
+    const theirs = await service.identity(stranger);
+    const { json: draft } = await agent("POST /v1/drafts", {
+      json: { ...(await received(identity)), body_text: "Hello" },
+    });
+    const warned = async (reply_to_email: string | null) => {
+      const changed = await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { reply_to_email } });
+      expect(changed.status, changed.text).to.equal(200);
+      let view: ApprovalView | undefined;
+      await until(async () => {
+        const { state } = await service.deps.drafts.load(draft.id);
+        const expiresAt = new Date().toISOString();
+        view = await approvalView(service.deps, { draftId: draft.id, draft: state, version: state.version, expiresAt });
+        return view.content.reply_to === reply_to_email;
+      });
+      return reviewCard(view!).warnings.filter((warning) => warning.startsWith("Replies to it do not come back here"));
+    };
+    const own = identity.address.replace("@", "+more@");
+    for (const address of ["eve@x.example", theirs.address, own, null]) {
+      const isElsewhere = address === "eve@x.example" || address === theirs.address;
+      const sentence = `Replies to it do not come back here: they go to ${address}, which is no address of this workspace.`;
+      expect(await warned(address), String(address)).to.deep.equal(isElsewhere ? [sentence] : []);
+    }
   });
 
   describe("turned on while a change is on its way", () => {

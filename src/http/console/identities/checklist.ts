@@ -28,7 +28,7 @@ export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: Hav
     {
       done: identity !== undefined,
       title: "An identity",
-      text: "An address at which mail comes in, and from which the agent answers.",
+      text: "An address at which mail comes in, and from which the agent answers. A person has to approve each answer, unless you turn that off.",
       path: "/identities/new",
       action: "Create an identity",
     },
@@ -52,7 +52,7 @@ export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: Hav
           {
             done: keys > 0,
             title: "A key for the agent",
-            text: "The agent reads mail and submits drafts with an API key.",
+            text: "The agent reads mail and submits drafts with an API key. Choose “For an agent”: such a key changes no settings.",
             path: "/settings/keys",
             action: "API keys",
           },

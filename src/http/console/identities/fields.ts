@@ -1,4 +1,4 @@
-/** Which form a field is on: what mail looks like, or who approves it, which asks for the password. */
+/** Which form a field is on: what mail looks like, or who approves it and where replies go, which asks for the password. */
 export type Part = "mail" | "approval";
 
 export type FieldKind =
@@ -19,6 +19,8 @@ export type FormField = {
   part: Part;
   label: string;
   hint: string;
+  /** The section on the form of a new identity, where it is not the one of its part. */
+  whenNew?: Part;
   /** Set when the identity is created, and never again. */
   onlyAtCreation?: true;
   required?: true;
@@ -55,7 +57,8 @@ export const fields: readonly FormField[] = [
   {
     name: "display_name",
     kind: "line",
-    part: "mail",
+    part: "approval",
+    whenNew: "mail",
     label: "Display name",
     hint: "Customers see it beside the address in every mail.",
     required: true,
@@ -64,7 +67,8 @@ export const fields: readonly FormField[] = [
   {
     name: "reply_to_email",
     kind: "address",
-    part: "mail",
+    part: "approval",
+    whenNew: "mail",
     label: "Reply-To address",
     hint: "Answers go there instead of to this identity: the agent then does not see them. Leave it empty to have answers come here.",
   },
@@ -115,8 +119,8 @@ export const fields: readonly FormField[] = [
     kind: "switch",
     part: "approval",
     label: "A person has to approve",
-    hint: "Only people decide: by the approval channel, or signed in here. No API key, rule or setting can approve.",
-    initial: false,
+    hint: "Only people decide: by the approval channel, or signed in here. Without it an API key with the right to write drafts can approve them too, the agent's own key included, and so can rules and settings.",
+    initial: true,
   },
   {
     name: "auto_approve_replies",

@@ -21,7 +21,7 @@ export type Again = {
 export function newPage(visit: Visit, again: Again, { domains, assistants }: Surroundings): ConsoleAnswer {
   const error = errorPlace(again.form, again.refused);
   const filled = { form: again.form, error, domains, assistants };
-  const fieldsIn = (part: Part) => fieldsOf("new").filter((field) => field.part === part);
+  const fieldsIn = (part: Part) => fieldsOf("new").filter(({ whenNew, part: own }) => (whenNew ?? own) === part);
   const usable = domains.filter(({ status }) => status === "verified");
   const main = html`<h1>Create an identity</h1>
 ${refusalOf(again)}

@@ -36,9 +36,9 @@ export async function identityPage(
 ${again && refusalOf(again)}
 ${story(storyOf(identity, around), mayWrite)}
 ${warnings(identity, around)}
-<section aria-labelledby="approval"><h2 id="approval">Who approves</h2>
+<section aria-labelledby="approval"><h2 id="approval">Approval, name and replies</h2>
 ${values("approval")}
-${mayWrite && html`<p><a class="press" href="${path}/approval">Change who approves</a></p>`}</section>
+${mayWrite && html`<p><a class="press" href="${path}/approval">Change approval, name or replies</a></p>`}</section>
 ${mayWrite && testSection(visit, identity)}
 <section aria-labelledby="mail"><h2 id="mail">Address and signature</h2>
 ${mayWrite ? html`<dl>${fixedValues(identity, surroundings)}</dl>${partForm(visit, { identity, part: "mail", action: path, again }, surroundings)}` : values("mail")}
@@ -51,7 +51,7 @@ ${mayWrite && switching(visit, identity)}`;
 export const identityOf = (visit: Visit): Promise<Identity> =>
   visit.ask("GET /v1/identities/:identity_id", { params: { identity_id: visit.params.id ?? "" } });
 
-/** The form of who approves, on a page of its own: it asks for the password. */
+/** The form of who approves and where replies go, on a page of its own: it asks for the password. */
 export async function approvalPage(visit: Visit, again?: Again): Promise<ConsoleAnswer> {
   const identity = await identityOf(visit);
   const surroundings = await surroundingsOf(visit, identity.id);
@@ -59,12 +59,12 @@ export async function approvalPage(visit: Visit, again?: Again): Promise<Console
   const address = shortLine(identity.email_address, 254);
   const action = `/identities/${identity.id}/approval`;
   const main = html`<p><a class="press" href="/identities/${identity.id}"><bdi>${address}</bdi></a></p>
-<h1>Who approves for <bdi>${address}</bdi></h1>
+<h1>Approval, name and replies of <bdi>${address}</bdi></h1>
 <p class="meta">As it is now: <bdi>${storySentence(storyOf(identity, around))}</bdi></p>
 ${again && refusalOf(again)}
 ${warnings(identity, around)}
 ${partForm(visit, { identity, part: "approval", action, again }, surroundings)}`;
-  return shown({ title: `Who approves for ${address}`, main, status: statusOf(again) });
+  return shown({ title: `Approval, name and replies of ${address}`, main, status: statusOf(again) });
 }
 
 const statusOf = (again: Again | undefined): number =>

@@ -40,14 +40,23 @@ const rightsOf = (key: Key): Markup | string =>
         (scope) => html`<li><code>${scope}</code>: ${scopes[scope]}</li>`,
       )}</ul></details>`;
 
-/** What an agent that answers mail usually needs; it can then neither approve its own drafts unattended nor change who does. */
-const usual: readonly KeyScope[] = ["read:threads", "write:drafts", "read:identities", "read:events"];
+/** Enough for an agent that answers mail: it changes no settings, so not who approves either. */
+export const agentScopes: readonly KeyScope[] = [
+  "read:threads",
+  "write:drafts",
+  "write:emails",
+  "read:identities",
+  "read:events",
+];
 
 export const newKeyPage = (
   visit: Visit,
   given: { refused: Refused; name: string; scopes: readonly KeyScope[] | "all" } | undefined,
 ): Markup => {
-  const wanted = given?.scopes ?? "all";
+  const wanted = given?.scopes;
+  const radio = (value: "chosen" | "all", label: string, checked: boolean) =>
+    html`<div class="choice"><input type="radio" id="access-${value}" name="access" value="${value}" required${checked && html` checked`}>
+<label for="access-${value}">${label}</label></div>`;
   return html`<h1>Create an API key</h1>
 ${errorSummary(given?.refused)}
 ${form(
@@ -64,17 +73,15 @@ ${form(
     autocomplete: "off",
   }),
   html`<fieldset><legend>What it may do</legend>
-<div class="choice"><input type="radio" id="access-all" name="access" value="all"${wanted === "all" && html` checked`}>
-<label for="access-all">Full access</label></div>
-<p class="hint">Everything in this workspace that the API offers: drafts, sending, members, billing and other keys.</p>
-<div class="choice"><input type="radio" id="access-chosen" name="access" value="chosen"${wanted !== "all" && html` checked`}>
-<label for="access-chosen">Only what is ticked below</label></div>
-<p class="hint">Better for an agent. What agents usually need is ticked already.</p>
+${radio("chosen", "For an agent", Array.isArray(wanted))}
+<p class="hint">Reads conversations, writes drafts and sends. It changes no settings, so it cannot change who approves. You can tick other scopes below.</p>
+${radio("all", "Full access", wanted === "all")}
+<p class="hint">Everything in this workspace that the API offers: drafts, sending, who approves, members, billing and other keys.</p>
 ${given && errorAt(given.refused, "scope") !== undefined && html`<p class="error">${given.refused.message}</p>`}
-<fieldset id="scope"><legend>Scopes</legend><ul class="plain">${allScopes.map(
+<fieldset id="scope"><legend>Scopes of an agent's key</legend><ul class="plain">${allScopes.map(
     (
       scope,
-    ) => html`<li class="choice"><input type="checkbox" id="scope-${scope}" name="scope" value="${scope}"${(wanted === "all" ? usual : wanted).includes(scope) && html` checked`}>
+    ) => html`<li class="choice"><input type="checkbox" id="scope-${scope}" name="scope" value="${scope}"${(Array.isArray(wanted) ? wanted : agentScopes).includes(scope) && html` checked`}>
 <label for="scope-${scope}"><code>${scope}</code> ${scopes[scope]}</label></li>
 `,
   )}</ul></fieldset>

@@ -77,7 +77,7 @@ function requireWriter(visit: Visit): void {
 const chosen = ({ form }: Visit): KeyScope[] | "all" =>
   form.get("access") === "chosen" ? allScopes.filter((scope) => form.getAll("scope").includes(scope)) : "all";
 
-/** Full access names every scope: some are given to no key that does not. */
+/** Full access names every scope, because some are given only by name. */
 function scopesIn(visit: Visit): readonly KeyScope[] {
   const scopes = chosen(visit);
   if (scopes === "all") return allScopes;
