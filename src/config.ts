@@ -5,6 +5,7 @@ import type { Static } from "typebox";
 import { Value } from "typebox/value";
 import { billingInconsistencies, stripeIn } from "./billingSettings.ts";
 import { canBeCalled } from "./channels/telegram/updateMode.ts";
+import { domainOfAddress } from "./dns/names.ts";
 import { isLoopbackHost } from "./http/framework/insiders.ts";
 import { problemsOfSmtpUrl } from "./mail/out/smtpUrl/smtpUrl.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
@@ -99,6 +100,16 @@ function inconsistencies(read: Settings, given: Environment): string[] {
       "MAIL_PROVIDER has to be set in production: choose smtp or sendgrid, or outbox if mail should only be caught.",
     ],
     [
+      production &&
+        read.sandboxDomain !== undefined &&
+        domainOfAddress(read.approvalsFrom ?? "") === read.sandboxDomain,
+      "APPROVALS_FROM is on SANDBOX_DOMAIN: set it to an address on another domain. Every workspace may make addresses on the sandbox domain, and approvers could not tell their mail from the service's.",
+    ],
+    [
+      production && read.sandboxDomain !== undefined && read.approvalsFrom === undefined,
+      "APPROVALS_FROM has to be set with SANDBOX_DOMAIN in production: an address on another domain, from which approvers get their mail.",
+    ],
+    [
       !!given.SENDGRID_INBOUND_PUBLIC_KEY && !given.SENDGRID_INBOUND_SECRET,
       "SENDGRID_INBOUND_PUBLIC_KEY is set without SENDGRID_INBOUND_SECRET: set both.",
     ],
@@ -146,7 +157,8 @@ function completed(read: Settings, given: Environment) {
     spfInclude: read.spfInclude ?? null,
     sandboxDomain,
     signUp: read.signUp ?? (production ? ("invited" as const) : ("open" as const)),
-    approvalsFrom: read.approvalsFrom ?? `approvals@${sandboxDomain ?? new URL(publicUrl).hostname}`,
+    approvalsFrom:
+      read.approvalsFrom ?? `approvals@${production ? new URL(publicUrl).hostname : "countersign.localhost"}`,
     rateLimits: {
       read: read.rateLimitRead,
       write: read.rateLimitWrite,

@@ -148,8 +148,9 @@ export const settings = Type.Object({
   ),
   APPROVALS_FROM: Type.Optional(
     MailAddress({
-      otherwise: "approvals@ and SANDBOX_DOMAIN, or the host of PUBLIC_URL if there is none",
-      description: "The sender of approval mail and of notices.",
+      otherwise: "approvals@countersign.localhost; in production approvals@ and the host of PUBLIC_URL",
+      description:
+        "The sender of approval mail and of notices; in production a SANDBOX_DOMAIN needs one on another domain.",
     }),
   ),
   TELEGRAM_API_ROOT: HttpUrl({

@@ -48,7 +48,7 @@ describe("the configuration", () => {
       smtpInHost: "127.0.0.1",
       inboundMxHost: "localhost",
       sandboxDomain: "agents.localhost",
-      approvalsFrom: "approvals@agents.localhost",
+      approvalsFrom: "approvals@countersign.localhost",
       trustProxy: 0,
       metricsToken: undefined,
       outboxToken: undefined,
@@ -106,7 +106,8 @@ describe("the configuration", () => {
       DATABASE_URL: "postgres://u:p@h/d",
     });
     expect(config.publicUrl).to.equal("http://localhost:9000");
-    expect(config.approvalsFrom).to.equal("approvals@try.example");
+    // Another domain than that of tenants.
+    expect(config.approvalsFrom).to.equal("approvals@countersign.localhost");
     expect(config.databaseOwnerUrl).to.equal("postgres://u:p@h/d");
   });
 
@@ -342,6 +343,18 @@ describe("the configuration", () => {
     for (const PUBLIC_URL of ["https://mail.example", "http://localhost:8080", "http://127.0.0.1", "http://[::1]:8080"])
       expect(loadConfig({ ...production, PUBLIC_URL }).publicUrl).to.equal(PUBLIC_URL);
     expect(loadConfig({ SECRETS_KEYS: ring, PUBLIC_URL: "http://mail.example" }).publicUrl).to.be.a("string");
+  });
+
+  it("in production takes a sandbox domain only with approval mail from another domain", () => {
+    const production = { NODE_ENV: "production", MAIL_PROVIDER: "outbox", PUBLIC_URL: "https://try.example" };
+    const sandbox = { ...production, SANDBOX_DOMAIN: "try.example" };
+    expect(refusal(sandbox)).to.match(/APPROVALS_FROM has to be set with SANDBOX_DOMAIN in production: an address on/);
+    expect(refusal({ ...sandbox, APPROVALS_FROM: "decisions@TRY.example" })).to.match(
+      /APPROVALS_FROM is on SANDBOX_DOMAIN: set it to an address on another domain/,
+    );
+    const config = loadConfig({ SECRETS_KEYS: ring, ...sandbox, APPROVALS_FROM: "decisions@ours.example" });
+    expect([config.sandboxDomain, config.approvalsFrom]).to.deep.equal(["try.example", "decisions@ours.example"]);
+    expect(loadConfig({ SECRETS_KEYS: ring, ...production }).approvalsFrom).to.equal("approvals@try.example");
   });
 
   it("in production refuses what is for development", () => {

@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { invalid } from "../decider.ts";
+import { invalid, type Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type EmailAddressEvent, emailAddressStream } from "./events.ts";
@@ -16,7 +16,9 @@ export type EmailAddressCommand =
       /** An identity whose domain is another workspace's now: it has no right to the address any more. */
       displaced?: string | undefined;
     }
-  | { type: "ReleaseAddress"; identityId: string };
+  | { type: "ReleaseAddress"; identityId: string }
+  /** Keeps a sandbox address for the workspace that claims it with a tag. */
+  | { type: "ReserveAddress"; workspaceId: string };
 
 function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddressEvent[] {
   switch (command.type) {
@@ -25,6 +27,11 @@ function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddre
     case "ReleaseAddress":
       if (address.identityId !== command.identityId) return [];
       return [{ type: "AddressReleased", data: { identityId: command.identityId } }];
+    case "ReserveAddress":
+      if (isAnothers(command, address)) throw inUse();
+      return address.lastWorkspaceId === null
+        ? [{ type: "AddressReserved", data: { workspaceId: command.workspaceId } }]
+        : [];
     default:
       return unreachable(command);
   }
@@ -36,15 +43,17 @@ function claim(
 ): EmailAddressEvent[] {
   if (address.identityId === command.identityId) return [];
   // A sandbox address that one workspace gave up is never another's: late mail for it would reach a stranger.
-  const anothers =
-    command.sandbox && address.lastWorkspaceId !== null && address.lastWorkspaceId !== command.workspaceId;
   const held = address.identityId !== null && address.identityId !== command.displaced;
-  if (held || anothers) {
-    throw invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });
-  }
+  if (held || (command.sandbox && isAnothers(command, address))) throw inUse();
   const { identityId, workspaceId } = command;
   return [{ type: "AddressClaimed", data: { address: command.address, identityId, workspaceId } }];
 }
+
+const isAnothers = ({ workspaceId }: { workspaceId: string }, { lastWorkspaceId }: EmailAddress): boolean =>
+  lastWorkspaceId !== null && lastWorkspaceId !== workspaceId;
+
+export const inUse = (): Rejected =>
+  invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });
 
 function evolve(address: EmailAddress, event: EmailAddressEvent): EmailAddress {
   switch (event.type) {
@@ -52,6 +61,8 @@ function evolve(address: EmailAddress, event: EmailAddressEvent): EmailAddress {
       return { identityId: event.data.identityId, lastWorkspaceId: event.data.workspaceId };
     case "AddressReleased":
       return { ...address, identityId: null };
+    case "AddressReserved":
+      return { ...address, lastWorkspaceId: event.data.workspaceId };
     default:
       return unreachable(event);
   }

@@ -460,6 +460,7 @@ describe("attacks on approvals", () => {
         identity.address.toUpperCase(),
         `nobody@${host}`,
         `approvals@${host}`,
+        service.deps.settings.approvalsFrom,
       ]) {
         for (const field of ["approval_channel", "secondary_approval_channel"]) {
           const { status, json } = await tenant.ask(path, { json: { [field]: email(to) } });
@@ -512,10 +513,9 @@ describe("attacks on approvals", () => {
       await until(async () => (await statusOf(id)) === "approved");
       const edit = await ask(`PATCH /v1/drafts/${id}`, { body_text: "I quit" });
       expect([edit.status, edit.json.error]).to.deep.equal([422, "invalid_status"]);
-      await ask(`PATCH /v1/identities/${identity.id}`, {
-        signature_text: "I quit",
-        reply_to_email: "agent@elsewhere.example",
-      });
+      const moved = await ask(`PATCH /v1/identities/${identity.id}`, { reply_to_email: "agent@elsewhere.example" });
+      expect([moved.status, moved.json.error]).to.deep.equal([401, "insufficient_scope"]);
+      await ask(`PATCH /v1/identities/${identity.id}`, { signature_text: "I quit" });
       await tenant.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
       await until(async () => (await statusOf(id)) === "pending");
       const { json } = await tenant.ask(`GET /v1/drafts/${id}`);

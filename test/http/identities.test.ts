@@ -1,8 +1,11 @@
 import { expect } from "chai";
-import { addressHash } from "#src/commands/identities/addresses.ts";
+import type { Reads } from "#projections/reads.ts";
+import { addressHash, releaseAddress } from "#src/commands/identities/addresses.ts";
+import { deleteIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
+import { createRecipients } from "#src/commands/inbound/recipients.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
-import { reservedLocalParts } from "#streams/identity/reservedLocalParts.ts";
+import { reservedLocalParts } from "#streams/identity/reservedNames.ts";
 import type { Answer } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { inFull, sized } from "#test/support/full.ts";
@@ -34,12 +37,6 @@ describe("http identities", () => {
   };
   const patch = (id: string, json: unknown, of = tenant) => of.ask(`PATCH /v1/identities/${id}`, { json });
   const outcome = ({ status, json }: Answer) => [status, json.error];
-  const release = (identity: { id: string; email_address: string }) =>
-    service.deps.emailAddresses.handle(
-      addressHash(identity.email_address),
-      { type: "ReleaseAddress", identityId: identity.id },
-      operator(),
-    );
 
   describe("creation", () => {
     it("answers 201 with the contract's fields and defaults [4 POST /v1/identities] [3 identity active] [8 thread_history_depth]", async () => {
@@ -166,8 +163,9 @@ describe("http identities", () => {
     }
 
     it("keeps the names that speak for the sandbox domain, however they are written", async () => {
-      const names = [reservedLocalParts, ["postmaster+x", "a.b.u.s.e", "web.master+x"]].flat();
-      for (const local_part of inFull ? names : names.slice(-5)) {
+      const own = ["countersign-mail", "approvals7", "c0unter.s1gn", "your+approval", "no-reply"];
+      const names = [reservedLocalParts, ["postmaster+x", "a.b.u.s.e", "web.master+x"], own].flat();
+      for (const local_part of inFull ? names : names.slice(-8)) {
         const answer = await create({ local_part });
         expect([...outcome(answer), answer.json.field], local_part).to.deep.equal([
           422,
@@ -198,6 +196,49 @@ describe("http identities", () => {
       }
       for (const local_part of ["administrators", "it-support"]) {
         expect((await create({ local_part })).status, local_part).to.equal(201);
+      }
+    });
+
+    it("refuses the service's name as a display name, also later and on every domain", async () => {
+      for (const display_name of ["Countersign", "Соuntersign approvals"]) {
+        const answer = await create({ display_name });
+        expect([...outcome(answer), answer.json.field]).to.deep.equal([422, "invalid_request", "display_name"]);
+      }
+      const { id } = await made();
+      expect(outcome(await patch(id, { display_name: "COUNTER-SIGN" }))).to.deep.equal([422, "invalid_request"]);
+    });
+
+    it("has an address with a tag and the one without it for one workspace, whichever is made first", async () => {
+      const other = await service.workspace();
+      const status = async (local_part: string, of: Tenant) => (await create({ local_part }, of)).status;
+      expect(await status("tagged+orders", tenant)).to.equal(201);
+      for (const local_part of ["tagged", "tagged+sales", "tagged+orders+x"]) {
+        expect(await status(local_part, other), local_part).to.equal(409);
+        expect(await status(local_part, tenant), local_part).to.equal(201);
+      }
+      expect(await status("plain", other)).to.equal(201);
+      expect(await status("plain+orders", tenant)).to.equal(409);
+      expect(await status("plain+orders", other)).to.equal(201);
+    });
+
+    it("gives an address with a tag and the one without it to one of two workspaces that ask at once", async () => {
+      const other = await service.workspace({ beta: true });
+      const resolve = createRecipients(service.deps);
+      for (let round = 0; round < sized(8, 40); round++) {
+        const name = `raced${round}`;
+        const asked: [string, Tenant][] = [
+          [`${name}+orders`, tenant],
+          [name, other],
+          [`${name}+sales`, other],
+        ];
+        const answers = await Promise.all(asked.map(([local_part, of]) => create({ local_part }, of)));
+        const statuses = answers.map(({ status }) => status);
+        const owner = statuses[0] === 201 ? tenant : other;
+        expect(statuses, name).to.deep.equal(owner === tenant ? [201, 409, 409] : [409, 201, 201]);
+        for (const tag of ["", "+orders", "+sales", "+more"]) {
+          const found = await resolve(`${name}${tag}@${sandboxDomain}`);
+          if (found) expect(found, name + tag).to.include({ kind: "identity", workspaceId: owner.workspaceId });
+        }
       }
     });
 
@@ -538,11 +579,14 @@ describe("http identities", () => {
         { confirm_code: false },
         { approvals_required: 1 },
         { approvals_required: 3 },
+        { reply_to_email: "agent@example.com" },
+        { display_name: "Your bank" },
+        { send_on_channel_approval: false },
       ]) {
         expect(outcome(await byAgent(loosened)), JSON.stringify(loosened)).to.deep.equal([401, "insufficient_scope"]);
       }
-      const allowed = await byAgent({ display_name: "Changed", approval_channel: email("boss@example.com") });
-      expect([allowed.status, allowed.json.display_name]).to.deep.equal([200, "Changed"]);
+      const allowed = await byAgent({ signature_text: "Changed", approval_channel: email("boss@example.com") });
+      expect([allowed.status, allowed.json.signature_text]).to.deep.equal([200, "Changed"]);
       const loosened = await patch(guarded.id, { require_human_approval: false, approval_channel: null });
       expect([loosened.status, loosened.json.require_human_approval]).to.deep.equal([200, false]);
       expect((await byAgent({ approval_channel: email("other@example.com") })).status).to.equal(200);
@@ -567,15 +611,30 @@ describe("http identities", () => {
       expect((await tenant.ask("GET /v1/identities?limit=100")).text).not.to.contain(id);
     });
 
-    it("frees a sandbox address for this workspace alone", async () => {
+    it("frees a sandbox address at once, for this workspace alone", async () => {
       const identity = await made();
-      await tenant.ask(`DELETE /v1/identities/${identity.id}`);
-      expect((await create({ local_part: identity.local_part })).status).to.equal(409);
-      await release(identity);
       const other = await service.workspace();
+      await tenant.ask(`DELETE /v1/identities/${identity.id}`);
       expect((await create({ local_part: identity.local_part }, other)).status).to.equal(409);
       const again = await made({ local_part: identity.local_part });
       expect(again.id).not.to.equal(identity.id);
+    });
+
+    it("frees no address of which mail is being sent", async () => {
+      const { id: identityId, local_part } = await made();
+      const { workspaceId } = tenant;
+      const sending = { of: () => ({ query: async () => ({ rows: [{ id: unknown }] }) }) } as unknown as Reads;
+      const busy = { ...service.deps, reads: sending };
+      await deleteIdentity(busy, { workspaceId, identityId, mayLoosen: true }, operator(workspaceId));
+      expect((await create({ local_part })).status).to.equal(409);
+      const deleted = { workspaceId, identityId };
+      expect(await releaseAddress(busy, deleted, operator(workspaceId))).to.equal(false);
+      expect(await releaseAddress(service.deps, deleted, operator(workspaceId))).to.equal(true);
+      const { id } = await made({ local_part });
+      // A repetition takes it from nobody.
+      await releaseAddress(service.deps, deleted, operator(workspaceId));
+      expect((await create({ local_part })).status).to.equal(409);
+      expect((await tenant.ask(`GET /v1/identities/${id}`)).status).to.equal(200);
     });
   });
 

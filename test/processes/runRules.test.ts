@@ -291,7 +291,7 @@ describe("rules at work", () => {
     const mails = (await rules.service.outbox.newest(100)).filter((caught) => caught.envelope.to.includes(to));
     expect(mails).to.have.length(1);
     const [caught] = mails;
-    expect(caught?.from.address).to.equal("approvals@agents.localhost");
+    expect(caught?.from.address).to.equal("approvals@countersign.localhost");
     // Nothing that a tenant or a stranger wrote is in the subject, and no address of theirs is a link.
     expect(caught?.subject).to.equal("A rule of your workspace matched");
     expect(caught?.text).to.contain("“Help[U+202E] me”").and.to.contain(unlinked(ann)).and.not.to.contain(ann);

@@ -303,7 +303,7 @@ describe("mail of the service's own", () => {
       identity.address,
       wrapped.replace("MIME-Version", "Auto-Submitted: auto-replied\r\nMIME-Version"),
     );
-    await rules.service.deliver("approvals@agents.localhost", wrapped);
+    await rules.service.deliver(rules.service.deps.settings.approvalsFrom, wrapped);
     await rules.service.caughtUp();
     expect(await evaluations(told)).to.have.length(1);
     expect(await mailsTo(to)).to.have.length(1);

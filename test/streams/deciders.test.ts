@@ -9,7 +9,12 @@ import { filingDecider } from "#streams/filing/decider.ts";
 import type { FilingEvent } from "#streams/filing/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
-import { isReservedLocalPart, reservedLocalParts } from "#streams/identity/reservedLocalParts.ts";
+import {
+  isReservedLocalPart,
+  namesTheService,
+  reservedLocalParts,
+  reservedWords,
+} from "#streams/identity/reservedNames.ts";
 import { inboxDecider } from "#streams/inbox/decider.ts";
 import { slotsDecider } from "#streams/slots/decider.ts";
 import type { SlotsEvent } from "#streams/slots/events.ts";
@@ -56,6 +61,22 @@ describe("an address", () => {
     given(emailAddressDecider, claimed, released)
       .when(claim("j", "w", true))
       .thenTypes("AddressClaimed");
+  });
+
+  it("of the sandbox is kept for the workspace that has it with a tag", () => {
+    const reserve = (workspaceId: string) => ({ type: "ReserveAddress", workspaceId }) as const;
+    const reserved: EmailAddressEvent = { type: "AddressReserved", data: { workspaceId: "w" } };
+    given(emailAddressDecider).when(reserve("w")).then(reserved);
+    given(emailAddressDecider, reserved).when(reserve("w")).then();
+    given(emailAddressDecider, reserved).when(reserve("other")).thenRejected("invalid_request");
+    given(emailAddressDecider, claimed).when(reserve("w")).then();
+    given(emailAddressDecider, claimed, released).when(reserve("other")).thenRejected("invalid_request");
+    given(emailAddressDecider, reserved)
+      .when(claim("i", "w", true))
+      .then(claimed);
+    given(emailAddressDecider, reserved)
+      .when(claim("j", "other", true))
+      .thenRejected("invalid_request");
   });
 
   it("is released by its holder", () => {
@@ -149,23 +170,57 @@ describe("an identity", () => {
     given(identityDecider, created({ confirmCode: true }))
       .when(byWorkspace)
       .thenRejected("insufficient_scope");
+    const byWorkspaceAlone = (changes: object) => ({ ...update({ ...changes }), workspaceRequires: true });
+    for (const changes of [
+      { replyToEmail: "eve@x.example" },
+      { replyToEmail: null },
+      { displayName: "Help" },
+      { sendOnChannelApproval: false },
+    ]) {
+      const before = { replyToEmail: "old@x.example" };
+      const isGuarded = created({ ...before, requireHumanApproval: true });
+      given(identityDecider, isGuarded).when(update(changes)).thenRejected("insufficient_scope");
+      given(identityDecider, isGuarded).when(update(changes, true)).thenTypes("IdentityUpdated");
+      given(identityDecider, created(before)).when(byWorkspaceAlone(changes)).thenRejected("insufficient_scope");
+      given(identityDecider, created(before)).when(update(changes)).thenTypes("IdentityUpdated");
+    }
     given(identityDecider, guarded)
-      .when(update({ displayName: "Help" }))
+      .when(update({ signatureText: "Kind regards", threadHistoryDepth: 3, displayName: "Support" }))
       .thenTypes("IdentityUpdated");
   });
 
-  it("has no name that speaks for a shared domain, with a tag or dots neither; each of them is in the contract", () => {
+  it("has no name that speaks for a shared domain or the service, however it is written; each of them is in the contract", () => {
     const contract = readFileSync(new URL("../../src/http/docs/contract.md", import.meta.url), "utf8");
-    for (const name of reservedLocalParts) {
+    for (const name of [...reservedLocalParts, ...reservedWords]) {
       expect(contract).to.include(`\`${name}\``);
       const dotted = [...name].join(".");
-      for (const written of [name, name.toUpperCase(), `${name}+`, `${name}+a+b`, dotted, `${dotted}+x`, wide(name)]) {
-        expect(isReservedLocalPart(written), written).to.equal(true);
-      }
-      for (const other of [`${name}s`, `x${name}`, `${name}-team`, `my.${name}`, `+${name}`, ""]) {
-        expect(isReservedLocalPart(other), other).to.equal(false);
-      }
+      const digits = name.replaceAll("o", "0").replaceAll("i", "1").replaceAll("e", "3").replaceAll("s", "5");
+      const written = [name, name.toUpperCase(), `${name}+`, `${name}+a+b`, dotted, `${dotted}+x`, wide(name), digits];
+      for (const each of written) expect(isReservedLocalPart(each), each).to.equal(true);
     }
+    for (const name of reservedLocalParts)
+      for (const other of [`${name}s`, `x${name}`, `${name}-team`, `my.${name}`, `+${name}`, ""])
+        expect(isReservedLocalPart(other), other).to.equal(false);
+    for (const word of reservedWords)
+      for (const other of [`${word}s`, `x${word}`, `my-${word}-team`, `a+${word}`])
+        expect(isReservedLocalPart(other), other).to.equal(true);
+    for (const usual of ["support", "hello", "sales", "help", "agent1", "sign", "counter"])
+      expect(isReservedLocalPart(usual), usual).to.equal(false);
+  });
+
+  it("does not have the service's name as its display name, in whatever letters", () => {
+    const names = [
+      "Countersign",
+      "COUNTERSIGN approvals",
+      "Counter Sign",
+      "C0unter-5ign",
+      "Coun\u200btersign",
+      "Cöüntersígn",
+    ];
+    const foreign = ["Соuntеrѕіgn", "ϹΟUΝΤΕRSΙGΝ", "Ⓒⓞⓤⓝⓣⓔⓡⓢⓘⓖⓝ", "Countersıgn", "Counterslgn", wide("countersign")];
+    for (const name of [...names, ...foreign]) expect(namesTheService(name), name).to.equal(true);
+    for (const name of ["Support", "Ann Example", "Counter sales", "Sign-ups", "Contreseing", "Отдел продаж", ""])
+      expect(namesTheService(name), name).to.equal(false);
   });
 
   it("escalates after an hour where a secondary channel is set without a delay", () => {

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import { invalid, type Rejected } from "#streams/decider.ts";
+import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
+import { invalid } from "#streams/decider.ts";
 import { withoutTag } from "#streams/emailAddress/untagged.ts";
-import { isReservedLocalPart } from "#streams/identity/reservedLocalParts.ts";
+import { isReservedLocalPart, namesTheService } from "#streams/identity/reservedNames.ts";
 import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
 
 /** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
 const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
@@ -11,29 +13,48 @@ const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
 export const addressHash = (address: string): string =>
   createHash("sha256").update(address.toLowerCase()).digest("hex");
 
-export const addressInUse = (): Rejected =>
-  invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });
-
 /** Throws Rejected invalid_request. */
 export function requireLocalPart(localPart: string): void {
   if (localPartPattern.test(localPart)) return;
   throw invalid("local_part", "expected 1 to 64 lowercase letters, digits and _ + -, with single dots between them");
 }
 
-/**
- * In the sandbox all workspaces share a domain. Names that speak for the domain belong to no identity (one that has such a name keeps it), and mail to
- * name+tag is for the owner of the name, so no stranger's identity may get it first. Throws Rejected invalid_request.
- */
-export async function requireOwnInSandbox(
-  deps: Dependencies,
-  { workspaceId, localPart, emailAddress }: { workspaceId: string; localPart: string; emailAddress: string },
+/** Names that speak for a domain which all workspaces share belong to no identity; one that has such a name keeps it. Throws Rejected invalid_request. */
+export function requireUnreserved(localPart: string): void {
+  if (!isReservedLocalPart(localPart)) return;
+  const remedy = "choose another local_part, or use a domain of your own";
+  throw invalid("local_part", `this name is reserved for the operator of this shared domain: ${remedy}`);
+}
+
+/** The service's own mail alone has its name: approvers trust it. Throws Rejected invalid_request. */
+export function requireOwnDisplayName(displayName: string | undefined): void {
+  if (displayName === undefined || !namesTheService(displayName)) return;
+  throw invalid("display_name", "this name is, or looks like, that of the service itself: choose another");
+}
+
+/** Mail to name+tag is for the owner of the name, so a workspace that claims it with a tag needs it without one too. Throws Rejected invalid_request as a conflict. */
+export async function reserveUntagged(
+  deps: Pick<Dependencies, "emailAddresses">,
+  { workspaceId, emailAddress }: { workspaceId: string; emailAddress: string },
+  cause: Cause,
 ): Promise<void> {
-  if (isReservedLocalPart(localPart)) {
-    const remedy = "choose another local_part, or use a domain of your own";
-    throw invalid("local_part", `this name is reserved for the operator of this shared domain: ${remedy}`);
-  }
   const untagged = withoutTag(emailAddress);
   if (untagged === emailAddress) return;
-  const { state } = await deps.emailAddresses.load(addressHash(untagged));
-  if (state.lastWorkspaceId !== null && state.lastWorkspaceId !== workspaceId) throw addressInUse();
+  await deps.emailAddresses.handle(addressHash(untagged), { type: "ReserveAddress", workspaceId }, cause);
+}
+
+/**
+ * Frees the address of a deleted identity, unless mail of the identity is still being sent: then it is not free yet, and the answer is false. The read
+ * model of drafts must have reached the deletion.
+ */
+export async function releaseAddress(
+  deps: Pick<Dependencies, "emailAddresses" | "identities" | "reads">,
+  { workspaceId, identityId }: { workspaceId: string; identityId: string },
+  cause: Cause,
+): Promise<boolean> {
+  const { state: identity } = await deps.identities.load(identityId);
+  const sending = await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["sending"] });
+  if (sending.length > 0) return false;
+  await deps.emailAddresses.handle(addressHash(identity.emailAddress), { type: "ReleaseAddress", identityId }, cause);
+  return true;
 }

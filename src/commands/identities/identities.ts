@@ -1,5 +1,6 @@
 import { invalid, Rejected } from "#streams/decider.ts";
 import { requireVerified } from "#streams/domain/decider.ts";
+import { inUse } from "#streams/emailAddress/decider.ts";
 import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
@@ -13,7 +14,14 @@ import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
 import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
-import { addressHash, addressInUse, requireLocalPart, requireOwnInSandbox } from "./addresses.ts";
+import {
+  addressHash,
+  releaseAddress,
+  requireLocalPart,
+  requireOwnDisplayName,
+  requireUnreserved,
+  reserveUntagged,
+} from "./addresses.ts";
 import { reducedSignature } from "./signatures.ts";
 
 /**
@@ -52,21 +60,22 @@ async function create(
   const identity = { ...defaultSettings, ...wanted };
   const { workspaceId, domainId, localPart } = identity;
   requireLocalPart(localPart);
+  requireOwnDisplayName(identity.displayName);
   await requireNotHostedHere(deps, identity);
   const signature = await reducedSignature(deps, workspaceId, { given: identity.signatureHtml, before: null });
   const sealed = { ...identity, ...signature, ...sealChannels(deps, { workspaceId, given: identity, stored: null }) };
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
   const emailAddress = `${localPart}@${domainName}`;
-  if (sandbox) await requireOwnInSandbox(deps, { workspaceId, localPart, emailAddress });
-  if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
+  if (sandbox) requireUnreserved(localPart);
+  if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw inUse();
   const identityId =
     (await interruptedCreation(deps, { workspaceId, emailAddress }, cause)) ?? newId(deps, cause, "identity");
   await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.identities.handle(identityId, command, cause);
   // Another request took over what we had begun, or we were late to take over its.
-  if (!changed) throw addressInUse();
+  if (!changed) throw inUse();
   return { identityId, position };
 }
 
@@ -80,7 +89,7 @@ async function interruptedCreation(
   if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
   const { state: identity } = await deps.identities.load(address.identityId);
   // Whether a repetition is about the very identity it made, its stream can tell.
-  if (identity.exists && !cause.repeated) throw addressInUse();
+  if (identity.exists && !cause.repeated) throw inUse();
   return address.identityId;
 }
 
@@ -100,6 +109,7 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   const displaced = sandbox ? undefined : await displacedFrom(deps, workspaceId, emailAddress);
   const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;
   try {
+    if (sandbox) await reserveUntagged(deps, place, cause);
     await deps.emailAddresses.handle(addressId, claim, cause);
     if (!sandbox) await attachIdentity(deps, { domainId, identityId }, cause);
   } catch (error) {
@@ -159,6 +169,7 @@ export async function updateIdentity(
 ): Promise<{ position: number }> {
   const { state } = await deps.identities.load(identityId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
+  requireOwnDisplayName(changes.displayName);
   await requireNotHostedHere(deps, changes);
   await requireAssistant(deps, workspaceId, changes.assistantId);
   const signature =
@@ -179,6 +190,7 @@ export async function updateIdentity(
   );
 }
 
+/** Deletes it, and frees its address unless mail of the identity is being sent. */
 export async function deleteIdentity(
   deps: Dependencies,
   { workspaceId, identityId, mayLoosen }: { workspaceId: string; identityId: string; mayLoosen: boolean },
@@ -186,13 +198,17 @@ export async function deleteIdentity(
 ): Promise<{ position: number }> {
   const { state } = await deps.identities.load(identityId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
-  return asWorkspaceRequires(deps, workspaceId, (workspaceRequires, guard) =>
+  const { position } = await asWorkspaceRequires(deps, workspaceId, (workspaceRequires, guard) =>
     deps.identities.handle(
       identityId,
       { type: "DeleteIdentity", mayLoosen, workspaceRequires },
       { ...cause, unlessMoved: [guard] },
     ),
   );
+  // Otherwise processes/releaseAddress.ts does it.
+  if (await deps.projected(position, { of: ["drafts"] }))
+    await releaseAddress(deps, { workspaceId, identityId }, cause);
+  return { position };
 }
 
 /** The domain part of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
