@@ -7,6 +7,7 @@ import type { Recorded } from "#streams/event.ts";
 import { type StrayMailEvent, strayMailStream } from "#streams/strayMail/events.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `Mail that a provider had accepted for us and that is in no inbox: posts that could not be read, and mail to addresses that nobody has.
 Mail to postmaster is here too, however it came.
@@ -21,7 +22,7 @@ async function list({ store }: Composition, workspaceId: string | undefined): Pr
   for await (const { events } of wholeLog(store, [category]))
     for (const event of events as Recorded<StrayMailEvent>[]) {
       const entry = shown(event);
-      if (workspaceId === undefined || entry.workspace_id === workspaceId) console.log(JSON.stringify(entry));
+      if (workspaceId === undefined || entry.workspace_id === workspaceId) console.log(terminalJson(entry));
     }
 }
 

@@ -209,26 +209,33 @@ describe("mail that SendGrid posts", () => {
 
   it("is listed for the operator where it is in nobody's inbox, with its bytes", async () => {
     const run = (...args: string[]) => runHere("inbound", args, { NODE_ENV: "test", ...settingsOn(service.urls) });
+    const turned = "My \u202eredro\u200b";
+    const subject = `=?utf-8?B?${Buffer.from(turned).toString("base64")}?=`;
+    await post(inboundPost({ raw: mail({ id: "turned@x.example", subject }), to: ["turned@agents.localhost"] }));
     const { out, code, err } = await run("list");
     expect(code, err).to.equal(0);
+    // A terminal is shown no character that turns others or that nobody sees.
+    expect(out)
+      .to.include("My \\u202eredro\\u200b")
+      .and.not.match(/[\u202e\u200b]/);
     const listed = out
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
     const all = await strays();
     expect(listed.map(({ id }) => id)).to.deep.equal(all.map(({ data }) => data.deliveryId));
-    const post = listed.find(({ disposition }) => disposition === "quarantined");
-    expect(post).to.include({ reason: "the post has no field email", workspace_id: null });
-    expect(post.envelope).to.deep.equal({ from: "ann@customer.example", to: [identity.address] });
+    const unread = listed.find(({ disposition }) => disposition === "quarantined");
+    expect(unread).to.include({ reason: "the post has no field email", workspace_id: null });
+    expect(unread.envelope).to.deep.equal({ from: "ann@customer.example", to: [identity.address] });
     const nobody = listed.find(({ disposition }) => disposition === "unknown_recipient");
     expect(nobody).to.include({ subject: "My order", from: "ann@customer.example", sender_ip: "192.0.2.1" });
     expect(nobody.envelope.to).to.equal("nobody@agents.localhost");
     expect((await run("list", "--workspace", workspace.id)).out).to.equal("");
     const file = join(tmpdir(), `${randomUUID()}.post`);
-    expect((await run("raw", post.id, file)).code).to.equal(0);
+    expect((await run("raw", unread.id, file)).code).to.equal(0);
     expect((await readFile(file)).equals(formPost(without("email")).body)).to.equal(true);
     await rm(file);
-    for (const wrong of [[], ["raw", post.id], ["list", "--workspace", "x"], ["raw", workspace.id, file]])
+    for (const wrong of [[], ["raw", unread.id], ["list", "--workspace", "x"], ["raw", workspace.id, file]])
       expect((await run(...wrong)).code, wrong.join(" ")).to.equal(1);
   });
 
