@@ -106,7 +106,7 @@ export const measures = {
   mailWithheld: {
     name: "countersign_service_mail_withheld_total",
     kind: "counter",
-    help: "Mails of the service's own that this instance kept back, by what they were for (account, approval, outcome, members, notice, test or rule) and why: mailbox_full, workspace_full, stopped or paused.",
+    help: "Mails of the service's own that this instance kept back, by what they were for (account, approval, outcome, members, notice, test, rule or stop_link) and why: mailbox_full, workspace_full, stopped or paused.",
     labels: ["kind", "reason"],
   },
   stateBytes: {

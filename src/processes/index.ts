@@ -17,6 +17,7 @@ import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { followSubscriptions } from "./followSubscriptions.ts";
 import { mailInvitations } from "./mailInvitations.ts";
+import { mailStopLinks } from "./mailStopLinks.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import { setAsideWhilePaused } from "./pausedByOperator.ts";
@@ -86,6 +87,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOutcomes(deps, settings.provider),
   concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
+  mailStopLinks(deps, settings.provider),
   mailInvitations(deps, settings.provider),
   tellOwners(deps, settings.provider),
   testChannels(deps, settings),

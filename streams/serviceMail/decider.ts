@@ -3,31 +3,52 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type ServiceMailEvent, serviceMailStream } from "./events.ts";
 
-/** `stopped`: nothing of the workspace's service mail goes to the mailbox any more. */
-export type ServiceMail = { stopped: boolean };
+/**
+ * `stopped`: nothing of the workspace's service mail goes to the mailbox any more. `series`: of the links that work. `requestedAt`: when a new link was
+ * asked for last, as an ISO time.
+ */
+export type ServiceMail = { stopped: boolean; series: number; requestedAt: string | null };
 
 export type ServiceMailCommand =
   | { type: "StopServiceMail"; workspaceId: string; address: string }
-  | { type: "ResumeServiceMail"; workspaceId: string; address: string };
+  | { type: "ResumeServiceMail"; workspaceId: string; address: string }
+  /** A link of this series has leaked. */
+  | { type: "CloseStopLinks"; workspaceId: string; address: string; series: number }
+  | { type: "RequestStopLink"; workspaceId: string; address: string; at: string };
 
-function decide(command: ServiceMailCommand, { stopped }: ServiceMail): ServiceMailEvent[] {
+/** Milliseconds between two mails with a new link: anybody who has an old link may ask. */
+const betweenRequestsMs = 3_600_000;
+
+function decide(command: ServiceMailCommand, { stopped, series, requestedAt }: ServiceMail): ServiceMailEvent[] {
   const { workspaceId, address } = command;
   switch (command.type) {
     case "StopServiceMail":
       return stopped ? [] : [{ type: "ServiceMailStopped", data: { workspaceId, address } }];
     case "ResumeServiceMail":
       return stopped ? [{ type: "ServiceMailResumed", data: { workspaceId, address } }] : [];
+    case "CloseStopLinks":
+      if (command.series !== series) return [];
+      return [{ type: "StopLinksClosed", data: { workspaceId, address, because: "link_leaked" } }];
+    case "RequestStopLink": {
+      const { at } = command;
+      if (requestedAt !== null && Date.parse(at) - Date.parse(requestedAt) < betweenRequestsMs) return [];
+      return [{ type: "StopLinkRequested", data: { workspaceId, address, at } }];
+    }
     default:
       return unreachable(command);
   }
 }
 
-function evolve(_: ServiceMail, event: ServiceMailEvent): ServiceMail {
+function evolve(mail: ServiceMail, event: ServiceMailEvent): ServiceMail {
   switch (event.type) {
     case "ServiceMailStopped":
-      return { stopped: true };
+      return { ...mail, stopped: true };
     case "ServiceMailResumed":
-      return { stopped: false };
+      return { ...mail, stopped: false };
+    case "StopLinksClosed":
+      return { ...mail, series: mail.series + 1 };
+    case "StopLinkRequested":
+      return { ...mail, requestedAt: event.data.at };
     default:
       return unreachable(event);
   }
@@ -35,7 +56,7 @@ function evolve(_: ServiceMail, event: ServiceMailEvent): ServiceMail {
 
 export const serviceMailDecider: Decider<ServiceMail, ServiceMailCommand, ServiceMailEvent> = {
   category: "serviceMail",
-  initial: { stopped: false },
+  initial: { stopped: false, series: 0, requestedAt: null },
   evolve,
   decide,
 };

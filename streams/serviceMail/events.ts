@@ -6,7 +6,11 @@ import type { Event } from "../event.ts";
  */
 export type ServiceMailEvent =
   | Event<"ServiceMailStopped", { workspaceId: string; address: string }>
-  | Event<"ServiceMailResumed", { workspaceId: string; address: string }>;
+  | Event<"ServiceMailResumed", { workspaceId: string; address: string }>
+  /** A link was in a mail that an identity got, so all links given out until then are closed. The next mail has a link of the next series. */
+  | Event<"StopLinksClosed", { workspaceId: string; address: string; because: "link_leaked" }>
+  /** Somebody followed a link that is closed or too old, and asked for a new one: it goes to the mailbox itself. `at`: ISO time. */
+  | Event<"StopLinkRequested", { workspaceId: string; address: string; at: string }>;
 
 /** One stream for each workspace and mailbox; the name carries a hash of both, so that no address is in a stream id. */
 export const serviceMailStream = (mailboxSha256: string): string => `serviceMail-${mailboxSha256}`;

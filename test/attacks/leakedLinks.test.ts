@@ -126,14 +126,18 @@ describe("approval links in other mail", () => {
     for (const draft of drafts) expect((await page(draft)).status).to.equal(410);
   });
 
-  it("hide those that stop our mail as well: an agent cannot see to it that nobody is asked", async () => {
+  it("hide and close those that stop our mail as well: an agent cannot see to it that nobody is asked", async () => {
     const { stopLink, id } = await asked();
     await service.deliver(identity.address, mail({ id: `stop-${id}@boss`, subject: "Fwd", text: `See ${stopLink} .` }));
     const [thread] = (await agent("GET /v1/threads")).json.data;
     const message = (await agent(`GET /v1/threads/${thread.id}`)).json.messages.at(-1);
     expect([message.body_text.includes(`/stop/${mark} .`), message.approval_link_removed]).to.deep.equal([true, true]);
     expect((await agent(`GET /v1/messages/${message.id}/raw`)).json.error).to.equal("insufficient_scope");
-    expect((await fetch(`${service.url}${new URL(stopLink).pathname}`)).status).to.equal(200);
+    const closed = await (await fetch(`${service.url}${new URL(stopLink).pathname}`)).text();
+    expect(closed).to.include("This link was closed").and.not.include("Stop this mail");
+    // The next mail to the same mailbox has one that works.
+    const next = await (await fetch(`${service.url}${new URL((await asked()).stopLink).pathname}`)).text();
+    expect(next).to.include("Stop this mail");
   });
 
   it("hide links to people's accounts too, and end them: who follows one decides as that person", async () => {

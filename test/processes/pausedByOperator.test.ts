@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { PausedByOperator, pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
-import { stopToken } from "#src/commands/serviceMail/stopLinks.ts";
-import { stopLinks } from "#src/commands/serviceMail/stops.ts";
+import { newStopToken, stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { setAsideWhilePaused } from "#src/processes/pausedByOperator.ts";
@@ -41,7 +40,7 @@ describe("while the operator lets nothing leave", () => {
     expect(await sendNotice(node, provider, notice)).to.deep.equal({ sent: true });
     expect(taken).to.deep.equal([notice.to]);
     // Nor where its reader stops it meanwhile.
-    const token = stopToken(node.keyRing, { workspaceId, address: notice.to });
+    const token = await newStopToken(node, { workspaceId, address: notice.to });
     onConnecting = () => stopLinks(node).change(token, "stop", { ip: undefined, userAgent: undefined, requestId: "1" });
     expect(await sendNotice(node, provider, notice)).to.include({ sent: false, again: false });
     expect(taken).to.deep.equal([notice.to]);

@@ -272,6 +272,26 @@ describe("mail of the service's own", () => {
       expect((await get(`/v1/drafts/${unasked}`)).status).to.equal("pending");
     });
 
+    it("which works for 90 days, and then mails a new one to the same address, once in an hour, stopped or not", async () => {
+      const { first, path } = await asked();
+      await press(path);
+      rules.service.clock.advance(90 * 86_400_000);
+      const opened = await (await open(path)).text();
+      expect(opened).to.contain("This link has expired").and.not.contain("Resume this mail");
+      const before = (await mailsTo(first)).length;
+      for (let n = 0; n < 3; n++)
+        expect(await (await press(path)).text())
+          .to.contain("A new link is on its way")
+          .and.not.contain("<button");
+      await until(async () => (await mailsTo(first)).length === before + 1);
+      const renewed = await stopPath(first);
+      expect(renewed).not.to.equal(path);
+      expect(await (await press(renewed)).text()).to.contain("Mail is resumed");
+      rules.service.clock.advance(3_600_000);
+      await press(path);
+      await until(async () => (await mailsTo(first)).length === before + 2);
+    });
+
     it("and is nobody's by guessing: an altered link is none", async () => {
       const { path } = await asked();
       const unknown = await open("/stop/x");

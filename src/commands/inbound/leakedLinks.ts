@@ -8,7 +8,9 @@ import type { InboundMessage } from "#streams/thread/events.ts";
 import { hashToken } from "../approvals/approvalTokens.ts";
 import { requestsBehind } from "../approvals/bundleLists.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { readStopToken } from "../serviceMail/stopLinks.ts";
+import type { Cause } from "../handle.ts";
+import { readStopToken, type StopToken } from "../serviceMail/stopLinks.ts";
+import { closeStopLinks } from "../serviceMail/stops.ts";
 import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
 
 /** Message that a mail is filed as. `threadIds`: its thread, and the threads that this mail merges into it. */
@@ -32,8 +34,9 @@ export async function withoutApprovalLinks(
   const { subject, from } = event.data.headers;
   const lines = [subject, from?.name ?? "", ...attachments.map(({ filename }) => filename ?? ""), ...notes];
   const runs = new Set([...links.found, ...lines.flatMap(runsIn)]);
-  const { removed, tokens } = await linksAmong(deps, { event, runs });
+  const { removed, tokens, stops } = await linksAmong(deps, { event, runs });
   for (const token of tokens) await closeLink(deps, { token, event, messageId: filed?.messageId });
+  for (const stop of stops) await closeStopLinks(deps, stop, causeOfClosing(event, { ...stop, id: deps.ids.uuid() }));
   const isSome = links.tooMany || removed.size > 0;
   if (!isSome) {
     const isClosed = links.hasClosed && (await mayHoldLiveLink(deps, { event, filed }));
@@ -97,21 +100,23 @@ const runsIn = (line: string): string[] => tokenRuns(line).map(({ run }) => run)
 type Links = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
 
 /**
- * Which runs are tokens of approval links that were ever given out, of account links, which end here, or of links that stop our mail: by one of those
- * an agent could see to it that no approver is asked. Those are only taken out, never closed: the approver still needs them.
+ * Which runs are tokens of approval links that were ever given out, of account links, which end here, or of links that stop our mail (`stops`): by one of
+ * those an agent could see to it that no approver is asked.
  */
 async function linksAmong(
   deps: Dependencies,
   { event, runs }: { event: Received; runs: ReadonlySet<string> },
-): Promise<Links> {
-  const [stops, others] = [new Set<string>(), new Set<string>()];
+): Promise<Links & { stops: StopToken[] }> {
+  const others = new Set<string>();
+  const stops = new Map<string, StopToken>();
   for (const run of runs) {
-    if (!run.includes(".")) others.add(run);
-    else if (readStopToken(deps.keyRing, run) !== undefined) stops.add(run);
+    const stop = run.includes(".") ? readStopToken(deps.keyRing, run) : undefined;
+    if (stop) stops.set(run, stop);
+    else if (!run.includes(".")) others.add(run);
   }
   const { removed, tokens } = await approvalLinksAmong(deps, { event, runs: others });
   const accounts = others.size === 0 ? [] : await deps.accounts.links.withdrawLeaked([...others]);
-  return { removed: new Set([...removed, ...stops, ...accounts]), tokens };
+  return { removed: new Set([...removed, ...stops.keys(), ...accounts]), tokens, stops: [...stops.values()] };
 }
 
 /**
@@ -137,10 +142,7 @@ async function hasReached(deps: Dependencies, { position, metadata }: Received):
   return false;
 }
 
-/**
- * Closes what the token decides about. One whose time is over needs no closing, nor a new one. Another workspace is not told of this one's mail,
- * not by an id either.
- */
+/** Closes what the token decides about. One whose time is over needs no closing, nor a new one. */
 async function closeLink(
   deps: Dependencies,
   { token, event, messageId }: { token: TokenRow; event: Received; messageId: string | undefined },
@@ -150,9 +152,6 @@ async function closeLink(
   for (const { draftId, asked } of await requestsBehind(deps, token)) {
     if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) continue;
     const { notificationId } = asked;
-    const about = isOwn
-      ? { correlationId: event.metadata.correlationId, causationId: event.id }
-      : { correlationId: notificationId, causationId: notificationId };
     await deps.drafts.handle(
       draftId,
       {
@@ -161,9 +160,18 @@ async function closeLink(
         because: "link_leaked",
         ...(isOwn && messageId !== undefined && { messageId }),
       },
-      { actor: { kind: "system", id: "fileInboundEmail" }, workspaceId, ...about },
+      causeOfClosing(event, { workspaceId, id: notificationId }),
     );
   }
+}
+
+/** Another workspace is not told of this one's mail, not by an id either: there the cause is what was closed (`id`) itself. */
+function causeOfClosing(event: Received, { workspaceId, id }: { workspaceId: string; id: string }): Cause {
+  const isOwn = event.data.workspaceId === workspaceId;
+  const about = isOwn
+    ? { correlationId: event.metadata.correlationId, causationId: event.id }
+    : { correlationId: id, causationId: id };
+  return { actor: { kind: "system", id: "fileInboundEmail" }, workspaceId, ...about };
 }
 
 function cleanHeaders(headers: MailHeaders, removed: ReadonlySet<string>): MailHeaders {

@@ -4,7 +4,7 @@ import type { MailOrigin } from "#src/mail/out/messageIds.ts";
 import { renderNotice } from "#src/mail/out/render.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { PausedByOperator } from "../installation.ts";
-import { stopToken } from "./stopLinks.ts";
+import { newStopToken } from "./stops.ts";
 import { giveBack, type NoticeKind, type NotSent, takePlace, whyNotNow } from "./withheld.ts";
 
 /** A mail of the service's own, and the workspace on whose behalf it is sent. The same origin gives the same Message-ID. */
@@ -73,7 +73,7 @@ async function written(deps: Dependencies, notice: Notice) {
   const { origin, to, subject, workspaceId } = notice;
   const address = deps.settings.approvalsFrom;
   const messageId = deps.messageIds.mint({ ...origin, domain: address.slice(address.lastIndexOf("@") + 1) });
-  const stopUrl = `${deps.settings.publicUrl}/stop/${stopToken(deps.keyRing, { workspaceId, address: to })}`;
+  const stopUrl = `${deps.settings.publicUrl}/stop/${await newStopToken(deps, { workspaceId, address: to })}`;
   const bodies = withFooter(notice, { to, stopUrl });
   const from = { name: "Countersign", address };
   const rendered = await renderNotice({ from, to, subject, ...bodies, messageId, date: deps.clock.now() });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { readStopToken, type Stoppable } from "./stopLinks.ts";
+import { readStopToken, type Stoppable, type StopToken, stopToken } from "./stopLinks.ts";
 
 /** A mailbox by whatever spelling of its address, as one workspace sends to it. */
 const mailboxHash = ({ workspaceId, address }: Stoppable): string =>
@@ -15,8 +15,38 @@ export async function isStopped(deps: Pick<Dependencies, "serviceMails">, mail: 
   return (await deps.serviceMails.load(mailboxHash(mail))).state.stopped;
 }
 
-/** What a stop link leads to: what it stops, the workspace's name in its own words, and how it is now. */
-export type StopLink = Stoppable & { workspaceName: string; stopped: boolean };
+/** How long a link works. Only a newer mail, or a new link that is asked for on its page, has a later one. */
+const lifetimeMs = 90 * 86_400_000;
+
+/** The token for a mail that is sent now. Throws Unavailable. */
+export async function newStopToken(
+  deps: Pick<Dependencies, "serviceMails" | "keyRing" | "clock">,
+  mail: Stoppable,
+): Promise<string> {
+  const { series } = (await deps.serviceMails.load(mailboxHash(mail))).state;
+  const expiresAt = Math.floor((deps.clock.now().getTime() + lifetimeMs) / 1000);
+  return stopToken(deps.keyRing, { ...mail, series, expiresAt });
+}
+
+/** A link was in a mail that an identity got, so that an agent may have it: it stops nothing any more. Throws Unavailable. */
+export async function closeStopLinks(
+  deps: Pick<Dependencies, "serviceMails">,
+  { workspaceId, address, series }: StopToken,
+  cause: Cause,
+): Promise<void> {
+  const command = { type: "CloseStopLinks", workspaceId, address, series } as const;
+  await deps.serviceMails.handle(mailboxHash(command), command, { ...cause, workspaceId });
+}
+
+/** What a stop link leads to: what it stops, the workspace's name in its own words, and how it is now. `standing`: whether the link itself still works. */
+export type StopLink = Stoppable & {
+  workspaceName: string;
+  stopped: boolean;
+  standing: "valid" | "expired" | "closed";
+};
+
+/** What the button of its page does. */
+export type StopLinkChange = "stop" | "resume" | "renew";
 
 /** What HTTP knows of the person who pressed. */
 type Caller = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
@@ -25,30 +55,38 @@ type Caller = { ip: string | undefined; userAgent: string | undefined; requestId
 export type StopLinks = {
   /** Undefined for a token that was never given out, or whose key is gone from the ring. */
   find(token: string): Promise<StopLink | undefined>;
-  /** Stops the mail, or lets it come again; once, however often it is pressed. Undefined for a token that was never given out. */
-  change(token: string, to: "stop" | "resume", by: Caller): Promise<StopLink | undefined>;
+  /**
+   * Stops the mail, lets it come again, or has a new link mailed to the address; once, however often it is pressed. A link that does not work does only
+   * the last, and one that works the others. Undefined for a token that was never given out.
+   */
+  change(token: string, to: StopLinkChange, by: Caller): Promise<StopLink | undefined>;
 };
+
+const commands = { stop: "StopServiceMail", resume: "ResumeServiceMail" } as const;
 
 export const stopLinks = (deps: Dependencies): StopLinks => {
   async function find(token: string): Promise<StopLink | undefined> {
-    const mail = readStopToken(deps.keyRing, token);
-    if (!mail) return undefined;
+    const read = readStopToken(deps.keyRing, token);
+    if (!read) return undefined;
+    const { series, expiresAt, ...mail } = read;
+    const { stopped, series: current } = (await deps.serviceMails.load(mailboxHash(mail))).state;
     const { state: workspace } = await deps.workspaces.load(mail.workspaceId);
-    return { ...mail, workspaceName: workspace.name, stopped: await isStopped(deps, mail) };
+    const isExpired = expiresAt * 1000 <= deps.clock.now().getTime();
+    const standing = series !== current ? "closed" : isExpired ? "expired" : "valid";
+    return { ...mail, workspaceName: workspace.name, stopped, standing };
   }
 
   return {
     find,
     async change(token, to, by) {
       const link = await find(token);
-      if (!link) return undefined;
+      if (!link || (to === "renew") === (link.standing === "valid")) return link;
       const { workspaceId, address } = link;
-      const type = to === "stop" ? "StopServiceMail" : "ResumeServiceMail";
-      const { state } = await deps.serviceMails.handle(
-        mailboxHash(link),
-        { type, workspaceId, address },
-        causeOf(deps, link, by),
-      );
+      const command =
+        to === "renew"
+          ? ({ type: "RequestStopLink", workspaceId, address, at: deps.clock.now().toISOString() } as const)
+          : { type: commands[to], workspaceId, address };
+      const { state } = await deps.serviceMails.handle(mailboxHash(link), command, causeOf(deps, link, by));
       return { ...link, stopped: state.stopped };
     },
   };

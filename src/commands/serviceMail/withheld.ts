@@ -5,9 +5,9 @@ import { isStopped } from "./stops.ts";
 
 /**
  * What a mail of the service's own is for: an approval is asked for, or it is told what became of a draft; somebody is invited to the workspace or has
- * joined it; news, a test, or what a rule tells people.
+ * joined it; news, a test, what a rule tells people, or a new stop link.
  */
-export type NoticeKind = "approval" | "outcome" | "members" | "notice" | "test" | "rule";
+export type NoticeKind = "approval" | "outcome" | "members" | "notice" | "test" | "rule" | "stop_link";
 
 /** A chat as it is counted by: whatever names it, among the chats of all providers. */
 export type Chat = { chat: string };
@@ -36,6 +36,8 @@ export async function whyNotNow(
   { kind, workspaceId, to }: Omit<Leaving, "attemptId">,
 ): Promise<NotSent | undefined> {
   await requireNotPaused(deps);
+  // Its reader asked for it, and without it could not let the mail come again.
+  if (kind === "stop_link") return undefined;
   if (typeof to === "string" && (await isStopped(deps, { workspaceId, address: to }))) {
     const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or ask its reader to resume it with the link under any such mail`;
     return withheld(deps, { kind, why: "stopped", error });

@@ -1,54 +1,75 @@
 import { named } from "#src/channels/card/names.ts";
 import { unlinked } from "#src/channels/email/excerpt.ts";
-import type { StopLink } from "#src/commands/serviceMail/stops.ts";
+import type { StopLink, StopLinkChange } from "#src/commands/serviceMail/stops.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { visibleLine } from "#src/html/visible.ts";
 
-/** What the button of the page does. */
-export type Change = "stop" | "resume";
-
 /** The only button that makes sense now. */
-export const changeOf = ({ stopped }: StopLink): Change => (stopped ? "resume" : "stop");
+export const changeOf = ({ standing, stopped }: StopLink): StopLinkChange =>
+  standing !== "valid" ? "renew" : stopped ? "resume" : "stop";
 
 type Shown = { nonce: string; notice?: string | undefined };
 
 /** Who sends to which address, what stopping means, and the one button. `notice`: why a press was not counted. */
 export const stopPage = (link: StopLink, shown: Shown): string =>
-  link.stopped
-    ? card({
-        tone: "wait",
-        title: "Mail from this workspace is stopped",
-        sentences: [
-          html`Mail from ${theWorkspace(link)} to ${addressOf(link)} is stopped: requests for approval, outcomes and notices.`,
-          "Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
-        ],
-        button: "Resume this mail",
-        shown,
-      })
-    : card({
-        tone: "plain",
-        title: "Stop mail from this workspace?",
-        sentences: [
-          html`Countersign sends mail to ${addressOf(link)} for ${theWorkspace(link)}. Somebody in that workspace entered this address.`,
-          "If you stop it, this address gets no more requests for approval, outcomes or notices from that workspace. Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
-          "You can undo this here at any time, so keep the link. Anybody who has the link can do the same. Mail from other workspaces is not affected.",
-        ],
-        button: "Stop this mail",
-        shown,
-      });
+  link.standing !== "valid"
+    ? endedPage(link, shown)
+    : link.stopped
+      ? card({
+          tone: "wait",
+          title: "Mail from this workspace is stopped",
+          sentences: [
+            html`Mail from ${theWorkspace(link)} to ${addressOf(link)} is stopped: requests for approval, outcomes and notices.`,
+            "Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
+          ],
+          button: "Resume this mail",
+          shown,
+        })
+      : card({
+          tone: "plain",
+          title: "Stop mail from this workspace?",
+          sentences: [
+            html`Countersign sends mail to ${addressOf(link)} for ${theWorkspace(link)}. Somebody in that workspace entered this address.`,
+            "If you stop it, this address gets no more requests for approval, outcomes or notices from that workspace. Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
+            "You can undo this here, so keep the link: it works for 90 days, and after that this page mails you a new one. Anybody who has the link can do the same. Mail from other workspaces is not affected.",
+          ],
+          button: "Stop this mail",
+          shown,
+        });
 
-/** A press that was counted just now; the same page undoes it. */
+/** A link that works no more: its page has a new one mailed to the address, and to nobody else. */
+const endedPage = (link: StopLink, shown: Shown): string =>
+  card({
+    tone: "wait",
+    title: link.standing === "closed" ? "This link was closed" : "This link has expired",
+    sentences: [
+      link.standing === "closed"
+        ? "A mail that had it went to somebody else too, so it neither stops nor resumes mail any more."
+        : "It is too old to stop or resume mail.",
+      html`The newest mail from ${theWorkspace(link)} has a link that works. Or have a new one mailed to ${addressOf(link)}: one in an hour at most.`,
+    ],
+    button: "Mail a new link",
+    shown,
+  });
+
+/** A press that was counted just now; where the same page undoes it, it has the button. */
 export const changedPage = (link: StopLink, nonce: string): string =>
-  link.stopped
-    ? stopPage(link, { nonce })
-    : card({
+  link.standing !== "valid"
+    ? card({
         tone: "good",
-        title: "Mail is resumed",
-        sentences: [html`${addressOf(link)} gets mail from ${theWorkspace(link)} again.`],
-        button: "Stop this mail",
-        shown: { nonce },
-      });
+        title: "A new link is on its way",
+        sentences: [html`Look for it in the mailbox of ${addressOf(link)}. If it does not come, ask again in an hour.`],
+      })
+    : link.stopped
+      ? stopPage(link, { nonce })
+      : card({
+          tone: "good",
+          title: "Mail is resumed",
+          sentences: [html`${addressOf(link)} gets mail from ${theWorkspace(link)} again.`],
+          button: "Stop this mail",
+          shown: { nonce },
+        });
 
 /** The same for every address that never was a link. */
 export const unknownPage = (): string =>

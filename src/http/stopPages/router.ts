@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from "express";
 import type { Clock } from "#src/clock.ts";
-import type { StopLink, StopLinks } from "#src/commands/serviceMail/stops.ts";
+import type { StopLink, StopLinkChange, StopLinks } from "#src/commands/serviceMail/stops.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
 import { answerPage as answer, answerUnknownLink, callerOf } from "../framework/linkPages.ts";
@@ -21,7 +21,7 @@ const maxFormBytes = 2048;
 
 /**
  * The pages behind the link under each mail of the service's own. GET and HEAD of `/stop/:token` show and never change anything; POST stops such
- * mail, or lets it come again, with the nonce of a page that was opened within the last hour.
+ * mail, lets it come again, or has a new link mailed, with the nonce of a page that was opened within the last hour.
  */
 export function stopPages(options: StopPagesOptions): Router {
   const router = express.Router();
@@ -47,7 +47,7 @@ async function press(options: StopPagesOptions, request: Request, response: Resp
   const { nonce } = (request.body ?? {}) as { nonce?: unknown };
   const shown = { nonce: typeof nonce === "string" ? nonce : "", nowMs: options.clock.now().getTime() };
   // A nonce says what its page's button did: of a page from before somebody else's press, the button does what it said.
-  const to = (["stop", "resume"] as const).find(
+  const to = (["stop", "resume", "renew"] as const).find(
     (change) => checkNonce(options.nonceKey, boundTo(request, change), shown) === "good",
   );
   if (to === undefined) {
@@ -63,7 +63,7 @@ async function press(options: StopPagesOptions, request: Request, response: Resp
 const nonceFor = ({ nonceKey, clock }: StopPagesOptions, request: Request, link: StopLink): string =>
   issueNonce(nonceKey, boundTo(request, pages.changeOf(link)), clock.now().getTime());
 
-const boundTo = (request: Request, change: pages.Change): Bound => ["stop page", tokenOf(request), change];
+const boundTo = (request: Request, change: StopLinkChange): Bound => ["stop page", tokenOf(request), change];
 
 const tokenOf = (request: Request): string => String(request.params.token);
 

@@ -1,13 +1,16 @@
 import { expect } from "chai";
+import { systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
 import { withoutApprovalLinks } from "#src/commands/inbound/leakedLinks.ts";
 import type { ReadMail, Received } from "#src/commands/inbound/readMail.ts";
-import { stopToken } from "#src/commands/serviceMail/stopLinks.ts";
+import { newStopToken, stopLinks } from "#src/commands/serviceMail/stops.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noPlaces, uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
 import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
+import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
 const token = "a".repeat(43);
 const receivedAt = "2026-01-01T12:00:00.000Z";
@@ -65,16 +68,30 @@ describe("approval links in a mail", () => {
     expect([bodyText, extractedText, approvalLinks]).to.deep.equal([mark, mark, "removed"]);
   });
 
-  it("are those that stop our mail too: made by this service, and nothing else; no read model is asked", async () => {
+  it("are those that stop our mail too, which are closed: made by this service, and nothing else; no read model is asked", async () => {
     const keyRing = createKeyRing(newRingKey("k1"));
-    const stop = stopToken(keyRing, { workspaceId: "any", address: "boss@example.com" });
-    const { deps, positions } = world(6, 0);
+    const mailbox = { workspaceId: "any", address: "boss@example.com" };
+    const { deps: bare, positions } = world(6, 0);
+    const services = createStreamServices({ store: createMemoryEventStore(), clock: bare.clock, ids: systemIds });
+    const deps = {
+      ...bare,
+      serviceMails: services.serviceMails,
+      workspaces: services.workspaces,
+      ids: systemIds,
+      keyRing,
+    };
+    const stop = await newStopToken(deps, mailbox);
+    const altered = `${stop.slice(0, -1)}${stop.endsWith("A") ? "B" : "A"}`;
+    const { find } = stopLinks(deps);
     for (const [found, expected] of [
+      [altered, undefined],
       [stop, "removed"],
-      [`${stop.slice(0, -1)}${stop.endsWith("A") ? "B" : "A"}`, undefined],
+      [stop, "removed"],
     ] as const) {
-      const read = await withoutApprovalLinks({ ...deps, keyRing }, { mail: mailWith([found]) });
+      expect((await find(await newStopToken(deps, mailbox)))?.standing).to.equal("valid");
+      const read = await withoutApprovalLinks(deps, { mail: mailWith([found]) });
       expect(read.approvalLinks, found).to.equal(expected);
+      expect((await find(stop))?.standing).to.equal(expected === undefined ? "valid" : "closed");
     }
     expect(positions).to.deep.equal([]);
   });

@@ -210,6 +210,8 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
       listPage({ ...listOfAll, waiting: 0, pages: 1 }),
       stop.stopPage(stopLink, { nonce }),
       stop.changedPage(stopLink, nonce),
+      stop.stopPage({ ...stopLink, standing: "expired" }, { nonce }),
+      stop.changedPage({ ...stopLink, standing: "closed" }, nonce),
       stop.unknownPage(),
       billing.plansPage({ ...plans, isConnected: false }),
       billing.unknownPage(),

@@ -45,4 +45,5 @@ export const stopLink: StopLink = {
   workspaceId: "ws_01HARBOUR",
   workspaceName: `Harbour ${attack} https://evil.example/`,
   stopped: false,
+  standing: "valid",
 };

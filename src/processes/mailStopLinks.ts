@@ -1,0 +1,39 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
+import { html } from "#src/html/html.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { noThread } from "#src/mail/out/messageIds.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
+import { isOldNews } from "./oldNews.ts";
+import type { Process } from "./process.ts";
+
+/** A new stop link goes to the mailbox that an old one is about, in the line that every such mail has at its end. Once: who gets none asks again. */
+export function mailStopLinks(deps: Dependencies, provider: MailProvider): Process {
+  async function onRequested(event: Recorded): Promise<void> {
+    if (isOldNews(deps, event.metadata.at)) return;
+    const { workspaceId, address: to } = event.data as ServiceMailEvent["data"];
+    const origin = { identityId: workspaceId, threadId: noThread, attemptId: derivedId("notice", event.id, to) };
+    const notice = {
+      kind: "stop_link",
+      workspaceId,
+      origin,
+      to,
+      subject: "A new link to stop or resume mail",
+    } as const;
+    await sendNotice(deps, provider, { ...notice, text, html: html`<p>${text}</p>\n`.toString() });
+  }
+
+  return {
+    name: "mailStopLinks",
+    begins: "now",
+    onlyNews: true,
+    categories: ["serviceMail"],
+    keyOf: (event) => idOf(event.stream),
+    on: { StopLinkRequested: onRequested },
+  };
+}
+
+const text =
+  "Somebody opened an old link that stops or resumes mail to you, and asked for a new one. It is below. If that was not you, do nothing.";
