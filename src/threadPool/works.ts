@@ -4,6 +4,7 @@ import type { Difference } from "#src/html/compare/compareReadings.ts";
 import type { compareVersions } from "#src/html/compare/compareVersions.ts";
 import type { reduceBody } from "#src/html/reduce/reduceBody.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
+import type { Search } from "./searchText.ts";
 
 /** Work that takes long where people write much: a function from a value to a value, both of them plain data. */
 export type Work<Input, Result> = {
@@ -63,6 +64,13 @@ export const works = {
     load: async () => (await import("#src/html/letter/plainText.ts")).textOfBody,
     size: (html) => html.length,
     ...reading,
+  }),
+  /** Looking for a long part takes 30 ms for 1,000,000 characters. */
+  searchText: work<Search, Map<string, boolean>>({
+    load: async () => (await import("./searchText.ts")).searchText,
+    size: ({ text, questions }) => text.length * questions.size,
+    smallSize: 300_000,
+    quickSize: 6_000_000,
   }),
   reviewCard: work<ApprovalView, ReviewCard>({
     load: async () => (await import("#src/channels/card/reviewCard.ts")).reviewCard,

@@ -2,8 +2,17 @@ import { contains } from "./contains.ts";
 import { type Field, isField, kindOf } from "./content.ts";
 import type { Group, Leaf, Operator } from "./events.ts";
 
-/** What is known, by field. A field may have several values (tags, recipients); one that is missing has none. */
-export type Facts = ReadonlyMap<Field, readonly string[]>;
+/**
+ * What is known, by field. A field may have several values (tags, recipients); one that is missing has none. In place of a long text there is
+ * what it was searched for.
+ */
+export type Facts = ReadonlyMap<Field, readonly string[] | Answers>;
+
+/** What a text says to questions, by their keys. One that is missing was not answered in time. */
+export type Answers = ReadonlyMap<string, boolean>;
+
+/** A condition on a text, without its field and negation. */
+export type Question = { op: Positive; value: Leaf["value"] };
 
 type Positive = Exclude<Operator, "not_equals" | "not_contains" | "not_in">;
 
@@ -13,14 +22,13 @@ const oppositeOf: Partial<Record<Operator, Positive>> = {
   not_in: "in",
 };
 
-/** Walks a tree of conditions. An empty group passes; the negative operators are true wherever their positive is not. */
-export function passes(item: Group | Leaf, facts: Facts): boolean {
-  if (isLeaf(item)) return leafPasses(item, facts);
-  const items = itemsOf(item);
-  if (items.length === 0) return true;
-  return item.operator === "OR"
-    ? items.some((inner) => passes(inner, facts))
-    : items.every((inner) => passes(inner, facts));
+/**
+ * Walks a tree of conditions. An empty group passes; the negative operators are true wherever their positive is not. Undefined where that
+ * depends on a question that was not answered.
+ */
+export function passes(item: Group | Leaf, facts: Facts): boolean | undefined {
+  const { surely, maybe } = possibilities(item, facts, () => false);
+  return surely || (maybe ? undefined : false);
 }
 
 /** The same if some fields may have any value: whether it passes whatever they are, and whether it passes for some. */
@@ -30,8 +38,8 @@ export function possibilities(
   isUnsure: (field: string) => boolean,
 ): { surely: boolean; maybe: boolean } {
   if (isLeaf(item)) {
-    const known = leafPasses(item, facts);
-    return isUnsure(item.field) ? { surely: false, maybe: true } : { surely: known, maybe: known };
+    const known = isUnsure(item.field) ? undefined : leafPasses(item, facts);
+    return known === undefined ? { surely: false, maybe: true } : { surely: known, maybe: known };
   }
   const all = itemsOf(item).map((inner) => possibilities(inner, facts, isUnsure));
   if (all.length === 0) return { surely: true, maybe: true };
@@ -45,19 +53,43 @@ export function asksAbout(item: Group | Leaf, isMeant: (field: string) => boolea
   return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => asksAbout(inner, isMeant));
 }
 
+/** What these conditions ask about a field, each question once, by its key. */
+export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): Map<string, Question> {
+  const questions = new Map<string, Question>();
+  for (const item of items) {
+    if (!isLeaf(item)) for (const [key, question] of questionsAbout(field, itemsOf(item))) questions.set(key, question);
+    else if (item.field === field) questions.set(keyOf(questionOf(item)), questionOf(item));
+  }
+  return questions;
+}
+
+/** What a text says to a question. The same list folds its text once. */
+export const answerOf = (field: Field, question: Question, texts: readonly string[]): boolean =>
+  holds({ field, ...question }, texts);
+
+/** True if some condition asks what was not answered. */
+export const asksUnanswered = (item: Group | Leaf, facts: Facts): boolean =>
+  isLeaf(item) ? leafPasses(item, facts) === undefined : itemsOf(item).some((inner) => asksUnanswered(inner, facts));
+
 export const isLeaf = (item: Group | Leaf): item is Leaf => Object.hasOwn(item, "field");
 const itemsOf = (group: Group): readonly (Group | Leaf)[] =>
   Object.hasOwn(group, "conditions") ? (group.conditions ?? []) : [];
 
-function leafPasses({ field, op, value }: Leaf, facts: Facts): boolean {
+/** Undefined: it was not answered. */
+function leafPasses(leaf: Leaf, facts: Facts): boolean | undefined {
+  const { field, op } = leaf;
   if (!isField(field)) return false;
-  const opposite = oppositeOf[op];
+  const question = questionOf(leaf);
   const known = facts.get(field) ?? none;
-  if (opposite !== undefined) return !holds({ field, op: opposite, value }, known);
-  return holds({ field, op: op as Positive, value }, known);
+  const answer = isAnswers(known) ? known.get(keyOf(question)) : answerOf(field, question, known);
+  return answer === undefined || oppositeOf[op] === undefined ? answer : !answer;
 }
 
 const none: readonly string[] = [];
+
+const questionOf = ({ op, value }: Leaf): Question => ({ op: oppositeOf[op] ?? (op as Positive), value });
+const keyOf = ({ op, value }: Question): string => JSON.stringify([op, value]);
+const isAnswers = (known: readonly string[] | Answers): known is Answers => !Array.isArray(known);
 
 type Test = { field: Field; op: Positive; value: Leaf["value"] };
 

@@ -78,7 +78,7 @@ function afterMatch(rule: Walked, { facts }: State, isUnsure: (field: string) =>
 
 /** What rules see of a tag that one before them added. Nobody is tagged if there is no contact. */
 export function withTag(facts: Facts, tag: string): Facts {
-  const tags = facts.get("contact.tag") ?? [];
+  const tags = tagsIn(facts);
   if (!facts.has("contact.domain") || tags.includes(tag)) return facts;
   return new Map(facts).set("contact.tag", [...tags, tag]);
 }
@@ -90,4 +90,7 @@ function distinct(states: readonly State[]): State[] {
 }
 
 const keyOf = ({ facts, ended }: State): string =>
-  JSON.stringify([ended, facts.get("thread.status"), [...(facts.get("contact.tag") ?? [])].sort()]);
+  JSON.stringify([ended, facts.get("thread.status"), [...tagsIn(facts)].sort()]);
+
+/** A contact's tags are words, never searched as a text is. */
+const tagsIn = (facts: Facts): readonly string[] => (facts.get("contact.tag") ?? []) as readonly string[];

@@ -1,13 +1,13 @@
 import { asksMovable, asksWho, asksWritten } from "../rule/content.ts";
-import { asksAbout, type Facts } from "../rule/evaluate.ts";
+import { asksAbout, asksUnanswered, type Facts } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings } from "../rule/events.ts";
 import { isInDoubt, movedInDoubt, type Turn, turnsOf } from "./doubt.ts";
 
 /**
  * What a rule's grant rests on. `needsProof`: who somebody is, or what anybody can move. `fromAlone`: what a stranger wrote. Neither: it is the
- * operator's word for every recipient.
+ * operator's word for every recipient. `unanswered`: some rule of these walks asks of the text what was not answered in time.
  */
-export type Basis = { needsProof: boolean; fromAlone: boolean };
+export type Basis = { needsProof: boolean; fromAlone: boolean; unanswered: boolean };
 
 /** Address fields of a mail that its sender's signature may speak for. */
 export const coverable = ["to", "cc", "reply_to"] as const;
@@ -50,10 +50,14 @@ export function basesOf(walks: readonly Walk<Walked>[], proven: boolean): Basis[
   const written = proven ? asksWritten : (field: string) => asksWritten(field) || needingProof(field);
   const onProof = hangs(walks, needingProof);
   const onText = hangs(walks, written);
+  const unanswered = walks.some(({ rules, facts }) =>
+    rules.some(({ conditions }) => asksUnanswered(conditions, facts)),
+  );
   return walks.map(({ rules }, walk) =>
     rules.map(({ conditions }, index) => ({
       needsProof: asksAbout(conditions, needingProof) || onProof[walk]?.[index] === true,
       fromAlone: asksAbout(conditions, asksWritten) || onText[walk]?.[index] === true,
+      unanswered,
     })),
   );
 }
@@ -89,7 +93,8 @@ function turnsOfAll(walks: readonly Walk<Walked>[], isUnsure: (field: string) =>
 }
 
 /** Why a grant does not hold, beginning with a code; null if it does. Without a draft yet only its proof is judged. */
-export function refusalOf({ needsProof, fromAlone }: Basis, exchange: Exchange): string | null {
+export function refusalOf({ needsProof, fromAlone, unanswered }: Basis, exchange: Exchange): string | null {
+  if (unanswered) return notEvaluated;
   const { mail, recipients } = exchange;
   if (needsProof && mail?.proof !== "proven") return unproven(mail);
   if (recipients === null) return null;
@@ -115,6 +120,9 @@ export function refusalOf({ needsProof, fromAlone }: Basis, exchange: Exchange):
     `a condition on what the sender wrote cannot approve a reply to ${added}, who neither sent nor received the message`,
   );
 }
+
+/** Stored: why a rule does nothing, and an evaluation grants nothing, whose conditions on the text took too long. */
+export const notEvaluated = "not_evaluated: looking through the message's text for what rules ask took too long";
 
 const unprovenSender = "unproven_sender";
 const notCovered = (sentence: string): string => `recipient_not_covered: ${sentence}`;

@@ -2,7 +2,7 @@ import { type Facts, passes } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings, TriggerEvent } from "../rule/events.ts";
 import { withTag } from "./doubt.ts";
 import type { PlannedAction, RuleResult } from "./events.ts";
-import { type Basis, basesOf, type Exchange, grants, refusalOf } from "./grants.ts";
+import { type Basis, basesOf, type Exchange, grants, notEvaluated, refusalOf, wantsPerson } from "./grants.ts";
 
 /** A rule as it was when it was walked. */
 export type WalkedRule = Pick<RuleSettings, "name" | "conditions" | "actions" | "stopAfterMatch"> & {
@@ -36,12 +36,14 @@ export function planRun(
   const results: RuleResult[] = [];
   let { facts } = circumstances;
   for (const [index, rule] of rules.entries()) {
-    const matched = passes(rule.conditions, facts);
-    const walking = { rule, basis: bases[index] as Basis };
+    const passed = passes(rule.conditions, facts);
+    // What is not known in time counts as matched: nothing is done of it but its `manual`, and the walk goes on.
+    const matched = passed !== false;
+    const walking = { rule, basis: bases[index] as Basis, isKnown: passed === true };
     const actions = matched ? rule.actions.map((action) => plan(action, walking, circumstances)) : [];
     for (const { action, suppressed } of actions) if (suppressed === null) facts = after(action, facts);
     results.push({ ruleId: rule.id, ruleName: rule.name, version: rule.version, matched, actions });
-    if (matched && rule.stopAfterMatch) break;
+    if (passed && rule.stopAfterMatch) break;
   }
   lastApprovalDecides(results);
   return results;
@@ -53,13 +55,15 @@ export const inThisRun =
   (rule: WalkedRule): WalkedRule =>
     chainEnded || ranBefore.has(rule.id) ? { ...rule, actions: [] } : rule;
 
-type Walking = { rule: WalkedRule; basis: Basis };
+/** `isKnown`: it is known that the rule matches. */
+type Walking = { rule: WalkedRule; basis: Basis; isKnown: boolean };
 
 function plan(action: RuleAction, walking: Walking, circumstances: Circumstances): PlannedAction {
   return { action, suppressed: suppression(action, walking, circumstances) };
 }
 
-function suppression(action: RuleAction, { rule, basis }: Walking, at: Circumstances): string | null {
+function suppression(action: RuleAction, { rule, basis, isKnown }: Walking, at: Circumstances): string | null {
+  if (!isKnown && !wantsPerson(action)) return notEvaluated;
   if (at.ranBefore.has(rule.id))
     return "this rule has already run on this chain of events: its own actions do not trigger it again";
   if (at.chainEnded) return "too many rules triggered each other in a row";

@@ -5,6 +5,7 @@ import { setPlan } from "#src/commands/workspaces.ts";
 import { operator } from "#test/support/cause.ts";
 import { authentication } from "#test/support/examples/index.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { worksInThreads } from "#test/support/sharedThreads.ts";
 
 const minimal = { name: "Rule", trigger_event: "email.received" };
 
@@ -289,6 +290,37 @@ describe("rules over REST", () => {
     for (const trigger_event of ["email.sent", "email.delivered", "draft.approved", "draft.sent", "draft.stale"]) {
       expect((await attempt({ rule: { ...all, trigger_event } })).evaluated, trigger_event).to.equal(0);
     }
+  });
+
+  it("look through long mail in a thread, when it comes and when they are tried, and only for what they ask", async () => {
+    const tenant = await service.workspace();
+    const identity = await service.identity(tenant.id);
+    const conditions = {
+      operator: "OR",
+      conditions: Array.from({ length: 50 }, (_, n) => ({
+        field: "message.body_text",
+        op: n % 2 === 0 ? "contains" : "not_contains",
+        value: `${"order ".repeat(12)}${n}`,
+      })),
+    };
+    const rule = { ...minimal, conditions, actions: [{ type: "set_priority", priority: "high" }] };
+    const deliver = async (text: string) => {
+      const events = "GET /v1/events?types=email.received";
+      const { length } = (await tenant.ask(events)).json.data;
+      const id = `${randomUUID()}@x`;
+      await service.deliver(identity.address, mail({ id, subject: "Hello", to: identity.address, text }));
+      await until(async () => (await tenant.ask(events)).json.data.length > length);
+      await service.caughtUp();
+    };
+    await deliver("order ".repeat(20_000));
+    const attempt = () => tenant.ask("POST /v1/rules/test", { json: { rule } });
+    expect(await worksInThreads(attempt)).to.deep.equal(["searchText"]);
+    expect((await attempt()).json).to.include({ evaluated: 1, matched: 1 });
+    await create(rule, tenant);
+    const other = { field: "message.subject", op: "equals", value: "Hello" };
+    await create({ ...rule, conditions: { operator: "AND", conditions: [other] } }, tenant);
+    expect(await worksInThreads(() => deliver("order ".repeat(20_000)))).to.deep.equal(["searchText"]);
+    expect(await worksInThreads(() => deliver("short"))).to.deep.equal([]);
   });
 
   it("warn of a grant that a stranger's own words bring about, and of no other [d14 grants]", async () => {

@@ -168,6 +168,22 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(decide([rule("s", status, order)], [rule("a", [skip], trusted)], elsewhere)).to.equal(true);
   });
 
+  it("grants nothing by rules where the message's text was not searched in time, and hears a manual that may have matched", () => {
+    const unsearched: Facts = new Map(facts).set("message.body_text", new Map());
+    const decide = (rules: WalkedRule[], switchOn = false) =>
+      decideApproval({
+        ...question({ created: [rule("a", [skip], trusted)], switchOn }),
+        received: { rules, facts: unsearched },
+      });
+    const inText = when("message.body_text", "refund");
+    const granted = decide([rule("t", [], inText)]);
+    expect([granted.by, granted.manual]).to.deep.equal([[], null]);
+    expect(granted.refused[0]?.reason).to.match(/^not_evaluated: /);
+    const careful = decide([rule("m", [manual], inText)], true);
+    expect([careful.by, careful.manual?.ruleId]).to.deep.equal([[], "m"]);
+    expect(decide([rule("t", [], trusted)]).by).to.deep.equal([{ kind: "rule", ruleId: "a" }]);
+  });
+
   describe("under the switch, without proof", () => {
     it("counts a manual that would have matched for another sender, at its place", () => {
       const said = { switchOn: true, proof: "unproven" } as const;

@@ -54,6 +54,46 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     ]);
   });
 
+  describe("whose text was not searched in time for a condition", () => {
+    const inText = (value: string): Group => leaf("message.body_text", value);
+    /** Only "known" was looked for, and found. */
+    const answers = new Map([[JSON.stringify(["equals", "known"]), true]]);
+    const unanswered = at({ trigger: "email.received", facts: new Map([...facts, ["message.body_text", answers]]) });
+    const auto = { type: "set_approval_mode", mode: "auto" } as const;
+    const manual = { type: "set_approval_mode", mode: "manual" } as const;
+    const tag = { type: "add_tag", tag: "vip" } as const;
+
+    it("counts a rule that asks it as matched, does nothing of it but its manual, and goes on", () => {
+      const unsure = rule("a", { conditions: inText("other"), actions: [tag, manual], stopAfterMatch: true });
+      const results = planRun([unsure, rule("b", { conditions: inText("known"), actions: [tag] })], unanswered);
+      expect(results.map(({ matched }) => matched)).to.deep.equal([true, true]);
+      const [[why, stands], [done]] = results.map(({ actions }) => actions.map((action) => action.suppressed)) as any;
+      expect(why).to.match(/^not_evaluated: /);
+      expect([stands, done]).to.deep.equal([null, null]);
+    });
+
+    it("grants nothing, whichever rule grants", () => {
+      const grant = rule("g", { actions: [auto] });
+      const unsure = rule("u", { conditions: inText("other") });
+      for (const rules of [
+        [grant, unsure],
+        [unsure, grant],
+      ]) {
+        const reasons = suppressed(rules, unanswered).flat();
+        expect(reasons).to.have.length(1);
+        expect(reasons[0]).to.match(/^not_evaluated: /);
+      }
+      expect(suppressed([grant, rule("k", { conditions: inText("known") })], unanswered)).to.deep.equal([[null], []]);
+    });
+
+    it("knows what follows whatever the answer is", () => {
+      const either: Group = { operator: "OR", conditions: [inText("other"), inText("known")] };
+      expect(suppressed([rule("a", { conditions: either, actions: [tag] })], unanswered)).to.deep.equal([[null]]);
+      const none: Group = { operator: "AND", conditions: [inText("other"), leaf("thread.status", "closed")] };
+      expect(planRun([rule("a", { conditions: none, actions: [tag] })], unanswered)[0]?.matched).to.equal(false);
+    });
+  });
+
   it("shows a rule what those before it did", () => {
     const results = planRun(
       [

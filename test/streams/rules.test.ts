@@ -6,7 +6,7 @@ import { readConditions } from "#streams/rule/conditions.ts";
 import { contains } from "#streams/rule/contains.ts";
 import { type Field, fieldsOf, kindOf } from "#streams/rule/content.ts";
 import { ruleDecider } from "#streams/rule/decider.ts";
-import { type Facts, passes } from "#streams/rule/evaluate.ts";
+import { answerOf, type Facts, passes, questionsAbout } from "#streams/rule/evaluate.ts";
 import {
   type Group,
   type Leaf,
@@ -281,5 +281,25 @@ describe("a walk over conditions [4 condition tree]", () => {
     }
     const odd = JSON.parse('{"__proto__": {"conditions": [{"field": "thread.status", "op": "equals", "value": "x"}]}}');
     expect(passes(odd, new Map())).to.equal(true);
+  });
+
+  it("comes to the same where the text was searched before, each question once", () => {
+    const leaf = (op: Leaf["op"], value: Leaf["value"]): Leaf => ({ field: "message.body_text", op, value });
+    const texts = ["Where is my Parcel?"];
+    const leaves = [
+      leaf("contains", "parcel"),
+      leaf("not_contains", "parcel"),
+      leaf("contains", "refund"),
+      leaf("not_contains", "refund"),
+      leaf("in", ["a", "b"]),
+    ];
+    const questions = questionsAbout("message.body_text", [{ operator: "OR", conditions: leaves }]);
+    expect(questions.size).to.equal(3);
+    const answers = new Map([...questions].map(([key, one]) => [key, answerOf("message.body_text", one, texts)]));
+    for (const one of leaves) {
+      const searched = passes(one, new Map([["message.body_text", answers]]));
+      expect(searched, one.op).to.equal(walk(one, { "message.body_text": texts }));
+      expect(passes(one, new Map([["message.body_text", new Map<string, boolean>()]]))).to.equal(undefined);
+    }
   });
 });

@@ -15,7 +15,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { type AskedMessage, aboutDraft, aboutMessage, askedMessage, factsAgain } from "../rules/ruleFacts.ts";
+import { type AskedMessage, aboutDraft, aboutMessage, askedMessage, factsAgain, withText } from "../rules/ruleFacts.ts";
 import { receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
 import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
 import { oneLook } from "../states/oneLook.ts";
@@ -145,8 +145,9 @@ async function walkOfMessage(
   if (mail === null || message === null || rules.length === 0) return noWalk;
   // A machine's mail and a blocked contact's trigger nothing.
   if (!isNews({ classification: mail.classification, fromBlocked: mail.fromBlockedContact === true })) return noWalk;
-  const about = await aboutMessage(deps, message);
-  const walked = walkedRules(rules, about);
+  const asked = await aboutMessage(deps, message);
+  const walked = walkedRules(rules, asked);
+  const about = await withText(deps, message.workspaceId, { about: asked, rules: walked });
   return {
     rules: grantsToDraft(received, draftId) ? walked : walked.map(withoutGrants),
     facts: factsAgain(about.facts, received?.evaluated?.facts),

@@ -8,7 +8,7 @@ import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { textOf } from "../threads/answered.ts";
-import { type About, type AskedMessage, aboutDraft, aboutMessage } from "./ruleFacts.ts";
+import { type About, type AskedMessage, aboutDraft, aboutMessage, withText } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
 import { requireOutside } from "./ruleSecrets.ts";
 import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
@@ -39,10 +39,12 @@ export async function tryRule(
   const deadline = deps.clock.monotonic() + testWithinMs;
   for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {
     const some = past.slice(first, first + atOnce);
-    const found = await Promise.all(some.map((one) => lookUp(deps, { workspaceId, trigger: rule.triggerEvent }, one)));
-    for (const [index, about] of found.entries()) {
-      if (!about || !triggers(rule, about)) continue;
+    const all = await Promise.all(some.map((one) => lookUp(deps, { workspaceId, trigger: rule.triggerEvent }, one)));
+    for (const [index, asked] of all.entries()) {
+      if (!asked || !triggers(rule, asked)) continue;
+      if (deps.clock.monotonic() >= deadline) break;
       const { at } = some[index] as PastTrigger;
+      const about = await withText(deps, workspaceId, { about: asked, rules: [rule] });
       tried.push({ at, subject: about.subject, ...walk(rule, about) });
     }
   }
@@ -101,7 +103,7 @@ async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<Abo
 
 /** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */
 function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): boolean {
-  if (rule.triggerEvent === "email.received" && facts.get("contact.status")?.[0] === "blocked") return false;
+  if (rule.triggerEvent === "email.received" && String(facts.get("contact.status")) === "blocked") return false;
   return isInScope(rule, subject.identityId, assistantId);
 }
 

@@ -1,8 +1,8 @@
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type Field, fieldsOf } from "#streams/rule/content.ts";
-import type { Facts } from "#streams/rule/evaluate.ts";
-import type { TriggerEvent } from "#streams/rule/events.ts";
+import { type Facts, questionsAbout } from "#streams/rule/evaluate.ts";
+import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { KnownFacts, RuleSubject } from "#streams/ruleRun/events.ts";
 import type { AnsweredMail, Exchange } from "#streams/ruleRun/grants.ts";
 import type { Authentication } from "#streams/thread/events.ts";
@@ -23,6 +23,8 @@ export type About = {
   approvalsRequired: number;
   /** Who wrote the message in question, what proves it, and who would be answered. */
   exchange: Exchange;
+  /** The message's text, where rules may ask about it (withText); null where they may not. */
+  text: (() => Promise<string | null>) | null;
 };
 
 /** A message as rules ask about it. `from` null: it names no sender. `authentication` null: nothing is known that it proves. */
@@ -64,11 +66,27 @@ export async function aboutMessage(deps: Dependencies, message: AskedMessage): P
   const { workspaceId, messageId, identityId, threadId, from: contactEmail } = message;
   const subject = { identityId, threadId, messageId, draftId: null, draftVersion: null, contactEmail };
   const exchange = { mail: answeredMail(message), recipients: null };
-  return about(deps, { trigger: "email.received", workspaceId, subject, exchange }, async () => ({
-    "message.from_email": contactEmail,
-    "message.subject": message.subject,
-    "message.body_text": await message.text(),
-  }));
+  const known = { "message.from_email": contactEmail, "message.subject": message.subject };
+  return about(deps, { trigger: "email.received", workspaceId, subject, exchange, text: message.text }, known);
+}
+
+const inText = "message.body_text";
+
+/**
+ * The same with what these rules ask of the message's text. It is read only if one does, and searched in a thread where it is long: what is
+ * not answered within a second counts as not known (streams/ruleRun/plan.ts).
+ */
+export async function withText(
+  deps: Pick<Dependencies, "costlyWork">,
+  workspaceId: string,
+  { about, rules }: { about: About; rules: readonly Pick<RuleSettings, "conditions">[] },
+): Promise<About> {
+  const conditions = rules.map((rule) => rule.conditions);
+  const questions = questionsAbout(inText, conditions);
+  const text = questions.size === 0 || about.text === null ? null : await about.text();
+  if (text === null) return about;
+  const answers = await deps.costlyWork("searchText", { text, questions }, workspaceId);
+  return { ...about, facts: new Map([...about.facts, [inText, answers]]) };
 }
 
 type DraftInQuestion = {
@@ -90,10 +108,8 @@ export async function aboutDraft(
   const subject = { identityId, threadId, messageId, draftId, draftVersion: draft.version, contactEmail };
   const { to, cc, bcc } = content;
   const exchange = { mail: message ? answeredMail(message) : null, recipients: { to, cc, bcc } };
-  return about(deps, { trigger, workspaceId, subject, exchange }, async () => ({
-    "message.subject": content.subject,
-    "message.to_emails": content.to,
-  }));
+  const known = { "message.subject": content.subject, "message.to_emails": content.to };
+  return about(deps, { trigger, workspaceId, subject, exchange, text: null }, known);
 }
 
 type InQuestion = {
@@ -101,13 +117,14 @@ type InQuestion = {
   workspaceId: string;
   subject: RuleSubject;
   exchange: Omit<Exchange, "coveredRecipients">;
+  text: About["text"];
 };
 type Known = Partial<Record<Field, string | readonly string[] | null>>;
 
 async function about(
   deps: Dependencies,
-  { trigger, workspaceId, subject, exchange }: InQuestion,
-  ofMessage: () => Promise<Known>,
+  { trigger, workspaceId, subject, exchange, text }: InQuestion,
+  ofMessage: Known,
 ): Promise<About> {
   const { state: identity } = await deps.identities.load(subject.identityId);
   const { state: thread, threadId } = await loadThread(deps, subject.threadId);
@@ -115,7 +132,7 @@ async function about(
   const { contactEmail } = subject;
   const contact = contactEmail === null ? undefined : await contactOf(deps, workspaceId, contactEmail);
   const known: Known = {
-    ...(await ofMessage()),
+    ...ofMessage,
     "thread.subject": thread.subject,
     "thread.status": thread.status,
     "contact.status": contact?.status,
@@ -130,6 +147,7 @@ async function about(
     humanRequired: await requiresHuman(deps, identity),
     approvalsRequired: identity.approvalsRequired,
     exchange: { ...exchange, coveredRecipients: identity.coveredRecipients },
+    text,
   };
 }
 
@@ -145,13 +163,13 @@ function factsOf(trigger: TriggerEvent, known: Known): Facts {
 
 /** What of the facts is kept with a run. A mail's text is not: it is read again from the message, which never changes. */
 export const keptFacts = (facts: Facts): KnownFacts =>
-  Object.fromEntries([...facts].filter(([field]) => field !== "message.body_text"));
+  Object.fromEntries([...facts].filter((fact): fact is [Field, readonly string[]] => fact[0] !== inText));
 
 /** The facts of an evaluation again, the contact as it is now. `kept` undefined: there was none, so all facts are as they are now. */
 export function factsAgain(now: Facts, kept: KnownFacts | undefined): Facts {
   if (kept === undefined) return now;
-  const isOfNow = (field: string) => field.startsWith("contact.") || field === "message.body_text";
-  const of = ([field]: [string, readonly string[]]) => isOfNow(field);
+  const isOfNow = (field: string) => field.startsWith("contact.") || field === inText;
+  const of = ([field]: [string, unknown]) => isOfNow(field);
   const then = Object.entries(kept).filter((entry) => !of(entry)) as [Field, readonly string[]][];
   return new Map([...then, ...[...now].filter(of)]);
 }

@@ -9,7 +9,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { takeAction } from "./ruleActions.ts";
-import { type About, keptFacts } from "./ruleFacts.ts";
+import { type About, keptFacts, withText } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
 import { type WorkingRule, workingRules } from "./workingRules.ts";
 
@@ -47,10 +47,11 @@ export async function evaluateRules(
   if (earlier.state.evaluated) return earlier.state;
   const rules = (await workingRules(deps, trigger.workspaceId))(trigger.trigger);
   if (rules.length === 0) return null;
-  const known = await about();
-  const { subject, facts, humanRequired, approvalsRequired, exchange } = known;
-  const inScope = walkedRules(rules, known);
+  const asked = await about();
+  const inScope = walkedRules(rules, asked);
   if (inScope.length === 0) return null;
+  const known = await withText(deps, trigger.workspaceId, { about: asked, rules: inScope });
+  const { subject, facts, humanRequired, approvalsRequired, exchange } = known;
   const chain = await chainOf(deps, { ...trigger, subjectId: subject.draftId ?? subject.messageId }, cause);
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
   const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
