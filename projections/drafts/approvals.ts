@@ -34,9 +34,9 @@ export function withGiven(given: readonly GivenApproval[], data: Given, { actor,
   return [...others, { by: byOf(actor), at, voter, place }];
 }
 
-/** Without the approval of somebody who took it back, or who approved alone. */
-export const withoutGiven = (given: readonly GivenApproval[], withdrawn: string): GivenApproval[] =>
-  given.filter(({ voter }) => voter !== null && voter !== withdrawn);
+/** Without the approvals of these voters, and without that of somebody who approved alone. */
+export const withoutGiven = (given: readonly GivenApproval[], voters: readonly string[]): GivenApproval[] =>
+  given.filter(({ voter }) => voter !== null && !voters.includes(voter));
 
 /** Those that the quorum is made of: an API key's earlier one may not count any more. */
 export const counted = (given: readonly GivenApproval[], { voters }: Quorum): GivenApproval[] =>

@@ -183,12 +183,11 @@ function submitted(
 
 const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
 
-/** Nothing of an approval is left but what others gave of several, where one person took theirs back. */
-const returned = (row: DraftRow, withdrawn: string | undefined): DraftRow => ({
-  ...row,
-  ...undecided,
-  approvals_given: withdrawn === undefined ? [] : withoutGiven(row.approvals_given, withdrawn),
-});
+/** Nothing of an approval is left but what others gave of several, if it was some people's part that fell. */
+function returned(row: DraftRow, { withdrawn, lapsed }: { withdrawn?: string; lapsed?: string[] }): DraftRow {
+  const fallen = lapsed ?? (withdrawn === undefined ? undefined : [withdrawn]);
+  return { ...row, ...undecided, approvals_given: fallen ? withoutGiven(row.approvals_given, fallen) : [] };
+}
 
 /** What an event does to a draft's row. Also used to show a draft as it was at some moment. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
@@ -235,9 +234,9 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         reason: event.data.reason,
       };
     case "ApprovalWithdrawn":
-      return { ...next, approvals_given: withoutGiven(row.approvals_given, event.data.voter) };
+      return { ...next, approvals_given: withoutGiven(row.approvals_given, [event.data.voter]) };
     case "DraftReturnedToPending":
-      return { ...returned(next, event.data.withdrawn), pending_since: meta.at };
+      return { ...returned(next, event.data), pending_since: meta.at };
     case "SendHeld":
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {

@@ -134,8 +134,11 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
       // Of one look, so that the guards are of what the approval was judged by, too.
       const besides = async () => {
         const now = oneLook(deps);
-        const [because, standing] = await Promise.all([withdrawalOf(now, draftId, draft), sendingStanding(now, draft)]);
-        return { because, standing };
+        const [withdrawal, standing] = await Promise.all([
+          withdrawalOf(now, draftId, draft),
+          sendingStanding(now, draft),
+        ]);
+        return { withdrawal, standing };
       };
       const look = await unlessAborted(signal, lookAnew(deps, { ...sending, besides }, cause));
       if (look.is === "stale") return { staleBy: look.newMessageId };
@@ -143,8 +146,8 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
         if (await unlessAborted(signal, isOver(sending))) return "went on";
         throw new Error(`the claim of attempt ${draft.attemptId} is gone`);
       }
-      const { because, standing } = look;
-      if (because !== null) return { fails: { code: "approval_withdrawn", message: because } };
+      const { withdrawal, standing } = look;
+      if (withdrawal !== null) return { fails: { code: "approval_withdrawn", message: withdrawal.because } };
       const hindrance = hindranceOf(standing);
       if (hindrance) return hindrance;
       signal.throwIfAborted();

@@ -134,12 +134,16 @@ export type DraftEvent =
       }
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
-  /** `withdrawn`: the voter who took the approval back; what others had approved still counts, and the question is open as it was. */
+  /**
+   * `withdrawn`: the voter who took the approval back; what others had approved still counts, and the question is open as it was. `lapsed`: the
+   * signed-in voters who may not decide any more; what others had approved still counts.
+   */
   | Event<
       "DraftReturnedToPending",
       {
         because: string;
         withdrawn?: string;
+        lapsed?: string[];
         /** The drafts whose sends answered its message after it was approved; `because` is answered_meanwhile then. */
         answeredBy?: string[];
       }

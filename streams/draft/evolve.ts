@@ -14,7 +14,7 @@ import {
 } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { evolveNotified } from "./notified.ts";
-import { quorumBy, withoutVote, withVote } from "./quorum.ts";
+import { quorumBy, votesLeft, withoutVote, withVote } from "./quorum.ts";
 
 const unapproved: Unapproved = { approval: null, sendRequested: false, held: null };
 const unfailed: Unfailed = { failureCode: null, lateEvidence: null };
@@ -165,9 +165,9 @@ function voted(draft: Draft, data: DataOf<"ApprovalGiven">): Draft {
   return { ...draft, votes: withVote(draft.votes, { voter, place, ...(also && { also }), sendRequested }) };
 }
 
-/** What a person took back for themselves leaves the others' approvals as they are. */
-function returned(draft: Draft, { withdrawn, answeredBy = [] }: DataOf<"DraftReturnedToPending">): PendingDraft {
-  const votes = withdrawn === undefined ? [] : withoutVote(draft.votes, withdrawn);
+/** What a person took back for themselves, or what fell with their role, leaves the others' approvals as they are. */
+function returned(draft: Draft, { answeredBy = [], ...data }: DataOf<"DraftReturnedToPending">): PendingDraft {
+  const votes = votesLeft(draft.votes, data);
   const askedAgainAbout = [...draft.askedAgainAbout, ...answeredBy];
   const facts = { ...draft, autoApproved: false, votes, approver: null, askedAgainAbout };
   return { ...facts, status: "pending", ...unapproved, ...unsent, ...unfailed };

@@ -1,5 +1,5 @@
 import { Rejected } from "../decider.ts";
-import { type Draft, isByPersonOrKey } from "./draft.ts";
+import { type Approval, type Draft, isByPersonOrKey } from "./draft.ts";
 import type { Authorisation, DraftEvent, Quorum } from "./events.ts";
 
 /**
@@ -94,6 +94,31 @@ const hasVoted = (votes: readonly Vote[], { voter, place, also = [] }: Omit<Vote
     (each) => isSamePerson(each, { voter, also }) || (isLinkOf(voter, place) && isOfOneKind(each.place, place)),
   );
 
+/** The votes that still count when a draft returns to pending: the others', if it was some voters' approval that fell. */
+export function votesLeft<V extends Vote>(
+  votes: readonly V[],
+  { withdrawn, lapsed }: { withdrawn?: string; lapsed?: readonly string[] },
+): V[] {
+  const fallen = lapsed ?? (withdrawn === undefined ? undefined : [withdrawn]);
+  return fallen === undefined ? [] : votes.filter(({ voter }) => !fallen.includes(voter));
+}
+
+const quorumIn = (approval: Approval | null): Quorum | undefined =>
+  approval?.by === "person" || approval?.by === "key" ? approval.quorum : undefined;
+
+type WithApproval = Pick<Draft, "approval" | "approver">;
+
+/** The voters whose approval a draft has: those of its quorum, or the signed-in person who approved it alone. */
+export const approversOf = ({ approval, approver }: WithApproval): readonly string[] =>
+  quorumIn(approval)?.voters ?? (approver === null ? [] : [approver.voter]);
+
+/** True if too few of a draft's approvers are left without these. */
+export function fallsWithout(draft: WithApproval, lapsed: readonly string[]): boolean {
+  const voters = approversOf(draft);
+  const left = voters.filter((voter) => !lapsed.includes(voter));
+  return left.length < voters.length && left.length < (quorumIn(draft.approval)?.required ?? 1);
+}
+
 export const withoutVote = (votes: readonly Vote[], voter: string): Vote[] =>
   votes.filter((each) => each.voter !== voter);
 
@@ -127,7 +152,7 @@ export function approvalsMissing(required: number, given: number, already = fals
 export function requireQuorum(draft: Draft, required: number, { quorum }: Authorisation): void {
   const { approval } = draft;
   if (required > 1 && !isByPersonOrKey(approval)) throw approvalsMissing(required, draft.votes.length);
-  const full = approval?.by === "person" || approval?.by === "key" ? approval.quorum : undefined;
+  const full = quorumIn(approval);
   if (full === undefined) return;
   const named = quorum?.voters ?? [];
   const distinct = new Set(named.filter((voter) => full.voters.includes(voter)));

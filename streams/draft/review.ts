@@ -5,7 +5,7 @@ import type { Making } from "./content.ts";
 import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
-import { approverIn, isSamePerson, type SignedIn, type Voting, vote } from "./quorum.ts";
+import { approverIn, fallsWithout, isSamePerson, type SignedIn, type Voting, vote } from "./quorum.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
 
 /** What an edit makes of a draft. */
@@ -45,8 +45,11 @@ export type ReviewCommand =
   | UndoApproval
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }
-  /** The rule or setting that approved this version no longer does. An approval that a person or key gave meanwhile stays valid. */
-  | { type: "WithdrawApproval"; version: number; because: string }
+  /**
+   * The rule or setting that approved this version no longer does; or, with `lapsed`, these signed-in voters may not decide any more. An approval
+   * that others gave meanwhile stays valid.
+   */
+  | { type: "WithdrawApproval"; version: number; because: string; lapsed?: readonly string[] }
   /** Its message was answered by these drafts after it was approved. Once for each of them. */
   | { type: "AskAgain"; version: number; answeredBy: readonly string[] }
   /** The rules of draft.created have run, once. `manual` takes an auto-approval back that has not come to a send yet. */
@@ -84,10 +87,12 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "ReturnToPending":
       if (draft.status !== "approved") return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
-    case "WithdrawApproval":
+    case "WithdrawApproval": {
+      const { because, lapsed } = command;
       if (draft.status !== "approved" || draft.version !== command.version) return [];
-      if (isByPersonOrKey(draft.approval)) return [];
-      return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
+      if (lapsed ? !fallsWithout(draft, lapsed) : isByPersonOrKey(draft.approval)) return [];
+      return [{ type: "DraftReturnedToPending", data: { because, ...(lapsed && { lapsed: [...lapsed] }) } }];
+    }
     case "AskAgain": {
       if (draft.status !== "approved" || draft.version !== command.version) return [];
       const answeredBy = command.answeredBy.filter((answer) => !draft.askedAgainAbout.includes(answer));

@@ -1,17 +1,9 @@
 import { expect } from "chai";
 import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { expectSound, requireHuman } from "./sendChecks.ts";
-import { cause, createSendWorld, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
-
-const by = (id: string, name: string): Cause => ({
-  ...cause,
-  actor: { kind: "session", id, name, email: `${id}@people.example` },
-});
-const ann = by("ann", "Ann Example");
-const bob = by("bob", "Bob Example");
+import { ann, bob, cause, createSendWorld, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 const approve = (world: SendWorld, draftId: string, who = ann) =>
   approveByPerson(world.node, { workspaceId, draftId, ifVersion: 1 }, who);

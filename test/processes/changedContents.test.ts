@@ -163,7 +163,6 @@ describe("a send after its identity changed", () => {
     for (const meets of ["draft", "thread", "quota"] as const) {
       const made = await createSendWorld();
       const [draftId, changing, node] = [systemIds.uuid(), made.createNode(), made.createNode()];
-      const { state: identity } = await node.identities.load(identityId);
       // The first append to the draft is its submission: the change comes before its queueing.
       const { reached, release } = node.faulty.pause(meets);
       const { messageId, number } = (await made.state.thread()).newestWord!;
@@ -171,7 +170,7 @@ describe("a send after its identity changed", () => {
       const letter = { content: draftContent(), making: { htmlRemoved: [] }, metadata: null };
       const facts = { threadId: made.threadId(), basedOn, ...letter };
       const draft = { kind: "send", draftId, workspaceId, identityId, ...facts } as const;
-      const sending = sendDirectly(node, { draft, identity }, cause);
+      const sending = sendDirectly(node, draft, cause);
       await reached;
       await changeSignature(made, changing);
       if (meets !== "draft") await refresh(made, draftId, changing);

@@ -129,11 +129,18 @@ describe("the send path", () => {
   });
 
   it("takes the attempt back in order: the draft first, then the quota, then the claim", async () => {
-    const world = await createSendWorld({ cap: 0 });
+    const world = await createSendWorld({ cap: 1 });
     const draftId = await world.submit();
-    expect(await refusal(send(world, draftId))).to.equal("plan_limit_reached");
+    const { reached, release } = world.node.faulty.pause("quota");
+    const sending = refusal(send(world, draftId));
+    await reached;
+    const reserved = { type: "ReserveQuota", reservationId: "other", cap: 1, elsewhere: 0 } as const;
+    await world.elsewhere().quotas.handle(`quota-${workspaceId}-lifetime`, reserved, cause);
+    release();
+    expect(await sending).to.equal("plan_limit_reached");
     const undone = ["SendAbandoned", "QuotaReleased", "SendClaimReleased"];
     expect(world.log.all.map(({ type }) => type).filter((type) => undone.includes(type))).to.deep.equal(undone);
-    await expectSound(world, [draftId], ["pending"]);
+    expect((await world.state.thread()).claims).to.deep.equal({});
+    expect(await world.state.quota()).to.equal(1);
   });
 });

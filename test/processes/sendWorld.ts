@@ -47,6 +47,16 @@ export const cause: Cause = {
   causationId: "test",
 };
 
+/** A signed-in person. */
+export const signedIn = (id: string, name: string): Cause => ({
+  ...cause,
+  actor: { kind: "session", id, name, email: `${id}@people.example` },
+});
+
+/** Members of the workspace who may approve. */
+export const ann = signedIn("ann", "Ann Example");
+export const bob = signedIn("bob", "Bob Example");
+
 export type Hand = { attemptId: string; outcome: Outcome };
 type Work = (process: Process) => Answer | undefined;
 export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>; processes: Process[] };
@@ -80,14 +90,28 @@ export function beginningOf(name: string, prepare: () => Promise<SendWorld>): Pr
   return made;
 }
 
-/** A world with a workspace, an identity and a customer's mail that is filed: see openSendWorld. */
-export async function createSendWorld(options: WorldOptions = {}) {
-  const beginning = await beginningOf(`send world ${JSON.stringify(options)}`, async () => {
+/** An owner, and Ann and Bob who may approve. */
+async function joinPeople({ members }: Node): Promise<void> {
+  const people = [
+    ["owner", "owner"],
+    ["ann", "approver"],
+    ["bob", "approver"],
+  ] as const;
+  for (const [userId, role] of people) {
+    const member = { memberId: `member-${userId}`, userId, email: `${userId}@people.example`, role };
+    await members.handle(workspaceId, { type: "JoinMember", ...member }, cause);
+  }
+}
+
+/** A world with a workspace, an identity and a customer's mail that is filed: see openSendWorld. `people`: its members, by default there are some. */
+export async function createSendWorld({ people = true, ...options }: WorldOptions & { people?: boolean } = {}) {
+  const beginning = await beginningOf(`send world ${JSON.stringify({ people, ...options })}`, async () => {
     const world = openSendWorld(options);
     const { node } = world;
     await node.workspaces.handle(workspaceId, { type: "CreateWorkspace", workspace: workspaceCreated() }, cause);
     const identity = identityCreated({ workspaceId });
     await node.identities.handle(identityId, { type: "CreateIdentity", identity }, cause);
+    if (people) await joinPeople(node);
     await world.acknowledge(1);
     await world.drain();
     return world;

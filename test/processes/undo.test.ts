@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import { editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
 import { contextOf } from "#test/support/processContext.ts";
 import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
 import {
+  ann,
+  bob,
   cause,
   createSendWorld,
   type Node,
@@ -15,13 +16,6 @@ import {
   type WorldOptions,
   workspaceId,
 } from "./sendWorld.ts";
-
-const by = (id: string, name: string): Cause => ({
-  ...cause,
-  actor: { kind: "session", id, name, email: `${id}@people.example` },
-});
-const ann = by("ann", "Ann Example");
-const bob = by("bob", "Bob Example");
 
 const approve = (world: SendWorld, draftId: string, { on = world.node, who = ann } = {}) =>
   approveByPerson(on, { workspaceId, draftId, ifVersion: 1 }, who);

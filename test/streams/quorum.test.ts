@@ -305,3 +305,50 @@ describe("any order of approvals, edits, rejections and ends of approvals", () =
     expect(approvals).to.be.greaterThan(20);
   });
 });
+
+describe("an approval of signed-in people who may not decide any more", () => {
+  const [ann, bob] = ["session:ann", "session:bob"];
+  const alone = (approver?: string): DraftEvent => ({
+    ...approved(1),
+    data: { ...approved(1).data, tokenSha256: null, ...(approver && { approver }) },
+  });
+  const withdraw = (...lapsed: string[]) =>
+    ({ type: "WithdrawApproval", version: 1, because: "removed", lapsed }) satisfies ReviewCommand;
+  const returned = (...lapsed: string[]): DraftEvent => ({
+    type: "DraftReturnedToPending",
+    data: { because: "removed", lapsed },
+  });
+  const both = [gave(ann), gave(bob), { ...approved(1), data: { ...approved(1).data, ...full([ann, bob]) } }];
+
+  it("falls if it was theirs, and no other does", () => {
+    draft(alone(ann)).when(withdraw(ann)).then(returned(ann));
+    draft(alone(ann)).when(withdraw(bob)).then();
+    draft(alone()).when(withdraw(ann)).then();
+    draft(alone(ann), edited(2)).when(withdraw(ann)).then();
+  });
+
+  it("falls with one of the two that are required, and the other's still counts", () => {
+    draft(...both)
+      .when(withdraw(ann))
+      .then(returned(ann));
+    const { status, votes } = fold(draftDecider, [submitted(), ...both, returned(ann)]);
+    expect([status, votes.map(({ voter }) => voter)]).to.deep.equal(["pending", [bob]]);
+    const cyd = "session:cyd";
+    draft(...both, returned(ann))
+      .when(by(cyd))
+      .then(gave(cyd), {
+        ...approved(1),
+        data: { ...approved(1).data, tokenSha256: null, sendRequested: false, ...full([bob, cyd]) },
+      });
+  });
+
+  it("holds where enough others approved", () => {
+    const three = [gave(ann), gave(bob), { ...approved(1), data: { ...approved(1).data, ...full([ann, bob], 1) } }];
+    draft(...three)
+      .when(withdraw(ann))
+      .then();
+    draft(...three)
+      .when(withdraw(ann, bob))
+      .then(returned(ann, bob));
+  });
+});

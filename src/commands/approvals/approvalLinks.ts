@@ -28,8 +28,8 @@ import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { channelOf } from "./askApprovers.ts";
 import { withCard } from "./cards.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
+import { countedApproval } from "./countApproval.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
-import { votingOf } from "./voters.ts";
 
 /** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
@@ -75,7 +75,10 @@ async function requireShown(deps: Deps, position: number, of: readonly ReadModel
   await requireProjected(deps, position, of);
 }
 
-/** A press waits for mail that is still being filed. If its identity changes meanwhile, it is judged again: the approver may be another one by then. */
+/**
+ * A press waits for mail that is still being filed. If its identity changes meanwhile, or what else its approval is counted by, it is judged again:
+ * the approver may be another one by then.
+ */
 async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {
   const link = await linked(deps, request.token);
   if (!link) return { kind: "unknown" };
@@ -93,7 +96,7 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
       ? await approve(deps, press, cause)
       : await reject(deps, { press, reason: request.reason ?? null }, cause);
   } catch (error) {
-    if (error instanceof StreamMoved && error.stream === link.judgedBy.stream) return decide(deps, request);
+    if (error instanceof StreamMoved) return decide(deps, request);
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
     if (error.code === "invalid_status") return decidedAlready(deps, link);
@@ -122,18 +125,17 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
     await endStale(deps, { draftId, draft, newMessageId }, cause);
     return stale(deps, draft, newMessageId);
   }
-  const { state: identity } = await deps.identities.load(draft.identityId);
+  const approval = { draftId, identityId: draft.identityId, actor: cause.actor, channel: asked.channel };
+  const { identity, voting, unlessMoved } = await countedApproval(deps, approval);
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
-  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: asked.channel, votes: draft.votes });
   const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
   const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting } as const;
   if (isWrongCode) return refused(deps, { press, command }, cause);
-  const unlessMoved = [press.judgedBy];
   const handled = await changeDraft(
     deps,
     { draftId, command, recorded: "approve:recorded" },
-    { ...cause, unlessMoved },
+    { ...cause, unlessMoved: [press.judgedBy, ...unlessMoved] },
   );
   if (handled.state.status === "pending") return voteCounted(deps, { draftId, identity, handled });
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };

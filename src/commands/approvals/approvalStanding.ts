@@ -1,5 +1,6 @@
 import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
+import { approversOf, fallsWithout } from "#streams/draft/quorum.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import {
   type ApprovalDecision,
@@ -21,6 +22,7 @@ import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
 import { oneLook } from "../states/oneLook.ts";
 import { type Answered, answeredBy, MailNotFound } from "../threads/answered.ts";
 import { requiresHuman } from "./humanApproval.ts";
+import { lapsedVoters } from "./voters.ts";
 
 /** What the rules of a message, and those of the draft that answers it, said when they ran. */
 type Runs = { received: RuleRun | null; created: RuleRun };
@@ -30,21 +32,34 @@ export const createdRunId = (submittedEventId: string): string => derivedId("rul
 /** Why a key's word alone does not stand. */
 const wantsPerson = "a person has to approve by now, and none has approved this version";
 
+/** Why a signed-in person's approval does not hold. */
+const notAllowed = "who approved it may not approve in this workspace any more";
+
+/** Why the approval of a draft does not hold any more, in words. `lapsed`: the signed-in voters who may not decide any more. */
+export type Withdrawal = { because: string; lapsed?: readonly string[] };
+
 /**
- * Why what approved a draft without a person does not approve it any more, in words; null if it does, and where a person approved. A key's word
- * stands until a person's is required. Asked at every claim and right before a hand-over, and judged by streams alone: neither a read model
- * that is wrong nor one that stands still changes what leaves.
+ * Why a draft is approved no more; null if it still is. A rule or a setting has to grant it still. A key's approval holds until a person's is
+ * required, a signed-in person's as long as their role and account let them approve. What came by a link or a chat holds. Asked at every claim and
+ * right before a hand-over, and judged by streams alone: neither a read model that is wrong nor one that lags behind changes what is sent.
  */
-export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
+export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<Withdrawal | null> {
   const { approval } = draft;
-  if (approval === null || approval.by === "person") return null;
-  if (approval.by === "key") return (await isPersonRequired(deps, draft)) ? wantsPerson : null;
+  if (approval === null) return null;
+  if (approval.by === "key" && (await isPersonRequired(deps, draft))) return { because: wantsPerson };
+  if (approval.by === "key" || approval.by === "person") return lapseOf(deps, draft);
   const asked = { draftId, draft, submittedBySwitch: approval.by === "switch" };
   const judged = await decideNow(deps, asked).catch(unknown);
-  if (typeof judged === "string") return judged;
+  if (typeof judged === "string") return { because: judged };
   const { decision, runs } = judged;
   if (stillGranted(decision, grantedThen(draftId, draft, runs))) return null;
-  return decision.manual?.reason ?? "the rule or setting that approved it automatically no longer does";
+  return { because: decision.manual?.reason ?? "the rule or setting that approved it automatically no longer does" };
+}
+
+/** Why the approval of signed-in people does not hold any more; null if it does, or is not theirs. */
+export async function lapseOf(deps: Dependencies, draft: Draft): Promise<Withdrawal | null> {
+  const lapsed = await lapsedVoters(deps, draft.workspaceId, approversOf(draft));
+  return fallsWithout(draft, lapsed) ? { because: notAllowed, lapsed } : null;
 }
 
 /** Identity and workspace are asked for in one turn. */
@@ -169,11 +184,11 @@ function grantedThen(draftId: string, draft: Draft, { received, created }: Runs)
   ];
 }
 
-/** Withdraws an approval that no longer holds. One that a person or a key gave meanwhile stays. */
+/** Withdraws an approval that no longer holds. One that others gave meanwhile stays. */
 export async function withdrawApproval(
   deps: Dependencies,
-  { draftId, version, because }: { draftId: string; version: number; because: string },
+  { draftId, version, withdrawal }: { draftId: string; version: number; withdrawal: Withdrawal },
   cause: Cause,
 ): Promise<void> {
-  await changeDraft(deps, { draftId, command: { type: "WithdrawApproval", version, because } }, cause);
+  await changeDraft(deps, { draftId, command: { type: "WithdrawApproval", version, ...withdrawal } }, cause);
 }

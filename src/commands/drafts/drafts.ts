@@ -3,12 +3,11 @@ import { changedFields } from "#streams/draft/changes.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import { requireUsableRecipients } from "#streams/draft/recipients.ts";
 import type { EditDraft, ReviewCommand } from "#streams/draft/review.ts";
-import { votingOf } from "../approvals/voters.ts";
+import { countApproval } from "../approvals/countApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
-import { lookAtDraft } from "../states/oneLook.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
@@ -27,12 +26,8 @@ export type DraftChanges = {
 /** Throws Rejected not_found for a draft that is not this workspace's. */
 export async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
   const { state } = await deps.drafts.load(draftId);
-  requireOwn(state, workspaceId);
+  if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
   return state;
-}
-
-function requireOwn(draft: Draft, workspaceId: string): void {
-  if (!draft.exists || draft.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
 }
 
 export type DraftEdit = {
@@ -86,26 +81,15 @@ export async function approveDraft(
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const { draft, look } = await lookAtDraft(deps, draftId, askAhead);
-  requireOwn(draft, workspaceId);
-  await requireKeysMayDecide(look, draft);
-  const { state: identity } = await look.identities.load(draft.identityId);
-  const command: ReviewCommand = {
-    type: "ApproveDraft",
-    ifVersion,
-    contentSha256: null,
-    sendRequested: false,
-    tokenSha256: null,
-    voting: await votingOf(look, identity, { actor: cause.actor, channel: null, votes: draft.votes }),
-  };
-  return changeDraft(deps, { draftId, command }, cause);
+  const { identityId } = await loadDraft(deps, workspaceId, draftId);
+  const approval = { draftId, identityId, actor: cause.actor };
+  return countApproval(deps, approval, async ({ voting, unlessMoved }) => {
+    await requireKeysMayDecide(deps, { identityId });
+    const shown = { ifVersion, contentSha256: null, tokenSha256: null };
+    const command: ReviewCommand = { type: "ApproveDraft", ...shown, sendRequested: false, voting };
+    return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved });
+  });
 }
-
-/** Asks for who decides about a draft: whose it is never changes. */
-const askAhead = (look: Dependencies, { identityId, workspaceId }: Draft) => [
-  look.identities.load(identityId),
-  look.workspaces.load(workspaceId),
-];
 
 export async function rejectDraft(
   deps: Dependencies,

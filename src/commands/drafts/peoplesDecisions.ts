@@ -1,13 +1,11 @@
 import { invalid } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Vote } from "#streams/draft/quorum.ts";
 import type { AuthorsWord } from "#streams/draft/review.ts";
-import { staleDraft } from "#streams/draft/staleness.ts";
-import type { Identity } from "#streams/identity/decider.ts";
-import { voterNames, votingOf } from "../approvals/voters.ts";
+import { type CountedApproval, countApproval } from "../approvals/countApproval.ts";
+import { voterNames } from "../approvals/voters.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { endStale, newerWordOf } from "../sends/newerWords.ts";
+import { requireNoNewerWord } from "../sends/newerWords.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { type DraftEdit, editOf, loadDraft } from "./drafts.ts";
 
@@ -27,11 +25,14 @@ export async function approveByPerson(
 ): Promise<{ position: number }> {
   const draft = await loadDraft(deps, workspaceId, draftId);
   const version = requireVersion(ifVersion);
-  await requireNoNewerWord(deps, { draftId, draft, version }, cause);
-  const { state: identity } = await deps.identities.load(draft.identityId);
-  const word = await wordOf(deps, { identity, sends: identity.sendOnChannelApproval, votes: draft.votes }, cause);
-  const shown = { ifVersion: version, contentSha256: null, tokenSha256: null };
-  return changeDraft(deps, { draftId, command: { type: "ApproveDraft", ...shown, ...word } }, cause);
+  await requireNotAnswered(deps, { draftId, draft, version }, cause);
+  const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
+  return countApproval(deps, approval, (counted) => {
+    const shown = { ifVersion: version, contentSha256: null, tokenSha256: null };
+    const word = personsApproval(deps, counted);
+    const command = { type: "ApproveDraft", ...shown, ...word } as const;
+    return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: counted.unlessMoved });
+  });
 }
 
 /** The same for what they make of it: their version and its approval are one append. Throws Rejected as an edit and an approval do. */
@@ -39,15 +40,14 @@ export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause:
   const { workspaceId, draftId } = edit;
   const draft = await loadDraft(deps, workspaceId, draftId);
   const version = requireVersion(edit.ifVersion);
-  await requireNoNewerWord(deps, { draftId, draft, version }, cause);
-  const { state: identity } = await deps.identities.load(draft.identityId);
-  const command = {
-    type: "EditAndApprove",
-    edit: await editOf(deps, { draft, edit, isPersons: true }),
-    // If nothing was edited after all, it is an approval beside those that there are: of these some may count no more.
-    word: await wordOf(deps, { identity, sends: identity.sendOnChannelApproval, votes: draft.votes }, cause),
-  } as const;
-  return changeDraft(deps, { draftId, command }, cause);
+  await requireNotAnswered(deps, { draftId, draft, version }, cause);
+  const edited = await editOf(deps, { draft, edit, isPersons: true });
+  const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
+  return countApproval(deps, approval, (counted) => {
+    // If nothing was edited after all, it is an approval besides those that there are: of these some may count no more.
+    const command = { type: "EditAndApprove", edit: edited, word: personsApproval(deps, counted) } as const;
+    return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: counted.unlessMoved });
+  });
 }
 
 /** They take it back: before it is on its way, or while others are missing. Throws Rejected invalid_status once it has left. */
@@ -63,18 +63,14 @@ export async function undoApproval(
   return changeDraft(deps, { draftId, command: { type: "UndoApproval", voter, also, because } }, cause);
 }
 
-/** A signed-in person's approval, as it counts now. `sends`: it means to send. `votes`: the version's so far. */
-export async function wordOf(
-  deps: Dependencies,
-  { identity, sends, votes }: { identity: Identity; sends: boolean; votes: readonly Vote[] },
-  { actor }: Cause,
-): Promise<AuthorsWord> {
+/** A signed-in person's approval, as it counts now. `sends`: it means to send; by default as the identity's approvals do. */
+export function personsApproval(
+  deps: Pick<Dependencies, "clock">,
+  { voting, identity }: Pick<CountedApproval, "voting" | "identity">,
+  sends = identity.sendOnChannelApproval,
+): AuthorsWord {
   const sendAfter = new Date(deps.clock.now().getTime() + undoMs).toISOString();
-  return {
-    voting: await votingOf(deps, identity, { actor, channel: null, votes }),
-    sendRequested: sends,
-    signedIn: { sendAfter },
-  };
+  return { voting, sendRequested: sends, signedIn: { sendAfter } };
 }
 
 /** Nobody approves what they did not see. */
@@ -83,15 +79,12 @@ function requireVersion(ifVersion: number | null): number {
   throw invalid("If-Match", "expected the version that was shown to the person who approves");
 }
 
-/** What the customer wrote since is told at once, and not in ten seconds. Of another version it is not asked. */
-async function requireNoNewerWord(
+/** What the customer wrote since is said at once, and not in ten seconds. Of another version it is not asked. */
+async function requireNotAnswered(
   deps: Dependencies,
   { draftId, draft, version }: { draftId: string; draft: Draft; version: number },
   cause: Cause,
 ): Promise<void> {
-  if (draft.status !== "pending" || draft.version !== version) return;
-  const newMessageId = await newerWordOf(deps, draft);
-  if (newMessageId === null) return;
-  await endStale(deps, { draftId, draft, newMessageId }, cause);
-  throw staleDraft(newMessageId);
+  if (draft.status === "pending" && draft.version === version)
+    await requireNoNewerWord(deps, { draftId, draft }, cause);
 }

@@ -3,24 +3,24 @@ import type { DraftContent, Making } from "#streams/draft/content.ts";
 import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
 import type { AuthorsWord } from "#streams/draft/review.ts";
-import { newerWord, staleDraft } from "#streams/draft/staleness.ts";
+import { staleDraft } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
+import { countApproval } from "../approvals/countApproval.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft, tellThread } from "../drafts/changeDraft.ts";
 import { contentSha256, storeContent } from "../drafts/draftContents.ts";
-import { wordOf } from "../drafts/peoplesDecisions.ts";
+import { personsApproval } from "../drafts/peoplesDecisions.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
-import { waitUntilFiled } from "../sends/barrier.ts";
+import { newerWordOf } from "../sends/newerWords.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { outcomeOfFirst } from "../sends/repeatedSend.ts";
 import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
 import type { Loaded } from "../states/folded.ts";
-import { loadThread } from "../threads/threads.ts";
 
 export type DirectDraft = {
   kind: DirectKind;
@@ -68,20 +68,18 @@ const isPersons = ({ actor }: Cause): boolean => actor.kind === "session";
  * Submits a draft that the calling key approves by the same act, and queues it; if the identity requires human approval, or more than one, the draft stays pending.
  * A refusal leaves a draft that never leaves. What a person writes is approved by their word, and leaves as soon as they can take it back no more.
  */
-export async function sendDirectly(
-  deps: Dependencies,
-  { draft, identity }: { draft: DirectDraft; identity: Identity },
-  cause: Cause,
-): Promise<DirectlySent> {
-  if (isPersons(cause)) {
-    await requireNothingNewer(deps, draft);
-    const word = await wordOf(deps, { identity, sends: true, votes: [] }, cause);
-    const submitted = await submit(deps, { draft, word }, cause);
-    return proceed(deps, { ...submitted, draftId: draft.draftId, identity }, cause);
-  }
-  const approvedAtOnce = await isKeysWordEnough(deps, identity);
-  const submitted = await submit(deps, { draft, approvedAtOnce }, cause);
-  return proceed(deps, { ...submitted, draftId: draft.draftId, identity }, cause);
+export async function sendDirectly(deps: Dependencies, draft: DirectDraft, cause: Cause): Promise<DirectlySent> {
+  if (isPersons(cause)) await requireNothingNewer(deps, draft);
+  const { draftId, identityId } = draft;
+  const approval = { draftId: null, identityId, actor: cause.actor };
+  const submitted = await countApproval(deps, approval, async (counted) => {
+    const { identity, unlessMoved } = counted;
+    const given = isPersons(cause)
+      ? { word: personsApproval(deps, counted, true) }
+      : { approvedAtOnce: await isKeysWordEnough(deps, identity) };
+    return { identity, ...(await submit(deps, { draft, ...given }, { ...cause, unlessMoved })) };
+  });
+  return proceed(deps, { ...submitted, draftId }, cause);
 }
 
 /** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined if it made no such draft. */
@@ -96,10 +94,8 @@ export async function resumeSend(deps: Dependencies, draftId: string, cause: Cau
 /** A person is told at once, with what they wrote in hand. Throws Rejected stale_draft. */
 async function requireNothingNewer(deps: Dependencies, { identityId, threadId, basedOn }: DirectDraft): Promise<void> {
   if (basedOn === null) return;
-  await waitUntilFiled(deps, identityId);
-  const { state: thread } = await loadThread(deps, threadId);
-  const newer = newerWord(thread, { basedOnNumber: basedOn.number });
-  if (newer) throw staleDraft(newer.messageId);
+  const newMessageId = await newerWordOf(deps, { identityId, threadId, basedOnNumber: basedOn.number });
+  if (newMessageId !== null) throw staleDraft(newMessageId);
 }
 
 /** Otherwise the mail waits for its approvers; the key's part of several approvals is given as for any draft. */

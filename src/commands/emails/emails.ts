@@ -85,7 +85,7 @@ export async function openByMail(
   };
   await deps.threads.handle(threadId, { type: "OpenThread", opened }, cause);
   const draft = { kind, draftId, workspaceId, threadId, identityId, basedOn: null, content, making, metadata };
-  return sendDirectly(deps, { draft, identity }, cause);
+  return sendDirectly(deps, draft, cause);
 }
 
 export type ReplyRequest = GivenLetter & {
@@ -161,7 +161,7 @@ async function answer(
   };
   const basedOn = { messageId: mail.messageId, number: mail.number, answers };
   const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
-  return sendDirectly(deps, { draft: { kind: "reply", ...draft }, identity }, cause);
+  return sendDirectly(deps, { kind: "reply", ...draft }, cause);
 }
 
 const field = "based_on_message_id";

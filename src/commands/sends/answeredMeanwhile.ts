@@ -54,7 +54,9 @@ const eventsOf = async (deps: Dependencies, draftId: string) =>
 
 /** Where in the log the present approval began: with the first of its votes. */
 function approvalPosition(events: readonly Recorded<DraftEvent>[]): number {
-  const returned = events.findLastIndex((event) => event.type === "DraftReturnedToPending" && !event.data.withdrawn);
+  const returned = events.findLastIndex(
+    ({ type, data }) => type === "DraftReturnedToPending" && !data.withdrawn && !data.lapsed,
+  );
   const since = events.slice(returned + 1);
   const approval = since.findLast((event) => event.type === "DraftApproved");
   if (approval === undefined) return -1;

@@ -1,12 +1,11 @@
 import { type Draft, isByPersonOrKey } from "#streams/draft/draft.ts";
 import { approvalsMissing } from "#streams/draft/quorum.ts";
-import { staleDraft } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
-import { votingOf } from "../approvals/voters.ts";
+import { countApproval } from "../approvals/countApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
-import { endStale, newerWordOf } from "./newerWords.ts";
+import { requireNoNewerWord } from "./newerWords.ts";
 
 /**
  * If several have to approve, a key's send of what they have not counts as the keys' approval, and goes on only if that was the last one missing.
@@ -21,20 +20,18 @@ export async function approvedByKeysToo(
   const { approvalsRequired: required } = identity;
   if (required === 1 || isByPersonOrKey(draft.approval)) return draft;
   // Else a newer message would be seen only when the last approver has decided.
-  const newMessageId = await newerWordOf(deps, draft);
-  if (newMessageId !== null) {
-    await endStale(deps, { draftId, draft, newMessageId }, cause);
-    throw staleDraft(newMessageId);
-  }
+  await requireNoNewerWord(deps, { draftId, draft }, cause);
   if (draft.status === "approved") {
     const back = { type: "ReturnToPending", because: `this identity requires ${required} approvals` } as const;
     await changeDraft(deps, { draftId, command: back }, cause);
   }
   const { version: ifVersion, contentSha256 } = draft;
-  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: null, votes: draft.votes });
   const shown = { ifVersion, contentSha256, tokenSha256: null };
-  const command = { type: "ApproveDraft", ...shown, sendRequested: false, voting } as const;
-  const { state, changed } = await changeDraft(deps, { draftId, command }, cause);
+  const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
+  const { state, changed } = await countApproval(deps, approval, ({ voting, unlessMoved }) => {
+    const command = { type: "ApproveDraft", ...shown, sendRequested: false, voting } as const;
+    return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved });
+  });
   if (state.status !== "approved") throw approvalsMissing(required, state.votes.length, !changed);
   return state;
 }

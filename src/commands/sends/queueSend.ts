@@ -6,17 +6,17 @@ import { type Draft, type Reservation, requireStatus } from "#streams/draft/draf
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { requireUndoOver } from "#streams/draft/undo.ts";
-import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
+import { lapseOf, withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
-import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
+import { quotaStreamOf, releaseQuota, requireQuotaLeft, reserveQuota } from "../plans/quotas.ts";
 import { onThread } from "../threads/threads.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
 import { inboxEnd, rulesWaitMs, waitUntilFiled } from "./barrier.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
-import { endStale } from "./newerWords.ts";
+import { endStale, requireNoNewerWord } from "./newerWords.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
 import { requirePersonsWord, requireSendingAllowed, senderNow } from "./sendingAllowed.ts";
 
@@ -83,6 +83,7 @@ async function queueOnce(
   cause: Cause,
 ): Promise<Queued> {
   const decides = decidesOnChange(word);
+  const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
   const { draft: shown, look, asked } = await upToDate(deps, { draftId, ask: askAhead }, cause);
   requireStatus(shown, "sent", "pending", "approved");
   requireUndoOver(shown, deps.clock.now().toISOString());
@@ -91,12 +92,18 @@ async function queueOnce(
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
   await requirePersonsWord(look, { draftId, draft: shown }, cause);
   await requireSendingAllowed(look, shown);
+  // A key that sends approves by that, regardless of which rule or setting approved before.
+  const withdrawal = kind === "api_key" ? await lapseOf(deps, shown) : await withdrawalOf(deps, draftId, shown);
+  if (withdrawal !== null) {
+    await withdrawApproval(deps, { draftId, version: shown.version, withdrawal }, cause);
+    if (kind !== "api_key") throw new Rejected("approval_withdrawn", withdrawal.because);
+    // It is pending now: the key's send is judged as that of any pending draft.
+    return queueOnce(deps, { draftId, kind, word }, cause);
+  }
+  await requireQuota(deps, { draftId, draft: shown, withinMs }, cause);
   const { state: identity } = await look.identities.load(shown.identityId);
   const { approvalsRequired } = identity;
   const draft = kind === "api_key" ? await approvedByKeysToo(deps, { draftId, draft: shown, identity }, cause) : shown;
-  // A key that sends approves by that, regardless of who approved before.
-  if (kind !== "api_key") await requireStanding(deps, { draftId, draft }, cause);
-  const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
   const claiming = { draftId, draft, replaces: null, withinMs, end: asked?.inboxEnd };
   const attempt =
     kind === "api_key"
@@ -157,16 +164,21 @@ function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]):
   };
 }
 
-/** What approved without a person has to do so still: else the draft goes back to a person. Throws Rejected approval_withdrawn. */
-async function requireStanding(
+/**
+ * Refuses a send over quota before anything is recorded; what is stale is refused as that. Only a look: the reservation decides. Throws Rejected
+ * plan_limit_reached, stale_draft.
+ */
+async function requireQuota(
   deps: Dependencies,
-  { draftId, draft }: { draftId: string; draft: Draft },
+  { draftId, draft, withinMs }: { draftId: string; draft: Draft; withinMs: number },
   cause: Cause,
 ): Promise<void> {
-  const because = await withdrawalOf(deps, draftId, draft);
-  if (because === null) return;
-  await withdrawApproval(deps, { draftId, version: draft.version, because }, cause);
-  throw new Rejected("approval_withdrawn", because);
+  try {
+    await requireQuotaLeft(deps, draft.workspaceId);
+  } catch (error) {
+    if (error instanceof Rejected) await requireNoNewerWord(deps, { draftId, draft, withinMs }, cause);
+    throw error;
+  }
 }
 
 /**
@@ -181,8 +193,8 @@ export async function requeueSend(
 ): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces) return;
-  const because = await withdrawalOf(deps, draftId, draft);
-  if (because !== null) throw new Rejected("approval_withdrawn", because);
+  const withdrawal = await withdrawalOf(deps, draftId, draft);
+  if (withdrawal !== null) throw new Rejected("approval_withdrawn", withdrawal.because);
   const attempt = await claim(deps, { draftId, draft, replaces, withinMs: rulesWaitMs }, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;

@@ -29,7 +29,7 @@ export const historyTypes: Record<Shown, string> = {
     "Approved, as the version and hash it names; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a signed-in person approved, and `send_after` if they could take it back until then.",
   DraftRejected: "Rejected, with the reason if one was given.",
   DraftReturnedToPending:
-    "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again. `withdrawn` if a signed-in person took their own approval back. `because` is `answered_meanwhile` if the message was answered after the approval, by the drafts in `answered_by`.",
+    "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again. `withdrawn` if a signed-in person took their own approval back, `lapsed` if the signed-in people whom it names may not approve any more. `because` is `answered_meanwhile` if the message was answered after the approval, by the drafts in `answered_by`.",
   SendHeld: "An approval that could not be sent now, and why.",
   SendClaimed: "A send took its place on the thread: from here no newer mail goes unseen.",
   SendClaimReleased: "That place was given back.",
@@ -54,6 +54,6 @@ export const historyTypes: Record<Shown, string> = {
   DeliveryMessageIdLearned: "It travels under another Message-ID, whose answers join its thread too.",
   DraftSent: "The draft ended sent.",
   DraftFailed:
-    "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (the rule or setting that approved it no longer does, or since a key approved it a person has to, and nothing had left), `internal`, or the provider's own.",
+    "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (the rule or setting that approved it no longer does, or since a key approved it a person has to, or the signed-in person who approved it may not any more, and nothing had left), `internal`, or the provider's own.",
   LateEvidence: "What became known after it had ended failed as `unconfirmed`; it stays failed.",
 };

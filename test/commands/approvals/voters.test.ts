@@ -14,7 +14,7 @@ const link = (address: string) =>
 
 /** Ann has an account with each of these addresses in turn. */
 async function annOf(...addresses: string[]) {
-  const { node } = await createSendWorld();
+  const { node } = await createSendWorld({ people: false });
   for (const [index, email] of addresses.entries()) {
     await node.userEmails.handle(addressHash(email), { type: "ClaimUserEmail", userId: "user-ann", email }, cause);
     const before = addresses[index - 1];

@@ -1,6 +1,6 @@
 import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { Asked, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
-import { type Vote as CountedVote, withoutVote, withVote } from "#streams/draft/quorum.ts";
+import { type Vote as CountedVote, votesLeft, withoutVote, withVote } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Handover, Report } from "./handover.ts";
 import { applyDelivery, notHandedOver } from "./handover.ts";
@@ -198,11 +198,11 @@ function after(life: Life, event: LifeEvent): Life {
 export const returnedBecause = (because: string): string =>
   because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
 
-/** What a person took back for themselves leaves the others' approvals as they are. */
+/** What a person took back for themselves, or what fell with their role, leaves the others' approvals as they are. */
 function takenBack(life: Life, { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>): Life {
-  const { because, withdrawn } = data;
-  const others =
-    withdrawn === undefined ? {} : { votes: withoutVote(life.votes, withdrawn) as Vote[], required: life.required };
+  const { because, withdrawn, lapsed } = data;
+  const votes = votesLeft(life.votes, data);
+  const others = (withdrawn ?? lapsed) ? { votes, required: life.required } : {};
   const back = { at, who: withdrawn === undefined ? null : actor, because: returnedBecause(because) };
   return { ...life, ...unapproved, ...others, status: "pending", waitingSince: at, takenBack: back };
 }

@@ -1,0 +1,59 @@
+import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
+import type { Asked } from "#streams/draft/events.ts";
+import type { Voting } from "#streams/draft/quorum.ts";
+import type { Actor } from "#streams/event.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { memberStream } from "#streams/member/events.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { votingOf } from "./voters.ts";
+
+/** `draftId`: null for a draft that is submitted with its approval. `channel`: what the approval came through; absent for none. */
+type Approval = { draftId: string | null; identityId: string; actor: Actor; channel?: Asked["channel"] };
+
+/** An approval as it counts now. `unlessMoved`: the streams that say so, which its append has to be guarded by. */
+export type CountedApproval = { identity: Identity; voting: Voting; unlessMoved: readonly Guard[] };
+
+/** Counts an approval by its identity, its workspace and, if several have to approve, the members whose votes may have lapsed. */
+export async function countedApproval(
+  deps: Dependencies,
+  { draftId, identityId, actor, channel }: Approval,
+): Promise<CountedApproval> {
+  const { state: identity, revision } = await deps.identities.load(identityId);
+  const { workspaceId, approvalsRequired } = identity;
+  const workspace = await deps.workspaces.load(workspaceId);
+  const unlessMoved = [
+    { stream: identityStream(identityId), revision },
+    { stream: workspaceStream(workspaceId), revision: workspace.revision },
+  ];
+  if (approvalsRequired === 1) {
+    return {
+      identity,
+      unlessMoved,
+      voting: await votingOf(deps, identity, { actor, channel: channel ?? null, votes: [] }),
+    };
+  }
+  const members = await deps.members.load(workspaceId);
+  unlessMoved.push({ stream: memberStream(workspaceId), revision: members.revision });
+  // Votes are read after the members: a member who is removed later moves that stream.
+  const votes = draftId === null ? [] : (await deps.drafts.load(draftId)).state.votes;
+  return { identity, unlessMoved, voting: await votingOf(deps, identity, { actor, channel: channel ?? null, votes }) };
+}
+
+/** Appends an approval as it counts. If a stream that it is counted by moves before the append, it is counted again. */
+export async function countApproval<T>(
+  deps: Dependencies,
+  approval: Approval,
+  append: (counted: CountedApproval) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const counted = await countedApproval(deps, approval);
+    try {
+      return await append(counted);
+    } catch (error) {
+      if (!(error instanceof StreamMoved) || !counted.unlessMoved.some(({ stream }) => stream === error.stream))
+        throw error;
+    }
+  }
+}

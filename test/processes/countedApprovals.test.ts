@@ -1,0 +1,128 @@
+import { expect } from "chai";
+import { systemIds } from "#src/clock.ts";
+import { approveDraft } from "#src/commands/drafts/drafts.ts";
+import { approveByPerson, editAndApprove } from "#src/commands/drafts/peoplesDecisions.ts";
+import { sendDirectly } from "#src/commands/emails/directSends.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+import { requireHuman, send } from "./sendChecks.ts";
+import { ann, bob, cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
+
+type Approve = (world: SendWorld, draftId: string) => Promise<unknown>;
+
+const approve =
+  (who: Cause): Approve =>
+  ({ node }, draftId) =>
+    approveByPerson(node, { workspaceId, draftId, ifVersion: 1 }, who);
+const edit: Approve = ({ node }, draftId) => {
+  const changes = { bodyText: "On Friday." };
+  return editAndApprove(node, { workspaceId, draftId, ifVersion: 1, changes, threadSubject: "Parcel" }, ann);
+};
+const approveByKey: Approve = ({ node }, draftId) => approveDraft(node, { workspaceId, draftId, ifVersion: 1 }, cause);
+
+const required = (world: SendWorld, approvalsRequired: number) => world.changeIdentity({ approvalsRequired });
+
+/** `changes` is done when the approval was counted, and is about to be appended. */
+async function whileAppended<T>({ node }: SendWorld, approval: () => Promise<T>, changes: () => Promise<unknown>) {
+  const { reached, release } = node.faulty.pause("draft");
+  const approving = approval();
+  await reached;
+  await changes();
+  release();
+  return approving;
+}
+
+async function openDraft() {
+  const world = await createSendWorld();
+  return { world, draftId: await world.submit() };
+}
+
+/** A mail that is written and sent by one call. */
+async function writeAndSend(world: SendWorld, draftId: string, by: Cause) {
+  const { messageId, number } = (await world.state.thread()).newestWord!;
+  const basedOn = { messageId, number, answers: { threadId: world.threadId(), revision: 1 } };
+  const letter = { content: draftContent(), making: { htmlRemoved: [] }, metadata: null };
+  const draft = {
+    kind: "send",
+    draftId,
+    workspaceId,
+    identityId,
+    threadId: world.threadId(),
+    basedOn,
+    ...letter,
+  } as const;
+  return sendDirectly(world.node, draft, by);
+}
+
+describe("an approval while its identity comes to require two", () => {
+  for (const [what, by] of Object.entries({ "a person": approve(ann), "a person's edit": edit, "a key": approveByKey }))
+    it(`is one of two: ${what}`, async () => {
+      const { world, draftId } = await openDraft();
+      await whileAppended(
+        world,
+        () => by(world, draftId),
+        () => required(world, 2),
+      );
+      await world.run();
+      expect(await world.state.draft(draftId)).to.deep.include({ status: "pending", approval: null });
+      expect((await world.state.draft(draftId)).votes).to.have.length(1);
+      expect(world.hands).to.deep.equal([]);
+    });
+
+  for (const [what, by] of Object.entries({ "a person": ann, "a key": cause }))
+    it(`is one of two, or none, where it comes with the mail that it is for: ${what}`, async () => {
+      const world = await createSendWorld();
+      const draftId = systemIds.uuid();
+      await whileAppended(
+        world,
+        () => writeAndSend(world, draftId, by),
+        () => required(world, 2),
+      );
+      await world.run();
+      expect(await world.state.draft(draftId)).to.deep.include({ status: "pending", approval: null });
+      expect(world.hands).to.deep.equal([]);
+    });
+
+  it("is one of three where a key sends what two had to approve", async () => {
+    const { world, draftId } = await openDraft();
+    await required(world, 2);
+    await approve(ann)(world, draftId);
+    const sending = () => refusal(send(world, draftId));
+    expect(await whileAppended(world, sending, () => required(world, 3))).to.equal("approvals_missing");
+    expect((await world.state.draft(draftId)).votes).to.have.length(2);
+  });
+});
+
+describe("the second of two approvals", () => {
+  it("does not count beside the keys' where a person comes to be required meanwhile", async () => {
+    const { world, draftId } = await openDraft();
+    await required(world, 2);
+    await approveByKey(world, draftId);
+    await whileAppended(
+      world,
+      () => approve(ann)(world, draftId),
+      () => requireHuman(world),
+    );
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    await approve(bob)(world, draftId);
+    await world.advance(10_000);
+    await world.run();
+    expect(world.hands).to.have.length(1);
+  });
+
+  it("does not count beside that of a member who is removed meanwhile", async () => {
+    const { world, draftId } = await openDraft();
+    await required(world, 2);
+    await approve(ann)(world, draftId);
+    const removed = { type: "RemoveMember", memberId: "member-ann", by: "operator" } as const;
+    const remove = () => world.elsewhere().members.handle(workspaceId, removed, cause);
+    await whileAppended(world, () => approve(bob)(world, draftId), remove);
+    await world.advance(10_000);
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    expect(world.hands).to.deep.equal([]);
+    // A key's is the one that is missing.
+    await approveByKey(world, draftId);
+    expect((await world.state.draft(draftId)).status).to.equal("approved");
+  });
+});
