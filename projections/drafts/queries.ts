@@ -70,18 +70,18 @@ export async function draftsOfThread(reads: Reads, workspaceId: string, threadId
   return rows;
 }
 
-/** Drafts of these threads that wait for a decision. */
+/** Drafts that wait for a decision, of these threads or of this identity; the newest, at most `limit`. */
 export async function pendingDraftsOf(
   reads: Reads,
   workspaceId: string,
-  threadIds: readonly string[],
+  { threadIds, identityId, limit }: { threadIds: readonly string[]; identityId: string | null; limit: number },
 ): Promise<string[]> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<{ id: string }>(
-      "select id from drafts where workspace_id = $1 and thread_id = any($2::uuid[]) and status = 'pending'",
-      [workspaceId, threadIds],
-    );
+  const { rows } = await reads.of(workspaceId).query<{ id: string }>(
+    `select id from drafts
+     where workspace_id = $1 and status = 'pending' and (thread_id = any($2::uuid[]) or identity_id = $3)
+     order by created_at desc, id desc limit $4`,
+    [workspaceId, threadIds, identityId, limit],
+  );
   return rows.map(({ id }) => id);
 }
 

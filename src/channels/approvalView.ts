@@ -27,7 +27,7 @@ export type AnsweredMessage = {
   subject: string;
   /** Its text without what is folded. */
   newText: string;
-  /** What it quotes of earlier messages of the conversation, which is folded; "" if nothing. */
+  /** Its quotations of earlier messages of the conversation, which are folded; "" if there are none. */
   quotedText: string;
   authentication: Authentication | null;
   attachments: readonly AttachmentFact[];
@@ -104,7 +104,7 @@ export type ApprovalView = {
   textDerived: boolean;
   /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out if no picture can be shown. */
   pictures?: ReadonlyMap<string, string>;
-  /** What its HTML lost when it was submitted. */
+  /** The removals from its HTML when it was submitted. */
   htmlRemoved: readonly HtmlRemoved[];
   attachments: readonly AttachmentFact[];
   rationale: string | null;

@@ -56,7 +56,7 @@ function newLetter({ textDerived, ...content }: Made): Letter {
   return { ...written, html: { pieces, asText: shownText(pieces), signatureAsText: shownText(signature) } };
 }
 
-/** What readers of HTML read, as text that is safe to look at. */
+/** The text that readers of HTML read, safe to look at. */
 const shownText = (pieces: readonly Piece[]): string => plainText(pieces, { show: visible });
 
 const differenceOf = ({ body_html, body_text }: Pick<DraftContent, "body_html" | "body_text">): Difference | null =>

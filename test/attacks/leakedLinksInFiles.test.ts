@@ -142,6 +142,16 @@ describe("approval links in files of other mail", () => {
     expect((await fetch(`${service.url}/a/${draft.token}`)).status).to.equal(200);
   });
 
+  it("may be in what nobody can look through and opens a thread: while one of its identity works, its bytes are for those who may decide", async () => {
+    const draft = await asked(await conversation());
+    const { message, refused } = await delivered(encrypted);
+    expect([refused, message.notes.includes(note)]).to.deep.equal([refusedAll, true]);
+    expect((await fetch(`${service.url}/a/${draft.token}`)).status).to.equal(200);
+    const { data } = (await tenant.ask("GET /v1/drafts?status=pending")).json;
+    for (const { id } of data) await tenant.ask(`POST /v1/drafts/${id}/reject`, { json: { reason: "no" } });
+    expect((await delivered(encrypted)).refused).to.deep.equal([null, null, null]);
+  });
+
   it("cannot be in a mail that came before they were sent, nor where none of its thread works", async () => {
     const conversed = await conversation();
     const early = await delivered(encrypted, conversed.inReplyTo);

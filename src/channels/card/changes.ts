@@ -80,7 +80,7 @@ const reasons: Partial<Record<string, string>> = {
 
 type Read = Pick<ApprovalView, "content" | "answers">;
 
-/** What most recipients read: the words of the HTML if there is any, else the plain text. What is quoted of the answered message is apart. */
+/** The text that most recipients read: the words of the HTML if there is any, else the plain text. What is quoted of the answered message is apart. */
 function readingOf({ html, text }: Letter, { content, answers }: Read): Writing {
   if (html !== null) return foldQuote(html.asText, { signature: html.signatureAsText, answers });
   return foldQuote(visible(text), { signature: content.signature_text ?? "", answers });

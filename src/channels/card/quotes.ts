@@ -48,7 +48,7 @@ export function foldQuotations(text: string | null, earlier: readonly string[]):
   const whole = text ?? "";
   const known = wordsOfAll(earlier);
   const [shown, folded]: [string[], string[]] = [[], []];
-  /** What introduces a quotation is folded with it. */
+  /** Lines that introduce a quotation, and are folded with it. */
   let introduction: string[] = [];
   for (const { kind, lines } of partsOf(whole)) {
     const part = lines.join("\n");

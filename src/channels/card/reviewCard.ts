@@ -45,7 +45,7 @@ export type CardLetter = {
 export type ReviewCard = {
   noun: "reply" | "mail";
   question: string;
-  /** Who wrote it for whom, and what has to happen before it is sent. */
+  /** The sentence that says who wrote it for whom, and what has to happen before it is sent. */
   lead: string;
   approve: string;
   /** If several have to approve: who has so far; null where one is enough. */

@@ -2,7 +2,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { ApprovalView } from "../approvalView.ts";
 import { named } from "./names.ts";
 
-/** Of a text within a sentence. */
+/** Characters shown of a text within a sentence. */
 const excerptLength = 300;
 
 const minute = (at: string): string => `${at.slice(0, 10)} at ${at.slice(11, 16)} UTC`;

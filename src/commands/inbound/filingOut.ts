@@ -110,8 +110,8 @@ async function file(
   if (isLost) throw new NoLongerReadable(unreadable);
   const shown = decision.quarantined === undefined ? mail : { event: shortened(mail.event), parsed: noContent };
   // Right before anybody can read it: what is closed here stays so if this is cut off, and is found again.
-  const { messageId, threadId, absorbs } = decision;
-  const filed = { messageId, threadIds: [threadId, ...absorbs] };
+  const { messageId, threadId, absorbs, opensThread } = decision;
+  const filed = { messageId, threadIds: [threadId, ...absorbs], opensThread };
   const clean = await withoutApprovalLinks(deps, { mail: shown, filed });
   const filing = { decision, ...clean };
   return isHeld(decision) ? holdMessage(deps, filing, cause) : fileMessage(deps, filing, cause);

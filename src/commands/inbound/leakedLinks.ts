@@ -13,8 +13,8 @@ import { readStopToken, type StopToken } from "../serviceMail/stopLinks.ts";
 import { closeStopLinks } from "../serviceMail/stops.ts";
 import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
 
-/** Message that a mail is filed as. `threadIds`: its thread, and the threads that this mail merges into it. */
-export type Filed = { messageId: string; threadIds: readonly string[] };
+/** Message that a mail is filed as. `threadIds`: its thread, and the threads that this mail merges into it. `opensThread`: no mail came before it. */
+export type Filed = { messageId: string; threadIds: readonly string[]; opensThread: boolean };
 
 /** A mail as it may be shown, and what it had of approval links. */
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
@@ -60,9 +60,13 @@ const withNote = (parsed: ParsedMail, note: string): ParsedMail => ({
   notes: [note, ...parsed.notes].slice(0, maxNotes),
 });
 
+/** Drafts whose links are looked at for one mail. */
+const maxPending = 50;
+
 /**
- * True if a link to a pending draft of the mail's threads works, so that the mail may hold it. Judged once, when the mail is filed: a link that is
- * sent later is in no mail that came before. A mail that is not filed on a thread may hold any link.
+ * True if a link works that the mail may hold: to a pending draft of its threads, or of its identity if the mail opens a thread, as one that an
+ * approver forwards does. Judged once, when the mail is filed: a link that is sent later is in no mail that came before. A mail that is not filed
+ * on a thread may hold any link, and so may one beside more drafts than are looked at.
  */
 async function mayHoldLiveLink(
   deps: Dependencies,
@@ -71,7 +75,12 @@ async function mayHoldLiveLink(
   if (filed === undefined) return true;
   if (!(await hasReached(deps, event))) return true;
   const now = deps.clock.now().getTime();
-  for (const id of await pendingDraftsOf(deps.reads, event.data.workspaceId, filed.threadIds)) {
+  const { workspaceId, identityId } = event.data;
+  const pending = await pendingDraftsOf(deps.reads, workspaceId, {
+    ...{ threadIds: filed.threadIds, identityId: filed.opensThread ? identityId : null, limit: maxPending + 1 },
+  });
+  if (pending.length > maxPending) return true;
+  for (const id of pending) {
     const { open, closed } = (await deps.drafts.load(id)).state.notified;
     const isLive = ({ notificationId, expiresAt }: Asked): boolean =>
       closed[notificationId] === undefined && Date.parse(expiresAt) > now;

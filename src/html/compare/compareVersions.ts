@@ -1,7 +1,7 @@
 import { diffLines } from "diff";
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** What a draft said in one version, and why. */
+/** The contents of a draft in one version, and its rationale. */
 export type VersionContent = { content: DraftContent; rationale: string | null };
 
 export type Line = { change: "same" | "removed" | "added"; text: string };
@@ -17,7 +17,7 @@ export type Room = { lines: number; bytes: number };
 
 export const usualRoom: Room = { lines: 2_000, bytes: 256 * 1024 };
 
-/** What a comparison leaves of the room it had. */
+/** The room that a comparison has left. */
 export const roomAfter = (room: Room, { changes, truncated }: Comparison): Room => ({
   lines: truncated ? 0 : room.lines - changes.reduce((sum, { lines }) => sum + (lines?.length ?? 0), 0),
   bytes: truncated ? 0 : room.bytes - bytesOf(changes),
@@ -41,7 +41,7 @@ const fields = [
   "attachments",
 ] as const;
 
-/** What differs between two versions, field by field; texts also line by line. */
+/** Compares two versions field by field; texts also line by line. */
 export function compareVersions({
   from,
   to,

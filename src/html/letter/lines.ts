@@ -4,11 +4,11 @@ import { type Marks, markedText, type Run } from "./markedText.ts";
 export class Lines {
   readonly #done: string[] = [];
   #runs: Run[] = [];
-  /** Whether this line has something, if only the marker of an item. */
+  /** True if this line has something, if only the marker of an item. */
   #begun = false;
   /** Line breaks that are due before the next text: 1 for a new line, 2 for a blank one between. */
   #due = 0;
-  /** What is before each line: marks of quotes, and room for the markers of lists. */
+  /** The beginning of each line: marks of quotes, and room for the markers of lists. */
   #prefix = "";
   /** The same for the next line, if it has a marker. */
   #first: string | null = null;

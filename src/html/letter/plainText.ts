@@ -38,7 +38,7 @@ function targetBeside(link: Element): string {
   return target === wordsIn(link.pieces) ? "" : ` [${target}]`;
 }
 
-/** What is around a piece. `quotes`, `lists`: how many `q` elements and lists it is in. */
+/** The surroundings of a piece. `quotes`, `lists`: how many `q` elements and lists it is in. */
 type Around = { marks: Marks; isPreformatted: boolean; quotes: number; lists: number };
 
 class TextWriter {

@@ -79,5 +79,5 @@ export function pictureInWords({ attributes }: Element): string {
   return alternative === "" ? "[image]" : `[image: ${alternative}]`;
 }
 
-/** Where a link leads. */
+/** The address that a link leads to. */
 export const targetOf = ({ attributes }: Element): string => (attributes.get("href") ?? "").trim();

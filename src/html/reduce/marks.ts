@@ -47,7 +47,7 @@ export function marksOf(declarations: readonly Declaration[], element: string): 
 
 const heights = new Set(heightOf.values());
 
-/** Of these, only the parts hold text. */
+/** True for elements of which only the parts hold text. */
 const holdsNoText = (element: string): boolean =>
   tableFrames.has(element) || voidElements.has(element) || ["ul", "ol", "dl"].includes(element);
 

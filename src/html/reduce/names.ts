@@ -43,7 +43,7 @@ export const keptProperties = words(
 );
 
 /**
- * Whether such an element may have the property. Around text within a line, a box would part words or cover the line above. Padding at
+ * True if such an element may have the property. Around text within a line, a box would part words or cover the line above. Padding at
  * the side of a list moves its markers out of sight. A column shows its width and nothing else.
  */
 export function mayHave(element: string, property: string): boolean {

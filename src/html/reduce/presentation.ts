@@ -4,7 +4,7 @@ import type { Attribute } from "./tokens.ts";
 /** A style that an attribute or an old element stood for. `property` "" where it stood for nothing that is worth a style. */
 export type Meaning = { property: string; value: string; from: string };
 
-/** What a table says about its own cells. `spansRows`: one of those so far does. */
+/** The looks that a table asks for in its own cells. `spansRows`: one of the cells so far spans rows. */
 export type CellStyle = { padding: string | null; border: boolean; spansRows: boolean };
 
 /** How a table's attributes make its cells look. */

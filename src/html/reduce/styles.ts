@@ -112,7 +112,7 @@ function luminanceOf(styling: Styling | undefined): number | undefined {
 }
 
 /**
- * Whether a length can be kept as far as it depends on the element: text would lie on what comes after it if its box is too low, and on
+ * True if a length can be kept as far as it depends on the element: text would lie on what comes after it if its box is too low, and on
  * the next cell if it is too narrow.
  */
 function hasRoom({ property, value }: Styling, element: string, isInTable: boolean): boolean {

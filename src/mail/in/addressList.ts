@@ -7,7 +7,7 @@ export type Mailbox = { name: string; address: string };
 const tokens =
   /"(?:[^"\\]|\\.)*(?:"|\\?$)|=\?[^?\s]{1,100}\?[qb]\?[^?]*\?=|<(?:"(?:[^"\\]|\\.)*"|[^<>"])*>?|\([^()]*\)|[,;:]|[^"<(,;:=]+|[(=]/gis;
 
-/** Of a name with commas and without quotes. */
+/** Words that are read of a name with commas and without quotes. */
 const maxNameWords = 20;
 
 /** The tokens between two separators, as they came. */

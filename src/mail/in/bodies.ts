@@ -8,10 +8,10 @@ import { textOfCalendar } from "./text/calendar.ts";
 import { unflowed } from "./text/flowed.ts";
 import { isBlankText, linesMissingIn, saysMoreThan } from "./text/words.ts";
 
-/** What is shown of a mail's text. */
+/** The text of a mail as it is shown. */
 export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
 
-/** What is said in several forms (multipart/alternative), or in one. */
+/** A part of a mail in several forms (multipart/alternative), or in one. */
 type Piece = { plain: string[]; html: string[]; calendars: string[] };
 
 const maxHtmlChars = 1024 * 1024;

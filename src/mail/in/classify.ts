@@ -101,7 +101,7 @@ function isExchangeReply(fields: HeaderFields): boolean {
   return exchangeSubjects.some((words) => subject.startsWith(words) && /^\s?[:：]/.test(subject.slice(words.length)));
 }
 
-/** Where the parts of a mail are looked through for an answer to an invitation, which a calendar writes. */
+/** Bytes in which the parts of a mail are looked through for an answer to an invitation, which a calendar writes. */
 const maxLookedThrough = 64 * 1024;
 const replyMethod = /\bmethod\s{0,5}=\s{0,5}"?reply\b/i;
 const calendarField = /^content-type:[ \t]{0,5}text\/calendar\b(?:[^\r\n]|\r?\n[ \t]){0,500}/gim;

@@ -1,7 +1,8 @@
-import { deflateRawSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
+import { zip as packed } from "#test/support/zip.ts";
 
 type File = { name: string; type?: string; bytes: Buffer | string };
 
@@ -18,35 +19,9 @@ const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffdb", "hex");
 const cfb = Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.alloc(2000)]);
 const lnk = Buffer.concat([Buffer.from("4c0000000114020000000000c000000000000046", "hex"), Buffer.alloc(100)]);
 
-/** A ZIP archive with these files, and what may be added to its entries. */
-function zip(files: Record<string, string | Buffer>): Buffer {
-  const locals: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let offset = 0;
-  for (const [name, content] of Object.entries(files)) {
-    const raw = Buffer.from(content);
-    const packed = deflateRawSync(raw);
-    const fields = Buffer.alloc(26);
-    fields.writeUInt16LE(20, 0);
-    fields.writeUInt16LE(8, 4);
-    fields.writeUInt32LE(packed.length, 14);
-    fields.writeUInt32LE(raw.length, 18);
-    fields.writeUInt16LE(name.length, 22);
-    const local = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), fields, Buffer.from(name), packed]);
-    const entry = Buffer.alloc(14);
-    entry.writeUInt32LE(offset, 10);
-    directory.push(Buffer.from("PK\x01\x02\x14\0", "latin1"), fields, entry, Buffer.from(name));
-    locals.push(local);
-    offset += local.length;
-  }
-  const list = Buffer.concat(directory);
-  const end = Buffer.alloc(18);
-  end.writeUInt16LE(Object.keys(files).length, 4);
-  end.writeUInt16LE(Object.keys(files).length, 6);
-  end.writeUInt32LE(list.length, 8);
-  end.writeUInt32LE(offset, 12);
-  return Buffer.concat([...locals, list, Buffer.from("PK\x05\x06", "latin1"), end]);
-}
+/** A ZIP archive with these files, by their names. */
+const zip = (files: Record<string, string | Buffer>): Buffer =>
+  packed(Object.entries(files).map(([name, content]) => ({ name, content: Buffer.from(content) })));
 
 const types = (main: string) =>
   `<?xml version="1.0"?><Types><Override PartName="/word/document.xml" ContentType="application/${main}.main+xml"/></Types>`;

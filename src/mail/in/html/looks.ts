@@ -11,7 +11,7 @@ export type Look = {
   ground: number | null;
 };
 
-/** Of a page before anything is said. */
+/** The look of a page without any style. */
 export const plainLook: Look = { gone: false, invisible: false, tiny: false, color: 0, ground: 1 };
 
 /** True if a reader does not see text that looks so. */

@@ -6,13 +6,13 @@ import { createTextLines, type Place } from "./textLines.ts";
 
 /** The HTML of a mail, read as text. */
 export type MailText = {
-  /** What is shown, with `> ` before what a mail program quotes. */
+  /** The text that is shown, with `> ` before the lines that a mail program quotes. */
   text: string;
   /** Each run of text that is there and not shown. */
   hidden: string[];
   /** Each run that is in `text`, and that a style sheet may hide. */
   veiled: string[];
-  /** What is in places that nobody shows in any case: comments, the title. */
+  /** Texts in places that no program shows: comments, the title. */
   aside: string[];
 };
 
@@ -79,7 +79,7 @@ export function readMailHtml(html: string): MailText {
     veiled = "";
   }
 
-  /** What is written first in a cell goes on the line of the cell before it. */
+  /** Writes on the line of the cell before, if it is the first text of its cell. */
   function write(writing: () => void): void {
     endHidden();
     const { cell, row } = top();
@@ -218,7 +218,7 @@ const hrefOf = (attributes: ReadonlyMap<string, string>): string => {
   return href.startsWith("#") ? "" : href.slice(0, maxHref);
 };
 
-/** Whether the words of a link are its target. */
+/** True if the words of a link are its target. */
 function isSaid(href: string, shown: string | undefined): boolean {
   if (shown === undefined) return false;
   const target = href.replace(/^mailto:/i, "");

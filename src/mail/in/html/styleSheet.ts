@@ -1,9 +1,9 @@
 import type { MailElement } from "./quotations.ts";
 
-/** Of all style sheets of a mail, in UTF-16 units, and so many selectors; more are not read. */
+/** UTF-16 units and selectors that are read of all style sheets of a mail. */
 const maxLength = 128 * 1024;
 const maxSelectors = 2_000;
-/** Of one element. */
+/** Classes that are read of one element. */
 const maxClasses = 20;
 
 /** The declarations of a mail's style sheets by the last part of their selectors. */

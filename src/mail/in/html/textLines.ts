@@ -2,7 +2,7 @@
 const maxBlankLines = 2;
 const blanks = /[ \t\r\n\f]+/g;
 
-/** Where a line is: how many lines are above it, and how much of it is written. */
+/** A place in the text: the number of lines above it, and of characters before it in its line. */
 export type Place = { line: number; column: number };
 
 /** Writes text in lines, with white space as a browser joins it. */
@@ -19,12 +19,12 @@ export type TextLines = {
   withoutBreak(): void;
   /** Puts this before the next text, if that is on the same line. */
   separate(separator: string): void;
-  /** What the next line of text begins with, once. */
+  /** Sets the beginning of the next line of text. */
   mark(marker: string): void;
   /** From now on so many more, or fewer, marks of a quotation are before each line. */
   quote(change: 1 | -1): void;
   place(): Place;
-  /** What was written since, if it is one line. */
+  /** Returns the text written since, if it is within one line. */
   since(place: Place): string | undefined;
   /** The last lines with words, at most so many, the newest last. */
   last(count: number): string[];

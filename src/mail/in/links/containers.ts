@@ -76,7 +76,7 @@ const plainContainers: [at: number, text: string][] = [
   [257, "ustar"],
 ];
 
-/** What in these cannot be read as it is: compressed RTF, encrypted documents, archives. */
+/** Bytes that in these show a content that cannot be read as it is: compressed RTF, encrypted documents, archives. */
 const closedInside = [
   Buffer.from("LZFu"),
   Buffer.from("EncryptedPackage", "utf16le"),
@@ -107,7 +107,7 @@ const wordsOfRtf = (bytes: Buffer): Buffer =>
 const base64Values =
   /(?:encoding=b(?:ase64)?\b[^:\r\n]{0,200}:|;base64[:,])([\w+/=\s]+)|[a-z0-9+/]{60}[a-z0-9+/=\s]*/gi;
 
-/** What a file of text has in an encoding: a card, a calendar, an archive of mails or of a page, a page with its pictures. */
+/** Decodes what a file of text has in an encoding: a card, a calendar, an archive of mails or of a page, a page with its pictures. */
 function encodedIn(bytes: Buffer, room: Room): HeldFile[] | undefined {
   const text = bytes.toString("latin1");
   const values = [...text.matchAll(base64Values)].map(([all, value = all]) => decodeBase64(Buffer.from(value)));

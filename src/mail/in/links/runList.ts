@@ -3,7 +3,7 @@ import { type Places, tokenRuns } from "./tokenRuns.ts";
 
 /** Looked up for one mail: each costs a look into an index. */
 const maxRuns = 1_000;
-/** Of the parts of attachments that may hold a token, so much of one mail is read in all readings: two seconds' work. A mail is given up after ten. */
+/** Bytes of the attachments of one mail that are read in all readings, of the parts that may hold a token: two seconds' work. A mail is given up after ten. */
 const maxReadBytes = 8 * 1024 * 1024;
 
 /** The runs found in one mail. */

@@ -16,7 +16,7 @@ const localHeaderBytes = 30;
 const maxDescriptorBytes = 24;
 const isEncrypted = 1;
 
-/** Where a ZIP archive's end record is; -1 if the file has none. Other files may have an archive appended. */
+/** Finds a ZIP archive's end record; -1 if the file has none. Other files may have an archive appended. */
 export const zipEnd = (file: Buffer): number => {
   const at = file.lastIndexOf(endRecord);
   return at >= file.length - endRecordBytes - maxCommentBytes ? at : -1;
@@ -80,7 +80,7 @@ function unpacked(packed: Buffer, method: number, room: Room): Buffer | undefine
     : within(room, (maxOutputLength) => inflateRawSync(packed, { maxOutputLength }));
 }
 
-/** What is unpacked into the room left; undefined if it is damaged or does not fit. */
+/** Unpacks into the room left; undefined if it is damaged or does not fit. */
 export function within(room: Room, unpack: (most: number) => Buffer): Buffer | undefined {
   if (room.bytes <= 0) return undefined;
   try {

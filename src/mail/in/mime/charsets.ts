@@ -4,7 +4,7 @@ import { unshifted } from "./shiftedText.ts";
 
 export type DecodedText = {
   text: string;
-  /** What a reader should know of the decoding, in one sentence whose subject is a text; null if nothing is doubtful. */
+  /** A doubt about the decoding, in one sentence whose subject is a text; null if nothing is doubtful. */
   doubt: string | null;
 };
 
@@ -122,7 +122,7 @@ function charsetOf(label: string): string | undefined {
   const name = label
     .slice(0, 60)
     .toLowerCase()
-    // Of a language, or the year of a standard.
+    // The language, or the year of a standard.
     .replace(/[*:].*$/, "")
     .replace(/[^a-z0-9]/g, "");
   if (known.has(name)) return known.get(name);
@@ -151,7 +151,7 @@ function charsetOfMark(bytes: Buffer): string | undefined {
   return undefined;
 }
 
-/** What an HTML page says of its own charset, in its first bytes. */
+/** Finds the charset that an HTML page declares in its first bytes. */
 function ownCharset(page: Buffer): string | undefined {
   const start = page.toString("latin1", 0, 4096);
   const meta = /<meta\b[^>]{0,300}?\bcharset\s{0,5}=\s{0,5}["']?\s{0,5}([\w.:-]{1,60})/i.exec(start)?.[1];

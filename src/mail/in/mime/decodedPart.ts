@@ -8,7 +8,7 @@ import { type Content, contentOf } from "./transferEncodings.ts";
 
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** What a part contains as text, whatever its type says that it is; lines end in LF. Neither format=flowed nor HTML is read. */
+/** Reads a part as text, whatever its type says that it is; lines end in LF. Neither format=flowed nor HTML is read. */
 export function textOfPart(part: Part): { text: string; notes: string[] } {
   const { encoding, content } = decoded(part, true);
   const { value, parameters } = part.contentType;

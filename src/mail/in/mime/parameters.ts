@@ -5,7 +5,7 @@ export type Parameterised = { value: string; parameters: ReadonlyMap<string, str
 
 /** A quoted string, a comment where one may be, a semicolon, or what is none of these. */
 const tokens = /"(?:[^"\\]|\\.)*(?:"|\\?$)|(?<=^|[\s;])\([^()]*\)|;|[^";(]+|\(/gs;
-/** Of one value. More are not read. */
+/** Parameters that are read of one value. */
 const maxParameters = 1_000;
 
 /** Reads any value at all. Of a parameter that occurs twice the first counts; pieces of one (RFC 2231) are put together. */
@@ -31,7 +31,7 @@ function splitAtSemicolons(header: string): string[] {
   return parts.map((part) => part.join(""));
 }
 
-/** What a quoted string says, whatever follows it; anything else as it is. */
+/** Returns the content of a quoted string, whatever follows it; anything else as it is. */
 function unquoted(value: string): string {
   const quoted = /^"((?:[^"\\]|\\.)*)/s.exec(value)?.[1];
   return quoted === undefined ? value : quoted.replace(/\\(.)/gs, "$1");

@@ -7,7 +7,7 @@ export type Part = {
   disposition: Parameterised;
   /** Header and body as they came; of a multipart the rest of the mail. */
   source: Buffer;
-  /** Where the body begins in `source`. */
+  /** The beginning of the body in `source`. */
   bodyAt: number;
   /** The parts of a multipart, in their order. */
   parts: Part[];

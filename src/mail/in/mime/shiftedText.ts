@@ -8,7 +8,7 @@ export function unshifted(charset: string, bytes: Buffer): { encoding: string; p
   return shifts && { encoding: shifts.encoding, plain: follow(shifts.next, bytes) };
 }
 
-/** What follows an escape: one-byte characters, or two-byte ones, each with what comes before it in EUC. */
+/** The characters that follow an escape: one-byte characters, or two-byte ones, each with what comes before it in EUC. */
 type Table = { width: 1 | 2; prefix: readonly number[] } | undefined;
 /** The escape at this place: its length and the table that it begins; undefined if there is none. */
 type NextShift = (bytes: Buffer, at: number, current: Table) => { length: number; table: Table } | undefined;

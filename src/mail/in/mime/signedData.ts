@@ -1,4 +1,4 @@
-/** What a file of S/MIME is (RFC 5652). `content`: what was signed, if it is inside. */
+/** The kind of a file of S/MIME (RFC 5652). `content`: what was signed, if it is inside. */
 export type Enveloped = { kind: "signed"; content: Buffer | undefined } | { kind: "encrypted" | "unknown" };
 
 const octetString = 0x04;
@@ -78,7 +78,7 @@ function valuesIn(bytes: Buffer, around: Value, most: number): Value[] {
   return found;
 }
 
-/** Where the next value begins. One without a length ends with an empty value; what is inside is stepped over. */
+/** Finds the beginning of the next value. One without a length ends with an empty value; what is inside is stepped over. */
 function endOf(bytes: Buffer, value: Value, depth: number): number | undefined {
   if (!value.isOpenEnded) return value.end;
   if (depth > maxDepth) return undefined;

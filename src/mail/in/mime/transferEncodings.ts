@@ -1,7 +1,7 @@
 /** A part's bytes without their transfer encoding. */
 export type Content = {
   bytes: Buffer;
-  /** What of them was repaired, in one sentence; null if nothing was. */
+  /** The repair that was made, in one sentence; null if there was none. */
   repaired: string | null;
 };
 

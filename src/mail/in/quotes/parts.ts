@@ -26,7 +26,7 @@ export function partsOf(text: string): TextPart[] {
 const isBlank = (line: string | undefined): boolean => line === undefined || line.trim() === "";
 const hasMark = (line: string): boolean => /^[ \t]{0,3}>/.test(line);
 
-/** What stores mail writes ">From" for a line that begins with "From": one alone is no quotation. */
+/** Programs that store mail write ">From" for a line that begins with "From": one alone is no quotation. */
 function unmarkEscaped(lines: readonly string[], kinds: PartKind[]): void {
   for (const [at, line] of lines.entries()) {
     if (line.startsWith(">From ") && kinds[at - 1] !== "quoted" && !hasMark(lines[at + 1] ?? "")) kinds[at] = "own";
@@ -97,7 +97,7 @@ function grouped(lines: readonly string[], kinds: readonly PartKind[]): TextPart
   return parts;
 }
 
-/** What the writer wrote this time: a mail without its quotations and signature. The whole of it where nothing else is left. */
+/** Returns the words that the writer wrote this time: a mail without its quotations and signature. The whole of it where nothing else is left. */
 export function ownWords(text: string): string {
   const own = partsOf(text)
     .filter(({ kind }) => kind === "own")

@@ -9,7 +9,7 @@ const contact =
 const isSeparator = (line: string): boolean => line === "-- " || line === "--";
 
 /**
- * Where a signature begins that goes to the end: at its separator. Only one that is short and has nothing but names and ways to reach somebody, of
+ * Finds the beginning of a signature that goes to the end: its separator. Only one that is short and has nothing but names and ways to reach somebody, of
  * which there is at least one; undefined otherwise. `end`: where the lines end that it may take.
  */
 export function startOfSignature(lines: readonly string[], end: number): number | undefined {

@@ -1,13 +1,13 @@
 const maxValue = 300;
 /** Events of one calendar that are told of. */
 const maxEvents = 5;
-/** Of a calendar, in UTF-16 units. */
+/** UTF-16 units that are read of a calendar. */
 const readLength = 256 * 1024;
 
 type Property = { name: string; parameters: string; value: string };
 
 /**
- * What an invitation says, in a few lines: its summary, time and place. "" if it holds no event.
+ * Returns what an invitation says, in a few lines: its summary, time and place. "" if it holds no event.
  */
 export function textOfCalendar(calendar: string): string {
   const properties = propertiesOf(calendar.slice(0, readLength));

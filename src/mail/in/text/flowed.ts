@@ -8,7 +8,7 @@ const signatureLine = "-- ";
  */
 export function unflowed(text: string, { delSp }: { delSp: boolean }): string {
   const lines: string[] = [];
-  /** Of the paragraph that may go on. */
+  /** The pieces of the paragraph that may go on. */
   let pieces: string[] = [];
   let depth = 0;
   const end = (): void => {

@@ -15,7 +15,7 @@ export function saysMoreThan(text: string, other: string): boolean {
   return missing * 2 > words.size;
 }
 
-/** What is no writing: targets of links, and the words of pictures. */
+/** Matches what is no writing: targets of links, and the words of pictures. */
 const besides = /\[(?:https?:|mailto:|tel:|image\b)[^\]]*\]|\bhttps?:\/\/\S+/gi;
 /** Shorter lines are labels and greetings. */
 const fewestWords = 3;
