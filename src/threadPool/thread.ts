@@ -4,7 +4,6 @@ import { parentPort } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import type { Answers, Sender } from "#src/mail/in/authentication/findings.ts";
 import type { ParsedMail, ParseLimits } from "#src/mail/in/parsedMail.ts";
-import { PlainBlob } from "#src/mail/in/plainBlob.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 import { type WorkName, works } from "./works.ts";
 
@@ -18,7 +17,6 @@ export type ThreadTask = { job: number; bytes: Uint8Array } /** What works.ts ha
   | { name: "sender"; sender: Sender; answers: Answers }
 );
 
-Object.assign(globalThis, { Blob: PlainBlob });
 // A library prints what it meets in a mail.
 console.log = () => {};
 

@@ -8,9 +8,6 @@ export type Capped = {
   cut: string | null;
 };
 
-/** What the parser refuses by itself: parts inside parts deeper than this, and longer headers of all parts together. Mails inside stay whole. */
-export const parserOptions = { maxNestingDepth: 100, maxHeadersSize: 256 * 1024, forceRfc822Attachments: true };
-
 /** Lines cost a parser more than their bytes. Encoded attachments have long ones: a mail of 30 MB has 400,000 of them. */
 const maxLines = 500_000;
 const shortLineBytes = 60;

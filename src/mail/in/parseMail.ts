@@ -28,7 +28,7 @@ export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<Parse
     const all = [...files, ...attachments];
     const cutNote = cut === null ? [] : [`The mail is too long to be read whole: ${cut}.`];
     return {
-      ...(await runsInMail(shown, { raw, attachments: all, isCut: cut !== null })),
+      ...runsInMail(shown, { raw, attachments: all, isCut: cut !== null }),
       attachments: all,
       unreadable: null,
       cut,

@@ -122,7 +122,7 @@ describe("the runs of a mail", () => {
   const inMail = (shown: Given[0], attachments: Given[1]["attachments"], isCut: boolean) =>
     runsInMail(shown, { raw: Buffer.alloc(0), attachments, isCut });
   const inRaw = async (raw: string): Promise<string[]> =>
-    (await runsInMail(bodies, { raw: Buffer.from(raw), attachments: [], isCut: false })).links.found;
+    runsInMail(bodies, { raw: Buffer.from(raw), attachments: [], isCut: false }).links.found;
   const file = (contentType: string, content: string | Buffer, filename: string | null = null) => ({
     ...{ contentType, filename, contentId: null, inline: false },
     bytes: Buffer.from(content),

@@ -1,5 +1,6 @@
-import PostalMime from "postal-mime";
-import { cappedForParser, parserOptions } from "../capped.ts";
+import { cappedForParser } from "../capped.ts";
+import { contentsOf } from "../mime/contents.ts";
+import { textOfPart } from "../mime/decodedPart.ts";
 import { decodeWords } from "../mime/encodedWords.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
 import { filesInside, type HeldFile } from "./containers.ts";
@@ -22,10 +23,10 @@ const overlapBytes = 8 * 1024;
 type Whole = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut: boolean };
 
 /** Looks through a mail's bodies, then through its header, its attachments, what these hold, and what no part of it shows. */
-export async function runsInMail(
+export function runsInMail(
   { bodyText, bodyHtml, extractedText }: Bodies,
   { raw, attachments, isCut }: Whole,
-): Promise<Bodies & { links: MailRuns }> {
+): Bodies & { links: MailRuns } {
   const list = createList();
   const places = {
     text: list.placesIn(bodyText ?? ""),
@@ -36,7 +37,7 @@ export async function runsInMail(
   lookThroughHeader(raw, list);
   lookThroughAsItCame(raw, list);
   const room = { bytes: maxUnpackedBytes, files: maxUnpackedFiles };
-  const looked = await lookedThrough(attachments, { list, room, depth: 0 });
+  const looked = lookedThrough(attachments, { list, room, depth: 0 });
   const links = {
     found: list.found,
     places: tooMany ? noPlaces : places,
@@ -56,17 +57,17 @@ export async function runsInMail(
 type Looking = { list: List; room: Room; depth: number };
 
 /** False where something could not be looked through that should have been. */
-async function lookedThrough(files: readonly HeldFile[], looking: Looking): Promise<boolean> {
+function lookedThrough(files: readonly HeldFile[], looking: Looking): boolean {
   let all = true;
   for (const file of files) {
     if (looking.list.isOverfull()) return false;
     const isMail = /^message\/(?:rfc822|global)$/i.test(file.contentType) || /\.eml$/i.test(file.filename ?? "");
-    all = (await (isMail ? lookedThroughMail(file.bytes, looking) : lookedThroughFile(file, looking))) && all;
+    all = (isMail ? lookedThroughMail(file.bytes, looking) : lookedThroughFile(file, looking)) && all;
   }
   return all;
 }
 
-async function lookedThroughFile(file: HeldFile, { list, room, depth }: Looking): Promise<boolean> {
+function lookedThroughFile(file: HeldFile, { list, room, depth }: Looking): boolean {
   lookThroughBytes(file, list);
   const inside = filesInside(file, room);
   if (inside === undefined || (inside.length > 0 && depth === maxDepth)) list.addClosed();
@@ -74,19 +75,14 @@ async function lookedThroughFile(file: HeldFile, { list, room, depth }: Looking)
   return true;
 }
 
-async function lookedThroughMail(raw: Buffer, { list, room, depth }: Looking): Promise<boolean> {
+function lookedThroughMail(raw: Buffer, { list, room, depth }: Looking): boolean {
   if (depth === maxDepth) return false;
   try {
     const { bytes, cut } = cappedForParser(raw);
-    const inside = await PostalMime.parse(bytes.buffer, parserOptions);
+    const { texts, files } = contentsOf(Buffer.from(bytes.buffer), { maxAttachments: maxUnpackedFiles });
     lookThroughHeader(raw, list);
-    lookThrough(inside.text ?? "", list);
-    lookThrough(inside.html ?? "", list);
-    const files = inside.attachments.map(({ mimeType: contentType, filename, content }) => ({
-      ...{ contentType, filename },
-      bytes: Buffer.from(content as ArrayBuffer),
-    }));
-    return (await lookedThrough(files, { list, room, depth: depth + 1 })) && cut === null;
+    for (const part of texts) lookThrough(textOfPart(part).text, list);
+    return lookedThrough(files, { list, room, depth: depth + 1 }) && cut === null;
   } catch {
     return false;
   }
