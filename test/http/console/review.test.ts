@@ -121,6 +121,43 @@ describe("console: review", () => {
     expect(said(late)).to.contain("It could not be taken back").and.to.contain("Approved and sent by Ben");
   });
 
+  it("asks again about a draft that was approved, and whose customer was answered by hand before it was sent", async () => {
+    const { id, threadId } = await waits("answered by hand");
+    await ben.post(`/review/${id}/approve`, { version: "1" });
+    service.clock.advance(-120_000);
+    const { json: messages } = await workspace.ask(`GET /v1/threads/${threadId}/messages`);
+    await joan.get(`/threads/${threadId}`);
+    const typed = { body_text: "It came.", how: "send", based_on_message_id: messages.data[0].id, once: randomUUID() };
+    const reply = await joan.post(`/threads/${threadId}/reply`, typed);
+    expect(reply.location).to.equal(`/threads/${threadId}?done=replySent`);
+    // One of the two is queued first: the other one was approved before.
+    service.clock.advance(131_000);
+    const statuses = async () => {
+      const { json } = await workspace.ask(`GET /v1/drafts?thread_id=${threadId}`);
+      return json.data.map(({ status }: { status: string }) => status).sort();
+    };
+    await until(async () => (await statuses()).join() === "pending,sent");
+    const { json } = await workspace.ask(`GET /v1/drafts?thread_id=${threadId}&status=pending`);
+    const [asked] = json.data;
+    expect(asked.answered_meanwhile.by.name).to.be.oneOf(["Ben", "Joan"]);
+    const page = await shownBy(ben, asked.id);
+    expect(said(page)).to.match(/This message was answered already, by “(?:Ben|Joan)” on /);
+    expect(page.text).to.contain(`action="/review/${asked.id}/approve"`);
+    const { json: sent } = await workspace.ask(`GET /v1/threads/${threadId}/messages`);
+    expect(sent.data.filter((each: any) => each.direction === "outbound")).to.have.length(1);
+    await workspace.ask(`POST /v1/drafts/${asked.id}/reject`, { json: {} });
+  });
+
+  it("says that nothing is sent before the decision only where no key and no rule may send", async () => {
+    const guarded = await service.identity(workspace.id, { requireHumanApproval: true });
+    const [free, kept] = [await waits("free"), await waits("guarded", guarded)];
+    expect(said(await shownBy(ben, kept.id))).to.contain("Nothing is sent before you decide.");
+    expect(said(await shownBy(ben, free.id)))
+      .to.contain("Nothing is sent before you decide, unless a program with an API key or a rule sends it first.")
+      .and.not.contain("Nothing is sent before you decide.");
+    for (const { id } of [free, kept]) await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
   it("decides once where the button is pressed twice", async () => {
     const { id } = await waits("twice");
     await shownBy(ben, id);
