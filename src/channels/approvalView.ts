@@ -116,12 +116,9 @@ export type ApprovalView = {
   participants: readonly string[];
   /** Its Reply-To is no address of this workspace: nobody here sees the replies. Absent: it is, or there is none. */
   repliesLeave?: boolean;
-  /** Sentences beyond those that follow from the view itself (approvalWarnings.ts). */
+  /** Sentences beyond those that follow from the view itself (approvalWarnings.ts), the notes of the message it answers among them. */
   warnings: string[];
-  /**
-   * Sentences about the message it answers: its notes, and what its words seem to do, which may be mistaken. They point at something, and stop
-   * nothing.
-   */
+  /** Sentences on what the words of the message it answers seem to do, which may be mistaken. They point at something, and stop nothing. */
   hints: string[];
   /** Approving also sends: the button says so. */
   sendsOnApproval: boolean;

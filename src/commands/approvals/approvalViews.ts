@@ -66,7 +66,7 @@ export async function approvalView(
     answers: shown ?? null,
     participants: thread.participants,
     repliesLeave: await repliesLeave(deps, draft.workspaceId, content.reply_to),
-    warnings: previous === null && !isWhole ? [editedTooOften] : [],
+    warnings: [...(previous === null && !isWhole ? [editedTooOften] : []), ...(shown ? notesOn(answered) : [])],
     hints: answered && body && shown ? hintsOf(answered, body, shown.newText) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     humanRequired: await requiresHuman(deps, identity),
@@ -162,11 +162,12 @@ async function messageOf(
   };
 }
 
-/** The message's notes, which are certain, come before the hints. */
-const hintsOf = ({ subject, notes }: MessageRow, body: MessageBody, newText: string): string[] => [
-  ...notes,
-  ...hintsAbout({ subject, newText, text: body.text, html: body.html }).map(({ sentence }) => sentence),
-];
+/** The notes of the answered message: they are certain, and no hints. */
+const notesOn = (answered: MessageRow | undefined): string[] =>
+  (answered?.notes ?? []).map((note) => `About the message that it answers: ${note}`);
+
+const hintsOf = ({ subject }: MessageRow, body: MessageBody, newText: string): string[] =>
+  hintsAbout({ subject, newText, text: body.text, html: body.html }).map(({ sentence }) => sentence);
 
 async function newerMessage(deps: Dependencies, message: MessageRow, identity: Identity): Promise<NewerMessage> {
   const shown = await messageOf(deps, { message, body: await bodyOf(deps, message), identity });

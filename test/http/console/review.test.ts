@@ -156,6 +156,25 @@ describe("console: review", () => {
       .to.contain("Nothing is sent before you decide, unless a program with an API key or a rule sends it first.")
       .and.not.contain("Nothing is sent before you decide.");
     for (const { id } of [free, kept]) await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+    // While there is one such identity, the workspace's members are no key's.
+    expect((await workspace.ask(`DELETE /v1/identities/${guarded.id}`)).status).to.equal(200);
+  });
+
+  it("says what is certain about the answered message as a warning, and not as a hint", async () => {
+    const raw = [
+      ...["Message-ID: <hidden@customer.example>", "From: ann@customer.example", "Subject: hidden"],
+      ...["MIME-Version: 1.0", "Content-Type: text/html", "", '<p>Hello</p><p style="display:none">Unseen words</p>'],
+    ].join("\r\n");
+    await service.deliver(identity.address, raw);
+    const { json: threads } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=100`);
+    const thread = threads.data.find(({ subject }: { subject: string }) => subject === "hidden");
+    const { json: messages } = await workspace.ask(`GET /v1/threads/${thread.id}/messages`);
+    const basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages.data[0].id };
+    const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...basis, body_text: "Hello." } });
+    const page = said(await shownBy(ben, draft.id));
+    expect(page).to.contain(`About the message that it answers: ${messages.data[0].notes[0]}`);
+    expect(page).to.contain("Unseen words").and.not.contain("Hint: The mail");
+    await workspace.ask(`POST /v1/drafts/${draft.id}/reject`, { json: {} });
   });
 
   it("decides once where the button is pressed twice", async () => {
