@@ -28,7 +28,7 @@ import { createStates } from "./commands/states/states.ts";
 import { accountMail } from "./commands/users/accountMail.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
-import type { EventStore } from "./eventStore/eventStore.ts";
+import type { EventStore, LogRewound } from "./eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
 import { measured } from "./eventStore/measured.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
@@ -96,7 +96,7 @@ export type Composition = {
 /**
  * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `threads`:
  * a pool that works for others too, who close it; by default its own. `channels`: what takes the place of these channels. `hasher`: of
- * passwords; by default Argon2id with the service's own parameters.
+ * passwords; by default Argon2id with the service's own parameters. `onRewound`: told if the log has lost events that are known here.
  */
 export function compose(
   config: Config,
@@ -107,12 +107,14 @@ export function compose(
     threads: lent,
     channels,
     hasher = argon2Hasher(),
+    onRewound,
   }: {
     logger: Logger;
     clock?: Clock;
     threads?: ThreadPool;
     channels?: Partial<Channels>;
     hasher?: PasswordHasher;
+    onRewound?: (error: LogRewound) => void;
   },
 ): Composition {
   const database = connectDatabase(urls, {
@@ -120,7 +122,9 @@ export function compose(
   });
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
-  const unmeasured = keepingAppendsWhole(upcasting(sharingLog(createStore(config, urls, logger))));
+  const unmeasured = keepingAppendsWhole(
+    upcasting(sharingLog(createStore(config, urls, { logger, ...(onRewound && { onRewound }) }))),
+  );
   const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
   const metrics = prometheusMetrics({
     depths: () =>
@@ -215,10 +219,14 @@ export function compose(
   };
 }
 
-function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventStore {
+function createStore(
+  config: Config,
+  urls: DatabaseUrls,
+  told: { logger: Logger; onRewound?: (error: LogRewound) => void },
+): EventStore {
   return config.eventStoreUrl
-    ? createEventStoreDbStore({ connectionString: config.eventStoreUrl, logger })
-    : createPostgresEventStore({ connectionString: urls.serviceUrl, logger });
+    ? createEventStoreDbStore({ connectionString: config.eventStoreUrl, logger: told.logger })
+    : createPostgresEventStore({ connectionString: urls.serviceUrl, ...told });
 }
 
 function createProvider(config: Config, database: Database): MailProvider {

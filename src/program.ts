@@ -33,7 +33,14 @@ async function run(config: Config): Promise<void> {
         logger.warn(
           "the service's role owns its tables, so only a trigger keeps the event log append-only: set DATABASE_OWNER_URL to use a separate owner",
         );
-      composition = compose(config, urls, { logger });
+      composition = compose(config, urls, {
+        logger,
+        // What is kept in memory may come from lost events. Nothing is done with it any more, not even to end in order.
+        onRewound(error) {
+          logger.error({ err: error }, "the event log has lost events that this instance knows, ending");
+          process.exit(1);
+        },
+      });
       const instance = randomUUID();
       const dataDirectory = embedded?.directory;
       const alone = !!embedded;

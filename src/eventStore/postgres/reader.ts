@@ -8,7 +8,13 @@ import { sharingAnswers } from "../sharedAnswers.ts";
 import { groupingReads, type Wanted } from "./groupedReads.ts";
 import { pauses } from "./recovery.ts";
 
-export type ReaderOptions = { connectionString: string; timeoutMs: number; connections: number };
+export type ReaderOptions = {
+  connectionString: string;
+  timeoutMs: number;
+  connections: number;
+  /** Told of every event that was read. */
+  onRead: (event: Pick<Recorded, "position" | "id">) => void;
+};
 
 /** A stretch of the log, in order, and how far it reaches: over what was left out by category too. */
 export type Page = { events: Recorded[]; position: number };
@@ -55,7 +61,7 @@ const readStreams = readStreamsFrom("wanted.first");
 const readStreamsAndLasts = readStreamsFrom(`coalesce(wanted.first, (
       select max(revision) from es.events tail where tail.stream_id = wanted.stream))`);
 const readLast = `select ${columns} from es.events where stream_id = $1 order by revision desc limit 1`;
-export const readHead = "select coalesce(max(position), 0) from es.events";
+const readHead = "select coalesce(max(position), 0) from es.events";
 const readPage = (where: string): string => `select ${columns}, bytes_so_far from (
     select ${columns}, bytes, sum(bytes) over (order by position rows unbounded preceding) as bytes_so_far
     from es.events where position > $1 and position <= $2 ${where} order by position limit $3
@@ -74,7 +80,7 @@ const maxPageBytes = 8_000_000;
 /** Of one stream, where several are read at once: one with more is read alone. */
 const mostGroupedBytes = 256 * 1024;
 
-export function createReader({ connectionString, timeoutMs, connections }: ReaderOptions): Reader {
+export function createReader({ connectionString, timeoutMs, connections, onRead }: ReaderOptions): Reader {
   const pool = new pg.Pool({
     connectionString,
     application_name: "countersign log reader",
@@ -105,6 +111,12 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
     } finally {
       client?.release(failed);
     }
+  }
+
+  function recorded(row: Row): Recorded {
+    const event = eventOf(row);
+    onRead(event);
+    return event;
   }
 
   const shared = sharingAnswers();
@@ -176,7 +188,7 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
 /** Of all these rows of one stream. */
 const bytesIn = (rows: readonly Row[]): number => Number(rows.at(-1)?.[8] ?? 0);
 
-const recorded = ([id, stream, revision, position, type, schemaVersion, data, metadata]: Row): Recorded => ({
+const eventOf = ([id, stream, revision, position, type, schemaVersion, data, metadata]: Row): Recorded => ({
   id,
   type,
   schemaVersion,

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { asExpected, type EventStore } from "../eventStore.ts";
+import { asExpected, type EventStore, type LogRewound } from "../eventStore.ts";
 import { isStreamName, validateAppend, validateRevision, validateStream } from "../validate.ts";
 import { createOwnCommits } from "./ownCommits.ts";
 import { createReader } from "./reader.ts";
@@ -16,26 +16,37 @@ export type PostgresEventStoreOptions = {
   /** At most this many connections for reading (default 8); one more writes, and one more listens once somebody subscribes. */
   readers?: number;
   logger?: Log;
+  /**
+   * Called once if the log has lost the newest event that is known here, as after a failover to a standby that had not got it: what was
+   * derived from lost events is wrong, wherever it is kept. Every subscription ends with the same error, and so does every append over a new connection.
+   */
+  onRewound?: (error: LogRewound) => void;
 };
 
 /** The event log in PostgreSQL 14 or newer, schema `es` (src/postgres/migrations). Connects when first used. */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
-  const { connectionString, timeoutMs = 5_000, readers = 8, logger: log = silent } = options;
+  const { connectionString, timeoutMs = 5_000, readers = 8, logger: log = silent, onRewound = () => {} } = options;
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every subscription listens
-  const reader = createReader({ connectionString, timeoutMs, connections: readers });
+  const reader = createReader({
+    connectionString,
+    timeoutMs,
+    connections: readers,
+    onRead: (event) => tail.saw(event),
+  });
   const own = createOwnCommits();
   const writer = createWriter({
     connectionString,
     timeoutMs,
     log,
-    onCommitted(position, written) {
+    requireSameLog: (client) => tail.requireSameLog(client),
+    onCommitted(newest, written) {
       if (written) own.add(written);
-      tail.committed(position);
+      tail.saw(newest);
     },
     onLost: own.forget,
   });
-  const tail = createTail({ connectionString, timeoutMs, log, ownBackend: writer.backend });
+  const tail = createTail({ connectionString, timeoutMs, log, ownBackend: writer.backend, onRewound });
   let closed: Promise<void> | undefined;
 
   async function close(): Promise<void> {

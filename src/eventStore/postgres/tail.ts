@@ -1,6 +1,6 @@
+import type pg from "pg";
 import { LogRewound } from "../eventStore.ts";
 import { createConnection } from "./connection.ts";
-import { readHead } from "./reader.ts";
 import { type Log, pauses } from "./recovery.ts";
 
 export type TailOptions = {
@@ -9,20 +9,30 @@ export type TailOptions = {
   log: Log;
   /** The server's process that this process's commits come from: it says itself what it has committed. */
   ownBackend: () => number | undefined;
+  /** Called once if the log no longer holds the newest event that is known here. */
+  onRewound: (error: LogRewound) => void;
 };
+
+/** An event by its place in the log. */
+export type Place = { position: number; id: string };
 
 /** Knows where the log ends, and wakes the readers that wait for more. */
 export type Tail = {
   /** The highest position known to be committed. */
   head(): number;
-  /** A commit of this very process: no need to wait for the notification. */
-  committed(position: number): void;
+  /** An event that was read, or committed by this very process: no need to wait for the notification. */
+  saw(event: Place): void;
+  /** For a new connection, before anything is written by it. Throws LogRewound. */
+  requireSameLog(client: pg.Client): Promise<void>;
   /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
   beyond(after: number, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 };
 
 type Waiter = { after: number; since: number; wake(): void; fail(error: Error): void };
+
+const readEndAndKnown = `select position, event_id, (select event_id from es.events where position = $1)
+  from es.events order by position desc limit 1`;
 
 /** How often the end of the log is looked up, beside being told of every commit. */
 const pollMs = 1_000;
@@ -33,9 +43,9 @@ const pollMs = 1_000;
  * check is the poll: it has a timeout, finds what a lost notification would have said, and a failed one costs the connection, which is
  * opened again for as long as it takes.
  */
-export function createTail({ connectionString, timeoutMs, log, ownBackend }: TailOptions): Tail {
+export function createTail({ connectionString, timeoutMs, log, ownBackend, onRewound }: TailOptions): Tail {
   const waiters = new Set<Waiter>();
-  let head = 0;
+  let newest: Place = { position: 0, id: "" };
   let rewound: LogRewound | undefined;
   let watching: Promise<void> | undefined;
   let closed = false;
@@ -47,32 +57,45 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend }: Tai
     prepare(client) {
       // One's own comes about when the commit is answered, which says what was written too. If that is lost, the commit is sent again.
       client.on("notification", ({ processId, payload }) => {
-        if (processId !== ownBackend()) grow(Number(payload));
+        const [position, id = ""] = (payload ?? "").split(" ");
+        if (processId !== ownBackend()) saw({ position: Number(position), id });
       });
       return client.query("listen events");
     },
     onLost: () => endRest(),
   });
 
-  function grow(position: number): void {
-    if (!(position > head)) return;
-    head = position;
-    for (const waiter of waiters) if (waiter.after < head) waiter.wake();
+  function saw({ position, id }: Place): void {
+    if (!(position > newest.position)) return;
+    newest = { position, id };
+    for (const waiter of waiters) if (waiter.after < position) waiter.wake();
   }
 
-  /** The log's own word. It can only be behind what is known here, or asked of us, if it is not the log it was. */
+  /** The log's own word of its end. It lacks the newest event that is known here only if it is not the log it was. */
+  async function readEnd(client: pg.Client): Promise<Place> {
+    const known = newest;
+    const { rows } = await client.query<[position: string, id: string, atKnown: string | null]>({
+      text: readEndAndKnown,
+      values: [known.position],
+      rowMode: "array",
+    });
+    const [position = "0", id = "", atKnown] = rows[0] ?? [];
+    const found = { position: Number(position), id };
+    if (known.position > 0 && atKnown !== known.id && !rewound) {
+      rewound = found.position < known.position ? endsBefore(known.position, found.position) : differsAt(known);
+      onRewound(rewound);
+    }
+    return found;
+  }
+
   async function poll(): Promise<void> {
     const asked = performance.now();
-    const known = head;
-    const { rows } = await connection.run(timeoutMs, (client) =>
-      client.query<[string]>({ text: readHead, rowMode: "array" }),
-    );
-    const found = Number(rows[0]?.[0]);
-    if (found < known) rewound = endsBefore(known, found);
-    grow(found);
+    const found = await connection.run(timeoutMs, readEnd);
+    saw(found);
     for (const waiter of waiters) {
       if (rewound) waiter.fail(rewound);
-      else if (waiter.since < asked && waiter.after > found) waiter.fail(endsBefore(waiter.after, found));
+      else if (waiter.since < asked && waiter.after > found.position)
+        waiter.fail(endsBefore(waiter.after, found.position));
     }
   }
 
@@ -101,8 +124,12 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend }: Tai
     });
 
   return {
-    head: () => head,
-    committed: grow,
+    head: () => newest.position,
+    saw,
+    async requireSameLog(client) {
+      await readEnd(client);
+      if (rewound) throw rewound;
+    },
     beyond(after, signal) {
       watching ??= watch();
       return new Promise((resolve, reject) => {
@@ -120,7 +147,7 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend }: Tai
         waiters.add(waiter);
         signal.addEventListener("abort", waiter.wake);
         if (rewound) waiter.fail(rewound);
-        else if (after < head || signal.aborted) waiter.wake();
+        else if (after < newest.position || signal.aborted) waiter.wake();
       });
     },
     async close() {
@@ -135,3 +162,6 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend }: Tai
 
 const endsBefore = (known: number, found: number): LogRewound =>
   new LogRewound(`the event log ends at position ${found}, but had reached ${known}: it was restored or replaced`);
+
+const differsAt = ({ position }: Place): LogRewound =>
+  new LogRewound(`the event log holds another event at position ${position} than it did: it has lost events since`);

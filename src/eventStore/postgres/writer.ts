@@ -1,19 +1,22 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { type Appended, type Expected, InvalidAppend, Unavailable } from "../eventStore.ts";
+import { type Appended, type Expected, InvalidAppend, LogRewound, Unavailable } from "../eventStore.ts";
 import type { ValidEvent } from "../validate.ts";
 import { type Request, takeBatch } from "./batch.ts";
-import { commit } from "./commit.ts";
+import { commit, type Outcome } from "./commit.ts";
 import { createConnection } from "./connection.ts";
 import type { Written } from "./ownCommits.ts";
 import { type Log, pauses } from "./recovery.ts";
+import type { Place } from "./tail.ts";
 
 export type WriterOptions = {
   connectionString: string;
   timeoutMs: number;
   log: Log;
-  /** Called after every commit with its highest position, and what it added to the log. */
-  onCommitted: (position: number, written: Written | undefined) => void;
+  /** Throws LogRewound if the server that a connection leads to has another log. */
+  requireSameLog: (client: pg.Client) => Promise<void>;
+  /** Called after every commit with the event of its highest position, and what it added to the log. */
+  onCommitted: (newest: Place, written: Written | undefined) => void;
   /** Called when the connection broke: the server may come back with another log. */
   onLost: () => void;
 };
@@ -29,13 +32,17 @@ export type Writer = {
  * Group commit: appends that arrive while one commit is under way go together into the next one, over one connection. What a lost
  * connection leaves undecided is sent again, ids and revisions unchanged: the log finds what it has.
  */
-export function createWriter({ connectionString, timeoutMs, log, onCommitted, onLost }: WriterOptions): Writer {
+export function createWriter(options: WriterOptions): Writer {
+  const { connectionString, timeoutMs, log, requireSameLog, onCommitted, onLost } = options;
   const queue: Request[] = [];
   const pause = pauses();
   const connection = createConnection({
     connectionString,
     name: "countersign log writer",
-    prepare: (client) => setUp(client, timeoutMs),
+    async prepare(client) {
+      await setUp(client, timeoutMs);
+      await requireSameLog(client);
+    },
     onLost,
   });
   let draining: Promise<void> | undefined;
@@ -61,14 +68,14 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted, on
       const { outcomes, written } = await connection.run(patience, (client) => commit(client, batch));
       pause.reset();
       trouble = undefined;
-      const positions = outcomes.map((outcome) => (outcome instanceof Error ? 0 : outcome.position));
-      onCommitted(Math.max(...positions), written);
+      onCommitted(newestOf(batch, outcomes), written);
       for (const [index, outcome] of outcomes.entries()) {
         if (outcome instanceof Error) batch[index]!.reject(outcome);
         else batch[index]!.resolve(outcome);
       }
     } catch (error) {
-      if (isRefusal(error)) refuse(batch, error);
+      if (error instanceof LogRewound) for (const { reject } of batch) reject(error);
+      else if (isRefusal(error)) refuse(batch, error);
       else await tryAgain(batch, error as Error);
     }
   }
@@ -129,6 +136,16 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted, on
       connection.close();
     },
   };
+}
+
+/** Position 0 if nothing was written. */
+function newestOf(batch: readonly Request[], outcomes: readonly Outcome[]): Place {
+  let newest: Place = { position: 0, id: "" };
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome instanceof Error || outcome.position <= newest.position) continue;
+    newest = { position: outcome.position, id: batch[index]!.events.at(-1)!.id.toLowerCase() };
+  }
+  return newest;
 }
 
 /** An SQL error about what was sent (bad data, an id used elsewhere, over a limit), not about the server. */

@@ -88,7 +88,8 @@ begin
     from unnest(event_requests, event_places, event_ids, event_types, event_schema_versions, event_data, event_metadata)
       with ordinality as n (request, place, id, type, schema_version, data, metadata, number)
     where granted[n.request];
-    perform pg_notify('events', (log_end + last_granted)::text);
+    -- The new end of the log, and the event there.
+    perform pg_notify('events', concat_ws(' ', log_end + last_granted, event_ids[last_granted]));
   end if;
 
   for number in 1 .. cardinality(request_streams) loop

@@ -59,7 +59,7 @@ describe("A group commit in PostgreSQL", () => {
     const listener = new pg.Client({ connectionString: database.ownerUrl });
     await listener.connect();
     const heard: number[] = [];
-    listener.on("notification", ({ payload }) => heard.push(Number(payload)));
+    listener.on("notification", ({ payload }) => heard.push(Number(payload!.split(" ")[0])));
     await listener.query("listen events");
     const streams = upTo(40).map(() => newStream());
     const appended = await Promise.all(streams.map((stream) => store.append(stream, noStream, newEvents(2))));

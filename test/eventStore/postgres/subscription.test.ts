@@ -116,12 +116,48 @@ describe("A subscription to the log in PostgreSQL", () => {
     })();
     const ended = errorOf(reading);
     while (seen.length < 10) await sleep(10);
-    await asOwner(
-      database,
-      "alter table es.events disable trigger append_only; delete from es.events where position > 5; alter table es.events enable trigger append_only",
-    );
+    await loseEvents(5);
     expect(await ended).to.be.instanceOf(LogRewound);
     const fresh = consume(other, { after: position }, count(1));
     expect(await errorOf(fresh)).to.be.instanceOf(LogRewound);
   });
+
+  const ways: readonly { knows: string; learn(instance: EventStore, stream: string): Promise<unknown> }[] = [
+    { knows: "committed", learn: (instance, stream) => instance.append(stream, noStream, newEvents(2)) },
+    {
+      knows: "read",
+      async learn(instance, stream) {
+        await store.append(stream, noStream, newEvents(2));
+        await instance.readLast(stream);
+      },
+    },
+  ];
+  for (const { knows, learn } of ways)
+    it(`stops loudly where the log has lost what it had ${knows}, though it ends where it did: another instance has appended since`, async () => {
+      const said: string[] = [];
+      const instance = createPostgresEventStore({
+        connectionString: database.serviceUrl,
+        onRewound: ({ message }) => void said.push(message),
+      });
+      const stream = newStream();
+      await learn(instance, stream);
+      await loseEvents(1);
+      expect((await other.append(newStream(), noStream, [newEvent()])).position).to.equal(2);
+      const ended = errorOf(consume(instance, { after: 2 }, count(1)));
+      expect(await ended).to.be.instanceOf(LogRewound);
+      await cutConnections(database);
+      expect(await errorOf(instance.append(stream, 0, [newEvent()]))).to.be.instanceOf(LogRewound);
+      expect((await other.read(stream)).length, "events of the stream").to.equal(1);
+      expect(said).to.deep.equal([
+        "the event log holds another event at position 2 than it did: it has lost events since",
+      ]);
+      await instance.close();
+    });
+
+  /** All events after a position, as a failover to a standby that has not got them. */
+  const loseEvents = (after: number) =>
+    asOwner(
+      database,
+      `alter table es.events disable trigger append_only; delete from es.events where position > ${after}; alter table es.events enable trigger append_only`,
+    );
 });
