@@ -6,6 +6,7 @@ import { operators, triggerEvents } from "#streams/rule/events.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { statuses } from "../framework/errors.ts";
 import { allScopes, namedScopes, scopes } from "../framework/keys/scopes.ts";
+import { keysPerWorkspace } from "../framework/rateLimits/rateLimits.ts";
 import { scopesOf } from "../framework/roles.ts";
 import type { LimitClass, Route } from "../framework/route.ts";
 import { nextSteps } from "../mcp/errors.ts";
@@ -175,13 +176,15 @@ const isNamed = (scope: string): boolean => (namedScopes as string[]).includes(s
 const statusesOf = (error: string): string =>
   error === "invalid_request" ? "422, 409" : String(statuses[error as keyof typeof statuses]);
 
+const keysAndWorkspace = `API key; ${keysPerWorkspace} times as many for all keys of a workspace`;
+
 /** The setting of each class, and what its requests are counted by. */
 const limitClasses: Record<LimitClass, { setting: string; countedBy: string }> = {
-  read: { setting: "RATE_LIMIT_READ", countedBy: "API key" },
-  write: { setting: "RATE_LIMIT_WRITE", countedBy: "API key" },
-  send: { setting: "RATE_LIMIT_SEND", countedBy: "API key" },
+  read: { setting: "RATE_LIMIT_READ", countedBy: keysAndWorkspace },
+  write: { setting: "RATE_LIMIT_WRITE", countedBy: keysAndWorkspace },
+  send: { setting: "RATE_LIMIT_SEND", countedBy: keysAndWorkspace },
   notify: { setting: "RATE_LIMIT_NOTIFY", countedBy: "workspace" },
-  test_email: { setting: "RATE_LIMIT_TEST_EMAIL", countedBy: "API key" },
+  test_email: { setting: "RATE_LIMIT_TEST_EMAIL", countedBy: keysAndWorkspace },
   auth: { setting: "RATE_LIMIT_AUTH", countedBy: "address" },
 };
 

@@ -3,16 +3,13 @@ import { publicEventTypes } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { invalid } from "../framework/errors.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
+import { holdersOf } from "../framework/places.ts";
 import { reply } from "../framework/reply.ts";
 import { type Route, route } from "../framework/route.ts";
 import { EventPage, EventQuery, EventStreamQuery } from "../schemas/events.ts";
 import { eventStream } from "./eventStream.ts";
 import { cursorOf, placeOf } from "./feedCursor.ts";
 import { createOpenStreams } from "./openStreams.ts";
-
-/** Streams that a key and a workspace may hold open on one instance. */
-const maxOfKey = 5;
-const maxOfWorkspace = 50;
 
 export const eventRoutes = (deps: HttpDependencies): Route[] => [readEvents(deps), followEvents(deps)];
 
@@ -62,10 +59,7 @@ function followEvents(deps: HttpDependencies): Route {
       const after = given ?? (await feedEnd(deps.reads, workspaceId));
       // Revoked meanwhile: nobody would take the stream, and its place would stay taken.
       if (signal.aborted) throw unauthorized();
-      const holders = [
-        { name: "this API key", id: principal.id, most: maxOfKey },
-        { name: "this workspace", id: workspaceId, most: maxOfWorkspace },
-      ];
+      const holders = holdersOf({ id: principal.id, workspaceId });
       return reply({
         stream: streams.open(holders, (replaced) => eventStream(deps, { workspaceId, after, types, signal, replaced })),
         headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },

@@ -11,6 +11,7 @@ import { NotReadable } from "./errors.ts";
 import { createKeyUses, type KeyUses } from "./keys/keyUses.ts";
 import type { Revocation } from "./keys/revocation.ts";
 import { type Cursors, createCursors } from "./lists.ts";
+import { createPlaces, type Places } from "./places.ts";
 import type { Route } from "./route.ts";
 import type { Tail } from "./tail.ts";
 
@@ -32,6 +33,8 @@ export type HttpDependencies = Dependencies & {
   /** Who has which draft open. */
   presence: Presence;
   webhookDeliveries: WebhookDeliveries;
+  /** Places of calls that wait for something to happen. */
+  waits: Places;
   cursors: Cursors;
   /** Aborted when this instance takes no more requests: what would go on without end has to end. */
   closing: AbortSignal;
@@ -77,6 +80,7 @@ export const httpDependencies = (
   feedTail: createFeedTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
   changeTail: createChangeTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
   presence: createPresence({ database }),
+  waits: createPlaces("waiting calls", deps),
   webhookDeliveries,
   cursors: createCursors(deps.keyRing),
   closing,

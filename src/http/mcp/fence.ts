@@ -37,6 +37,13 @@ export function createFence(word: string = randomWord()): Fence {
   };
 }
 
+/** Text of several lines by the agent itself or by who decides for it: under a line of ours, and no line of it can pass for one of ours. */
+export const quoted = (text: string): string =>
+  untrustedText(text)
+    .split("\n")
+    .map((line) => `| ${line}`.trimEnd())
+    .join("\n");
+
 /** Text of several lines that somebody else wrote: nothing in it is invisible, and nothing looks like a fence. */
 export const untrustedText = (text: string): string => defused(seen(visible(text)));
 

@@ -13,6 +13,7 @@ import {
   unauthorized,
 } from "../framework/keys/authenticate.ts";
 import type { Flight, InFlight } from "../framework/keys/inFlight.ts";
+import { holdersOf } from "../framework/places.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import { refusalOf } from "../framework/rateLimits/rateLimits.ts";
 import type { Strangers } from "../framework/rateLimits/strangers.ts";
@@ -54,7 +55,8 @@ export function mcpRouter(options: McpOptions): Router {
     },
     { maxRequestBodySize, maxSubscriptions, bus },
   );
-  const answer = toNodeHandler(handler, { maxRequestBodySize, onerror: options.onError });
+  const single = { ...handler, fetch: singly(handler.fetch, doors, options) };
+  const answer = toNodeHandler(single, { maxRequestBodySize, onerror: options.onError });
   const authenticate = countingUnknown(options.authenticate, {
     ...options,
     count: (request) => options.strangers.count("bad_key", request),
@@ -93,7 +95,9 @@ export function mcpRouter(options: McpOptions): Router {
     const { request, key, flight } = of;
     return {
       ...{ key, request, signal: flight.signal },
+      // Each request carries one message, and was counted as a read itself.
       count: (limit) => (limit === "read" ? Promise.resolve() : counted(options, limit, of)),
+      end: () => of.response.destroy(),
       async requireLive() {
         await options.upToDate();
         if (flight.revoked) throw unauthorized();
@@ -101,6 +105,38 @@ export function mcpRouter(options: McpOptions): Router {
     };
   }
 }
+
+type Fetch = ReturnType<typeof createMcpHandler>["fetch"];
+
+/**
+ * One message a request: a batch would be many calls for one count. A subscription takes a place of its key and workspace, and ends when that is
+ * another's.
+ */
+function singly(fetch: Fetch, doors: Doors, { deps }: McpOptions): Fetch {
+  return async (request, context) => {
+    const message: unknown = request.method === "POST" ? await request.clone().json().catch(noJson) : undefined;
+    if (Array.isArray(message)) return refused(-32600, "batches are not supported: send one message a request");
+    const door = doors.getStore();
+    if (door && (message as { method?: unknown } | undefined)?.method === "subscriptions/listen") {
+      try {
+        const { key, signal, end, request: incoming } = door;
+        const place = deps.waits.take(holdersOf({ id: key.id, workspaceId: key.workspaceId }));
+        place.replaced.addEventListener("abort", end);
+        incoming.res?.once("close", place.leave);
+        signal.addEventListener("abort", place.leave);
+      } catch (error) {
+        if (!(error instanceof Rejected)) throw error;
+        return refused(-32000, error.message, 429);
+      }
+    }
+    return fetch(request, message === undefined ? context : { ...context, parsedBody: message });
+  };
+}
+
+const noJson = () => undefined;
+
+const refused = (code: number, message: string, status = 400) =>
+  Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
 
 /** A browser's page of elsewhere has no business here, whatever key it brings. */
 function requireOwnOrigin({ headers }: Request, { publicUrl }: McpOptions): void {

@@ -26,6 +26,7 @@ export type ToolCall = {
   /** As `input` has them. */
   args: any;
   workspaceId: string;
+  keyId: string;
   scopes: readonly string[];
   /** The JSON answer of a route, under the key's scopes and the route's own rules. */
   ask(line: Line, call?: RouteCall, options?: AskOptions): Promise<any>;

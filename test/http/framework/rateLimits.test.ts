@@ -73,14 +73,16 @@ describe("rate limits", () => {
   it("let 60 reads a minute pass, with RateLimit headers, and refuse the next [8 read endpoints] [7 429 rate_limited]", async () => {
     const { ask } = await service.workspace();
     const first = await ask("GET /v1/workspaces/me");
-    expect(first.headers.get("ratelimit")).to.match(/^"read"; r=59; t=(60|59)$/);
-    expect(first.headers.get("ratelimit-policy")).to.match(/^"read"; q=60; w=60; pk=:[\w=]+:$/);
+    expect(first.headers.get("ratelimit")).to.match(/^"read"; r=59; t=(60|59), "read of all keys"; r=299; t=(60|59)$/);
+    expect(first.headers.get("ratelimit-policy")).to.match(
+      /^"read"; q=60; w=60; pk=:[\w=]+:, "read of all keys"; q=300; w=60; pk=:[\w=]+:$/,
+    );
     expect(first.headers.get("retry-after")).to.equal(null);
     expect(limited(await statuses(ask, "GET /v1/threads", { times: 64 }))).to.equal(5);
     const refused = await ask("GET /v1/drafts");
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).to.be.within(1, 60);
-    expect(refused.headers.get("ratelimit")).to.match(/^"read"; r=0; t=\d+$/);
+    expect(refused.headers.get("ratelimit")).to.match(/^"read"; r=0; t=\d+, /);
     const { request_id, message, ...body } = refused.json;
     expect([refused.status, body, request_id]).to.deep.equal([
       429,
@@ -110,6 +112,44 @@ describe("rate limits", () => {
     expect(limited(await statuses(tenant.ask, line, { times: 7, key: other }))).to.equal(2);
     const stranger = await service.workspace();
     expect((await stranger.ask(line)).status).to.equal(404);
+  });
+
+  it("count all keys of a workspace together up to five times the rate of one, and no other workspace's", async () => {
+    const tenant = await service.workspace();
+    const keys = await Promise.all(Array.from({ length: 6 }, () => tenant.keyOf(["write:workspace"])));
+    await service.caughtUp();
+    const json = { name: "Renamed" };
+    for (const key of keys.slice(0, 5)) {
+      expect(limited(await statuses(tenant.ask, "PATCH /v1/workspaces/me", { times: 20, json, key }))).to.equal(0);
+    }
+    const refused = await tenant.ask("PATCH /v1/workspaces/me", { json, key: keys[5]! });
+    expect([refused.status, refused.json.error]).to.deep.equal([429, "rate_limited"]);
+    expect(refused.json.message).to.include("at most 100 requests per minute (class write of all keys)");
+    expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
+    const stranger = await service.workspace();
+    expect((await stranger.ask("PATCH /v1/workspaces/me", { json })).status).to.equal(200);
+  });
+
+  it("count each call of a tool, and refuse what would be many calls in one request", async () => {
+    const tenant = await service.workspace();
+    const call = (body: unknown) =>
+      fetch(new URL("/mcp", service.url), {
+        method: "POST",
+        headers: {
+          ...{ Authorization: `Bearer ${tenant.key}`, "Content-Type": "application/json" },
+          Accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify(body),
+      });
+    const message = (id: number) => ({
+      ...{ jsonrpc: "2.0", id, method: "tools/call" },
+      params: { name: "list_threads", arguments: {} },
+    });
+    const batch = await call(Array.from({ length: 100 }, (_, id) => message(id)));
+    expect([batch.status, (await batch.json()).error.code]).to.deep.equal([400, -32600]);
+    const answers = await Promise.all(Array.from({ length: 64 }, async (_, id) => (await call(message(id))).status));
+    expect(limited(answers)).to.equal(5);
+    expect(answers.filter((status) => status === 200)).to.have.length(59);
   });
 
   it("count every authenticated request whatever its answer, after 401 and before everything else", async () => {

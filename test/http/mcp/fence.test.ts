@@ -102,6 +102,12 @@ describe("mcp: how tools are listed", () => {
       expect(JSON.stringify(plain), name).to.not.match(/maxBytes|lowercase|remedy|email-address|single-line/);
       expect(description.length, name).to.be.within(80, 600);
     }
+    for (const { name, input } of tools) {
+      const { properties, required = [] } = plainSchema(input) as any;
+      for (const each of required) expect(properties[each], `${name} ${each}`).to.not.have.property("default");
+    }
+    const { required } = plainSchema(tools.find(({ name }) => name === "read_thread")!.input) as any;
+    expect(required).to.deep.equal(["thread_id"]);
     expect(tools.map(({ name }) => name).join()).to.not.match(/approve|reject|delete/);
   });
 });

@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import { createPlaces } from "#src/http/framework/places.ts";
 import { reply } from "#src/http/framework/reply.ts";
 import { maxStructured, maxText } from "#src/http/mcp/bounds.ts";
 import { errorResult } from "#src/http/mcp/errors.ts";
@@ -6,7 +8,8 @@ import type { Tool, ToolCall, ToolResult } from "#src/http/mcp/tool.ts";
 import { tools } from "#src/http/mcp/tools/index.ts";
 import { fileReply } from "#src/http/present/files.ts";
 import { Rejected } from "#streams/decider.ts";
-import { requireFenced } from "./fenceSupport.ts";
+import { faultsOf } from "#test/attacks/words/hostile.ts";
+import { outsideFences, requireFenced } from "./fenceSupport.ts";
 import { hostileWords, mark } from "./hostileWords.ts";
 
 const id = "0b9a3f52-66a5-4a0e-9d7c-0123456789ab";
@@ -32,7 +35,8 @@ const messageOf = (words: string, rest: object = {}) => ({
   ...rest,
 });
 
-const draftOf = (words: string, status = "rejected") => ({
+/** `own`: what the agent and the approver wrote. */
+const draftOf = (words: string, { own, status = "rejected" }: { own: string; status?: string }) => ({
   ...{
     id,
     workspace_id: id,
@@ -43,11 +47,11 @@ const draftOf = (words: string, status = "rejected") => ({
     status,
     version: 3,
   },
-  ...{ to: Array(9).fill(words), cc: [words], bcc: [words], subject: words, body_text: words, body_html: words },
+  ...{ to: Array(9).fill(words), cc: [words], bcc: [words], subject: words, body_text: own, body_html: own },
   ...{
-    rationale: words,
+    rationale: own,
     metadata: { words },
-    reason: words,
+    reason: own,
     stale_warning: true,
     newer_message_id: null,
     answered_meanwhile: null,
@@ -57,7 +61,7 @@ const draftOf = (words: string, status = "rejected") => ({
   ...{ held_code: words, failure_code: words, failure_message: words, created_at: at, updated_at: at },
 });
 
-const threadOf = (words: string, messages: readonly object[]) => ({
+const threadOf = (words: string, messages: readonly object[], own = words) => ({
   ...{ id, workspace_id: id, identity_id: id, primary_contact_id: null, subject: words, status: "open" },
   ...{
     priority: "normal",
@@ -67,23 +71,23 @@ const threadOf = (words: string, messages: readonly object[]) => ({
     participants: Array(9).fill(words),
   },
   ...{ merged_into: null, created_at: at, updated_at: at, messages, messages_total: 40 },
-  drafts: Array.from({ length: Math.ceil(messages.length / 5) }, () => draftOf(words)),
+  drafts: Array.from({ length: Math.ceil(messages.length / 5) }, () => draftOf(words, { own })),
 });
 
-/** Answers of the routes in which every string that somebody else may write is these words. */
-function answersWith(words: string, count: number): Pick<ToolCall, "ask" | "askRaw"> {
+/** Answers of the routes in which every string that a stranger may write is these words; `own`: what the agent and its people wrote. */
+function answersWith(words: string, { count, own }: { count: number; own: string }): Pick<ToolCall, "ask" | "askRaw"> {
   const messages = Array.from({ length: count }, (_, n) =>
     messageOf(words, n % 3 === 0 ? { direction: "outbound" } : {}),
   );
   const answers: Record<string, unknown> = {
     "GET /v1/identities": { data: [], total: 0 },
-    "GET /v1/workspaces/me": { id, name: words, plan: "pro", plan_status: "active", emails_sent_this_period: 1 },
+    "GET /v1/workspaces/me": { id, name: own, plan: "pro", plan_status: "active", emails_sent_this_period: 1 },
     "GET /v1/threads": { data: Array.from({ length: count }, () => threadOf(words, [])), total: 25, next_cursor: null },
-    "GET /v1/threads/:id": threadOf(words, messages),
+    "GET /v1/threads/:id": threadOf(words, messages, own),
     "GET /v1/threads/:id/messages": { data: messages.slice(0, 10) },
-    "GET /v1/drafts/:id": draftOf(words),
-    "POST /v1/drafts": { ...draftOf(words, "pending"), warnings: [] },
-    "PATCH /v1/drafts/:id": draftOf(words, "pending"),
+    "GET /v1/drafts/:id": draftOf(words, { own }),
+    "POST /v1/drafts": { ...draftOf(words, { own, status: "pending" }), warnings: [] },
+    "PATCH /v1/drafts/:id": draftOf(words, { own, status: "pending" }),
     "POST /v1/drafts/:id/send": { draft_id: id, thread_id: id, status: "sending", queued_at: at },
     "POST /v1/emails/reply": { draft_id: id, message_id: id, thread_id: id, status: "pending", queued_at: null },
   };
@@ -98,14 +102,24 @@ const allArgs = {
   ...{ limit: 25, timeout_seconds: 1, version: 1, body_text: "Yes." },
 };
 
-/** `count`: messages of a thread, and threads of a list. */
-function callWith(words: string, args: object, count = 2): ToolCall {
+/** `count`: messages of a thread, and threads of a list. `own`: what the agent and its people wrote. */
+function callWith(words: string, args: object, { count = 2, own = words } = {}): ToolCall {
   const reads = { of: () => ({ query: async () => ({ rows: [] }) }) };
   return {
-    ...answersWith(words, count),
-    ...{ args, workspaceId: id, scopes: ["read:workspace"], progress: async () => {}, now: () => new Date(at) },
+    ...answersWith(words, { count, own }),
+    ...{
+      args,
+      workspaceId: id,
+      keyId: id,
+      scopes: ["read:workspace"],
+      progress: async () => {},
+      now: () => new Date(at),
+    },
     signal: new AbortController().signal,
-    deps: { reads, requireReadable: () => {}, closing: new AbortController().signal } as never,
+    deps: {
+      ...{ reads, requireReadable: () => {}, closing: new AbortController().signal },
+      waits: createPlaces("waiting calls", { clock: systemClock }),
+    } as never,
   };
 }
 
@@ -125,11 +139,28 @@ const runOf = (name: string, call: ToolCall): Promise<ToolResult> =>
 describe("mcp: fifty hostile mails through every tool", () => {
   for (const { trick, words } of hostileWords) {
     it(`${trick}: nothing of it outside of a fence, nothing unseen, nothing too long`, async () => {
-      for (const [name, args] of ways) requireFenced(name, await runOf(name, callWith(words, args)));
+      for (const [name, args] of ways) requireFenced(name, await runOf(name, callWith(words, args, { own: "Ours." })));
       const { content, structuredContent } = errorResult(new Rejected("sending_paused", `paused (${words})`), id);
       requireFenced("an error", { text: content[0]!.text, structured: structuredContent });
     });
   }
+
+  it("an approver's reason and the agent's own words are outside of fences, behind bars, and make no line of ours", async () => {
+    for (const { words } of hostileWords) {
+      for (const [name, args] of ways) {
+        const { text } = await runOf(name, callWith("Theirs.", args, { own: words }));
+        const { outside } = outsideFences(text);
+        const ours = outside.split("\n").filter((line) => !/^(\|( |$)|Workspace: )/.test(line));
+        expect(ours.join("\n"), name)
+          .to.not.include(mark)
+          .and.not.match(/untrusted-data/i);
+        expect(faultsOf({ kind: "text", content: text }), name).to.deep.equal([]);
+      }
+    }
+    const { text, structured } = await runOf("get_draft", callWith("Theirs.", allArgs, { own: "Please be kinder." }));
+    expect(outsideFences(text).outside).to.include("The approver's reason, which you may follow:\n| Please be kinder.");
+    expect(structured.draft).to.include({ reason: "Please be kinder.", text: "Please be kinder." });
+  });
 
   it("shows them all the same: a reader of data misses nothing", async () => {
     const shows = [
@@ -157,7 +188,7 @@ describe("mcp: fifty hostile mails through every tool", () => {
       "a\n\n".repeat(6_500),
     ]) {
       for (const [name, args] of ways) {
-        const { text, structured } = await runOf(name, callWith(words, args, 25));
+        const { text, structured } = await runOf(name, callWith(words, args, { count: 25 }));
         longest.text = Math.max(longest.text, text.length);
         longest.structured = Math.max(longest.structured, JSON.stringify(structured).length);
       }

@@ -117,7 +117,13 @@ describe("mcp: tools × scopes × foreign ids", () => {
         return rest(`${path}?${search}`, { json: body, headers });
       };
       const toolCall: ToolCall = {
-        ...{ args: argumentsOf(tool, stranger), workspaceId: stranger.workspaceId, scopes: tool.scopes, deps },
+        ...{
+          args: argumentsOf(tool, stranger),
+          workspaceId: stranger.workspaceId,
+          keyId: stranger.workspaceId,
+          scopes: tool.scopes,
+        },
+        deps,
         ask: async (line, asks) => (await askRest(line, asks)).json,
         askRaw: async (line, asks) => {
           const { status, bytes } = await askRest(line, asks);

@@ -130,16 +130,16 @@ describe("mcp: the tools, through the official client", () => {
       const stale = await use("revise_draft", { draft_id: draft.id, version: 1, body_text: "Never." });
       expect([stale.isError, stale.structured.error]).to.deep.equal([true, "version_mismatch"]);
       expect(stale.text).to.include("get_draft");
-      expect((await used("get_draft", { draft_id: draft.id })).draft.untrusted.text).to.equal("It left today.");
+      expect((await used("get_draft", { draft_id: draft.id })).draft.text).to.equal("It left today.");
     });
 
-    it("tells the reason of a rejection, within a fence", async () => {
+    it("tells the reason of a rejection as the approver's, outside of what strangers wrote", async () => {
       const { draft } = await submitted();
       await rejected(draft.id, `${mark} be kinder`);
       const { text, structured } = await use("get_draft", { draft_id: draft.id });
-      expect(structured.draft.untrusted.reason).to.equal(`${mark} be kinder`);
+      expect(structured.draft.reason).to.equal(`${mark} be kinder`);
       expect(structured.draft.decision).to.include({ decision: "reject", kind: "api_key" });
-      expect(outsideFences(text).outside).to.not.include(mark);
+      expect(outsideFences(text).outside).to.include(`which you may follow:\n| ${mark} be kinder`);
       expect(text).to.include("Next: read the reason");
     });
 
@@ -211,6 +211,22 @@ describe("mcp: the tools, through the official client", () => {
       const { structured, text } = await answer;
       expect(structured.draft.newer_message_id).to.be.a("string");
       expect(text).to.include("the other side wrote again");
+    });
+
+    it("has room for five calls of a key: a sixth is refused until the oldest has waited for a minute, and then ends that one", async () => {
+      const { draft } = await submitted();
+      const wait = () => use("wait_for_decision", { draft_id: draft.id, timeout_seconds: 300 });
+      const waiting = Array.from({ length: 5 }, wait);
+      await until(async () => {
+        const { structured } = await use("wait_for_decision", { draft_id: draft.id, timeout_seconds: 1 });
+        return structured.error === "rate_limited" && structured.retry_after <= 60;
+      });
+      service.clock.advance(60_000);
+      const sixth = wait();
+      expect((await Promise.race(waiting)).structured).to.include({ decided: false, timed_out: true });
+      await rejected(draft.id, "no");
+      const ended = await Promise.all([...waiting, sixth]);
+      expect(ended.map(({ structured }) => structured.decided).sort()).to.deep.equal([false, ...Array(5).fill(true)]);
     });
 
     it("ends when its key is revoked", async () => {

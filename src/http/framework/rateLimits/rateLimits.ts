@@ -11,6 +11,9 @@ export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefine
 
 export const windowMs = 60_000;
 
+/** All keys of a workspace together have so many times the rate of one. */
+export const keysPerWorkspace = 5;
+
 /** What counts the requests of each class, and refuses those over its rate. Undefined for a class without one. */
 export function createLimits({
   counter,
@@ -22,30 +25,61 @@ export function createLimits({
   const limiters = new Map<LimitClass, RequestHandler>();
   return (limit) => {
     const rate = rates[limit];
-    if (typeof rate === "number" && !limiters.has(limit)) limiters.set(limit, limiter(limit, rate, counter));
+    if (typeof rate === "number" && !limiters.has(limit)) limiters.set(limit, limiterOf(limit, rate, counter));
     return limiters.get(limit);
   };
 }
 
-function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestHandler {
+/** A request counts for its key and, at the same time, for its workspace. */
+function limiterOf(name: LimitClass, rate: number, counter: HitCounter): RequestHandler {
+  const own = limiter({ name, limit: rate, counted: (request, response) => counted(name, request, response) }, counter);
+  if (name === "notify") return own;
+  const all = limiter(
+    {
+      name: `${name} of all keys`,
+      limit: keysPerWorkspace * rate,
+      counted: (_, { locals }) => `workspace ${(locals.apiKey as KeyPrincipal).workspaceId}`,
+      skip: (_, { locals }) => locals.apiKey === undefined,
+    },
+    counter,
+  );
+  return async (request, response, next) => {
+    const [key, workspace] = await Promise.all([own, all].map((one) => refusalOf(one, request, response)));
+    next(key ?? workspace);
+  };
+}
+
+type Limiter = {
+  name: string;
+  limit: number;
+  counted(request: Request, response: Response): string;
+  skip?(request: Request, response: Response): boolean;
+};
+
+function limiter({ name, limit, counted, skip = () => false }: Limiter, counter: HitCounter): RequestHandler {
   return rateLimit({
     windowMs,
     limit,
+    skip,
     identifier: name,
+    requestPropertyName: propertyOf(name),
     standardHeaders: "draft-8",
     legacyHeaders: false,
     // Looking for a request on the stack has the source maps read: a sixth of the service's start.
     validate: { creationStack: false },
-    keyGenerator: (request, response) => `${name} ${counted(name, request, response)}`,
+    keyGenerator: (request, response) => `${name} ${counted(request, response)}`,
     store: storeOf(counter),
     async handler(request, _, next) {
-      const { resetTime } = (request as Request & { rateLimit: { resetTime: Date } }).rateLimit;
+      const { resetTime } = (request as unknown as Record<string, { resetTime: Date }>)[propertyOf(name)]!;
       const retryAfter = Math.max(1, Math.ceil((resetTime.getTime() - Date.now()) / 1000));
       const sentence = `rate limit reached: at most ${limit} requests per minute (class ${name}); wait ${retryAfter} s`;
       next(new Rejected("rate_limited", sentence, { retryAfter }));
     },
   });
 }
+
+/** Where the library leaves the count of a request, on that request. */
+const propertyOf = (name: string): string => `rateLimit ${name}`;
 
 /** Counts a request; what the limiter refuses it with, or undefined. */
 export const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>

@@ -1,7 +1,7 @@
 import { textOfBody } from "#src/html/letter/plainText.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { pieceOf } from "../bounds.ts";
-import { type Fence, untrustedLine } from "../fence.ts";
+import { type Fence, quoted, untrustedLine } from "../fence.ts";
 import { ago } from "./ago.ts";
 import { shownText } from "./letter.ts";
 
@@ -19,7 +19,7 @@ export function draftText(draft: WireDraft, { fence, now, most = wholeText }: Dr
   return [
     `Draft draft_id ${draft.id} on thread_id ${draft.thread_id}: ${facts(draft, now)}`,
     fence({
-      what: `draft of version ${draft.version} and what was said about it`,
+      what: `whom version ${draft.version} of the draft is for, and names`,
       fields: {
         To: few(draft.to),
         Cc: few(draft.cc),
@@ -28,11 +28,11 @@ export function draftText(draft: WireDraft, { fence, now, most = wholeText }: Dr
         "Decided by": by && [by.name, by.email].filter(Boolean).join(", "),
         "Failure told by the other side": draft.failure_message,
       },
-      text: piece.text,
     }),
+    `The draft says, in the words of its author:\n${quoted(piece.text)}`,
     ...(draft.reason === null
       ? []
-      : [fence({ what: "reason given for the decision", text: reasonOf(draft.reason, most) })]),
+      : [`The approver's reason, which you may follow:\n${quoted(reasonOf(draft.reason, most))}`]),
     ...(piece.nextOffset === null ? [] : [`(${piece.total - piece.nextOffset} characters more are not shown.)`]),
     `Next: ${nextStep(draft, now)}`,
   ].join("\n");
@@ -101,7 +101,7 @@ const code = (given: string): string => (/^[\w.-]{1,60}$/.test(given) ? given : 
 const few = (all: readonly string[]): string =>
   untrustedLine(all.slice(0, 5).join(", "), 240) + (all.length > 5 ? ` and ${all.length - 5} more` : "");
 
-/** The same as data: what others wrote is under `untrusted` alone. */
+/** The same as data: what strangers wrote is under `untrusted` alone. `reason`: the approver's. */
 export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<DraftOptions, "fence">) {
   const { decided_by: by } = draft;
   const { text } = bodyOf(draft, most);
@@ -127,14 +127,14 @@ export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<Draf
     failure_code: draft.failure_code && code(draft.failure_code),
     created_at: draft.created_at,
     next: nextStep(draft, now),
+    text,
+    reason: draft.reason === null ? null : reasonOf(draft.reason, most),
     untrusted: {
       to: addresses(draft.to),
       cc: addresses(draft.cc),
       bcc: addresses(draft.bcc),
       subject: untrustedLine(draft.subject, 200),
-      text,
       decided_by: by && untrustedLine([by.name, by.email].filter(Boolean).join(", ")),
-      reason: draft.reason === null ? null : reasonOf(draft.reason, most),
       failure_message: draft.failure_message && untrustedLine(draft.failure_message),
     },
   };

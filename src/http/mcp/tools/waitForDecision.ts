@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { eventsAfter, type FeedPlace, feedEnd, payloadOf } from "#projections/feed/queries.ts";
+import { holdersOf } from "../../framework/places.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { Strict, Uuid } from "../../schemas/common.ts";
 import type { Tool, ToolCall } from "../tool.ts";
@@ -26,7 +27,8 @@ export const waitForDecision: Tool = {
   limit: "read",
   annotations: reading,
   async run(call) {
-    const { draft, waitedSeconds } = await decided(call);
+    const place = call.deps.waits.take(holdersOf({ id: call.keyId, workspaceId: call.workspaceId }));
+    const { draft, waitedSeconds } = await decided(call, place.replaced).finally(place.leave);
     const isOver = !isUndecided(draft);
     const { text, structured } = draftResult(draft, call.now());
     const notYet = `Nobody has decided within ${waitedSeconds} s. Nothing is lost: call wait_for_decision again, or get_draft later.`;
@@ -40,11 +42,11 @@ export const waitForDecision: Tool = {
 const isUndecided = ({ status, newer_message_id }: WireDraft): boolean =>
   status === "pending" && newer_message_id === null;
 
-/** The draft as soon as it is decided, and as it is when the time is up. No connection is held meanwhile. */
-async function decided(call: ToolCall): Promise<{ draft: WireDraft; waitedSeconds: number }> {
+/** The draft as soon as it is decided, and as it is when the time is up, or the place is another's. No connection is held meanwhile. */
+async function decided(call: ToolCall, replaced: AbortSignal): Promise<{ draft: WireDraft; waitedSeconds: number }> {
   const { args, deps, workspaceId, progress } = call;
   const began = performance.now();
-  const signal = AbortSignal.any([call.signal, deps.closing]);
+  const signal = AbortSignal.any([call.signal, deps.closing, replaced]);
   const lastsMs = args.timeout_seconds * 1000;
   const waited = (): number => performance.now() - began;
   const read = (): Promise<WireDraft> => call.ask("GET /v1/drafts/:id", { params: { id: args.draft_id } });

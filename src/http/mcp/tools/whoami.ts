@@ -1,6 +1,6 @@
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { Strict } from "../../schemas/common.ts";
-import { createFence, untrustedLine } from "../fence.ts";
+import { untrustedLine } from "../fence.ts";
 import type { Tool } from "../tool.ts";
 import { reading } from "./hints.ts";
 
@@ -57,6 +57,7 @@ function planOf(workspace: any) {
   const sent: number = workspace.emails_sent_this_period;
   return {
     id: workspace.id,
+    name: untrustedLine(workspace.name),
     plan: workspace.plan,
     plan_status: workspace.plan_status,
     sending_paused: workspace.sending_paused,
@@ -64,14 +65,13 @@ function planOf(workspace: any) {
     emails_sent_this_period: sent,
     emails_left_this_period: isUnlimited ? null : Math.max(0, limits.emailsPerPeriod - sent),
     current_period_end: workspace.current_period_end,
-    untrusted: { name: untrustedLine(workspace.name) },
   };
 }
 
 function workspaceLines(workspace: any, plan: ReturnType<typeof planOf> | undefined): string[] {
   const left = plan?.emails_left_this_period;
   return [
-    createFence()({ what: "name of the workspace", fields: { Workspace: workspace.name } }),
+    `Workspace: ${untrustedLine(workspace.name)}`,
     `Plan ${workspace.plan} (${workspace.plan_status}); ${workspace.emails_sent_this_period} mails sent, ${left === null ? "no limit" : `${left} left`} in this period.`,
     ...(workspace.sending_paused ? ["Sending is paused: nothing leaves until a person resumes it."] : []),
     ...(workspace.require_human_approval ? ["A person has to approve each mail of this workspace."] : []),
