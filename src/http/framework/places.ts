@@ -4,7 +4,7 @@ import { Rejected } from "#streams/decider.ts";
 /** Who holds a place, and how many they may. `name`: as the refusal says it. */
 export type Holder = { name: string; id: string; most: number };
 
-/** A place that was taken. `replaced` is aborted when it is another's; whoever has it then ends. */
+/** A place that was taken. `replaced` is aborted when it is another's: its holder then ends. */
 export type Place = { replaced: AbortSignal; leave(): void };
 
 /** What lasts and is bounded by holder on this instance. */
