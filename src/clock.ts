@@ -23,6 +23,21 @@ export function longestSince(clock: Clock, { monotonic, date }: Moment): number 
   return Math.max(clock.monotonic() - monotonic, Math.abs(clock.now().getTime() - date));
 }
 
+/** Looks again and again, never twice at once, the first time before this resolves. A look that fails changes nothing. Returns how to end it. */
+export async function repeatedly(look: () => Promise<void>, everyMs: number): Promise<() => void> {
+  let looking = false;
+  const lookOnce = async (): Promise<void> => {
+    if (looking) return;
+    looking = true;
+    await look().catch(() => undefined);
+    looking = false;
+  };
+  await lookOnce();
+  const timer = setInterval(() => void lookOnce(), everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
 /** New ids and random bytes, as a port. */
 export type Ids = {
   /** A fresh UUIDv7. */

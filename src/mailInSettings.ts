@@ -39,6 +39,12 @@ export const mailInSettings = {
     description:
       "How many messages, and how many megabytes of mail, one address may send one identity in 10 minutes before it is told to come back later.",
   }),
+  SMTP_IN_UNANSWERED_MB: TwoOf(Whole(1, 1_000_000_000), {
+    default: [5_000, 50_000],
+    unit: "megabytes",
+    description:
+      "How much unanswered mail one workspace may hold, and all of them together, before senders to those that hold most are told to come back later.",
+  }),
   SMTP_IN_MIN_FREE_MB: Whole(0, 1_000_000_000, {
     default: 500,
     unit: "megabytes",

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { unansweredMail } from "#projections/inbound/queries.ts";
 import { projections } from "#projections/index.ts";
 import { slackReplies } from "./channels/slack/slackReplies.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
@@ -10,6 +11,7 @@ import type { Config, Role } from "./config.ts";
 import { Unavailable } from "./eventStore/eventStore.ts";
 import type { HttpServer } from "./http/framework/server.ts";
 import { startHttp } from "./http/index.ts";
+import { type RoomForMail, watchRoomForMail } from "./mail/in/roomForMail.ts";
 import { type Certificate, openCertificate } from "./mail/in/smtp/certificate.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
@@ -66,11 +68,15 @@ export async function startService(
   let smtp: SmtpReceiver | undefined;
   let certificate: Certificate | undefined;
   let diskRoom: DiskRoom | undefined;
+  let roomForMail: RoomForMail | undefined;
+
+  const isFullOfMail = (workspaceId: string): boolean => roomForMail?.isFull(workspaceId) === true;
 
   async function stop(): Promise<void> {
     certificate?.close();
     await Promise.all([smtp?.close(), http?.close()]);
     diskRoom?.close();
+    roomForMail?.close();
     // While their lanes are ours: let in later, they would hand over what another instance works on by then.
     provider.letNobodyIn?.();
     await Promise.all([processRunner?.stop(), webhooks?.stop()]);
@@ -86,6 +92,11 @@ export async function startService(
         ...{ store, database: background, projections, logger, instanceId, onProjected, rest, alone },
       });
       await projectionRunner.start();
+    }
+    if (receivesMail || has("api")) {
+      const [workspaceMb, allMb] = config.smtpInUnansweredMb;
+      const limits = { workspaceMb, allMb };
+      roomForMail = await watchRoomForMail(() => unansweredMail(database.reads), limits, { log: logger });
     }
     if (has("processes") || has("api") || receivesMail) await composition.remakeSnapshots();
     if (has("processes")) {
@@ -126,6 +137,7 @@ export async function startService(
           publicKey: config.sendgridInboundPublicKey,
           isExpected: provider.name === "sendgrid",
           isDiskFull: () => diskRoom?.isFull() === true,
+          isFull: isFullOfMail,
         },
         sendGridEventsKey: config.sendgridEventPublicKey,
         telegram,
@@ -133,6 +145,7 @@ export async function startService(
         parts: {
           read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),
           mail_provider: () => provider.trouble(),
+          unanswered_mail: () => stillReady(roomForMail?.trouble()),
           ...(processRunner && { processes: () => nobodyPlans(database) }),
           ...(receivesMail && { smtp: () => (smtp ? smtp.trouble() : "it is not started yet") }),
         },
@@ -146,6 +159,7 @@ export async function startService(
         ...{ reception: reception(deps), port, host, relays, proxied, xclient, logger },
         budget: { messages: budget[0], bytes: budget[1] * 1_000_000 },
         isDiskFull: () => diskRoom?.isFull() === true,
+        isFull: isFullOfMail,
         metrics: composition.metrics,
         ...(certificate && { tls: certificate.pem }),
       });
@@ -166,6 +180,9 @@ async function certificateOf(config: Config, log: Logger): Promise<Certificate |
     log.warn("mail comes in unencrypted: set SMTP_IN_TLS_CERT and SMTP_IN_TLS_KEY, so that senders can start TLS");
   return undefined;
 }
+
+/** The part does its work for everybody else. */
+const stillReady = (trouble: string | undefined) => (trouble === undefined ? undefined : { ready: trouble });
 
 /** Mail is what strangers fill a disk with. */
 async function watchDisk(

@@ -1,9 +1,11 @@
 import type { ApprovalReplyEvent } from "#streams/approvalReply/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
 import type { FilingEvent } from "#streams/filing/events.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { StrayMailEvent } from "#streams/strayMail/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
-import type { Projection } from "../projection.ts";
+import { beginsMerge } from "../merges.ts";
+import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 
 const columns = [
@@ -24,9 +26,9 @@ const columns = [
 
 const decidedSql = `
 update inbound set disposition = d.disposition, message_id = d.message_id, reason = d.reason, filing_number = d.number,
-  filing_revision = d.revision, filed_position = null
-from json_to_recordset($1::json)
-  as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int, revision int)
+  filing_revision = d.revision, filed_position = null, thread_id = d.thread_id, thread_since = d.position, answered = false
+from json_to_recordset($1::json) as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int,
+  revision int, thread_id uuid, position bigint)
 where inbound.id = d.delivery_id`;
 
 /** What is held, or was received before, stays so. One that was decided again since, by a release, is another filing. */
@@ -36,8 +38,8 @@ from json_to_recordset($1::json) as q (delivery_id uuid, number int, reason text
 where inbound.id = q.delivery_id and inbound.filing_number = q.number and inbound.disposition in ('threaded', 'quarantined')`;
 
 const filedSql = `
-update inbound set filed_position = f.position
-from json_to_recordset($1::json) as f (delivery_id uuid, position bigint)
+update inbound set filed_position = f.position, thread_id = f.thread_id, thread_since = f.position, answered = false
+from json_to_recordset($1::json) as f (delivery_id uuid, thread_id uuid, position bigint)
 where inbound.id = f.delivery_id`;
 
 /** The reason that it was held, or could not be read, stays in front. */
@@ -46,6 +48,15 @@ update inbound set expired_after_days = e.days,
   reason = concat_ws('; ', reason, 'its content was removed after ' || e.days || case e.days when 1 then ' day' else ' days' end)
 from json_to_recordset($1::json) as e (delivery_id uuid, days int)
 where inbound.id = e.delivery_id and inbound.expired_after_days is null`;
+
+const answeredSql = `
+update inbound set answered = true
+from json_to_recordset($1::json) as a (thread_id uuid, position bigint)
+where inbound.thread_id = a.thread_id and not inbound.answered and inbound.thread_since < a.position`;
+
+const mergedSql = `
+update inbound set thread_id = $1, thread_since = $2
+where thread_id = $3 and not answered and thread_since < $2`;
 
 const dispositions = {
   MailReceived: "received",
@@ -56,7 +67,7 @@ const dispositions = {
 /** The ledger of everything received: one row per delivery, whatever became of it. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 5,
+  version: 6,
   tables: ["inbound"],
   handles: [
     "MailReceived",
@@ -68,6 +79,9 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
     "QuarantinedMailExpired",
     "MessageHeld",
     "MessageReceived",
+    "MessageSent",
+    "ThreadStatusChanged",
+    "ThreadAbsorbed",
   ],
   async project(tx, events) {
     const received: Record<string, unknown>[] = [];
@@ -97,8 +111,8 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
           size_bytes: data.sizeBytes,
         });
       } else if (type === "FilingDecided") {
-        const { deliveryId, disposition, messageId, reason, number } = data;
-        const place = { number, revision: event.revision };
+        const { deliveryId, disposition, messageId, reason, number, threadId: thread_id } = data;
+        const place = { number, revision: event.revision, thread_id, position: event.position };
         decided.set(deliveryId, { delivery_id: deliveryId, disposition, message_id: messageId, reason, ...place });
         filed.delete(deliveryId);
       } else if (type === "MailQuarantined") {
@@ -107,7 +121,8 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
       } else if (type === "HeldMailExpired" || type === "QuarantinedMailExpired") {
         for (const id of data.deliveryIds) expired.set(id, { delivery_id: id, days: data.afterDays });
       } else if (type === "MessageReceived" || type === "MessageHeld") {
-        filed.set(data.deliveryId, { delivery_id: data.deliveryId, position: event.position });
+        const place = { thread_id: idOf(event.stream), position: event.position };
+        filed.set(data.deliveryId, { delivery_id: data.deliveryId, ...place });
       }
     }
     upsertRows(tx, { table: "inbound", columns }, received);
@@ -115,5 +130,29 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
     if (quarantined.size > 0) tx.write(quarantinedSql, [jsonRows([...quarantined.values()])]);
     if (expired.size > 0) tx.write(expiredSql, [jsonRows([...expired.values()])]);
     if (filed.size > 0) tx.write(filedSql, [jsonRows([...filed.values()])]);
+    noteAnswers(tx, events);
   },
 };
+
+/**
+ * What was sent on a thread, and its closing, answers the mail that came to it before. A merge moves what is not answered yet, so answers before it are
+ * noted first: a batch comes to the same as its events one by one.
+ */
+function noteAnswers(tx: ProjectorTx, events: readonly Recorded[]): void {
+  let answers = new Map<string, number>();
+  const write = (): void => {
+    const rows = [...answers].map(([thread_id, position]) => ({ thread_id, position }));
+    if (rows.length > 0) tx.write(answeredSql, [jsonRows(rows)]);
+    answers = new Map();
+  };
+  for (const event of events) {
+    const { type, data, position } = event;
+    const thread = idOf(event.stream);
+    if (type === "MessageSent" || (type === "ThreadStatusChanged" && data.status === "closed"))
+      answers.set(thread, position);
+    if (!beginsMerge(event)) continue;
+    write();
+    tx.write(mergedSql, [thread, position, data.absorbedId]);
+  }
+  write();
+}

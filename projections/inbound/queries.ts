@@ -120,3 +120,12 @@ export async function heldIdentities(reads: Reads, workspaceId: string): Promise
   );
   return rows.map((row) => row.identity_id);
 }
+
+/** How many bytes of unanswered mail a workspace holds. */
+export type UnansweredRow = { workspace_id: string; bytes: number };
+
+/** Each workspace that holds unanswered mail whose content is there, with how much. */
+export async function unansweredMail(reads: Reads): Promise<UnansweredRow[]> {
+  const { rows } = await reads.ofNone.query<UnansweredRow>("select workspace_id, bytes from work.unanswered_mail()");
+  return rows;
+}

@@ -18,6 +18,11 @@ create table inbound (
   rfc_message_id text not null,
   raw_sha256 text not null,
   size_bytes int not null,
+  -- Where its message is, or for a repeated delivery the message that was there; and the position of the event that says so.
+  thread_id uuid,
+  thread_since bigint,
+  -- After it came to its thread, something was sent there, or the thread was closed.
+  answered boolean not null default false,
   -- Its content is gone, after so many days.
   expired_after_days int
 );
@@ -28,3 +33,7 @@ create index on inbound (workspace_id, identity_id)
 create index on inbound (identity_id, filing_number) where disposition = 'quarantined' and expired_after_days is null;
 create index on inbound (message_id) where disposition = 'duplicate';
 create index on inbound (message_id) where expired_after_days is not null;
+create index on inbound (thread_id) where not answered;
+-- What work.unanswered_mail sums up, read from the index alone.
+create index on inbound (workspace_id) include (size_bytes)
+  where not answered and expired_after_days is null and disposition not in ('approval_reply', 'unknown_recipient');

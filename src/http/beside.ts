@@ -104,7 +104,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
       onError: (error) => logger.error({ err: error }, "stop page failed"),
     }),
     sendGridInbound({
-      ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
+      ...{ ...options.sendGridInbound, take: postedMail(deps, options.sendGridInbound), clock, logger },
       countUnknown: (request) => strangers.count("bad_link", request),
     }),
     ...authDoors({ ...options, assets, deps, counter, revocation, rate: options.rateLimits.auth }),

@@ -84,7 +84,10 @@ export type HttpOptions = {
   /** Why nothing can be answered from some read models now. */
   obstacleOf: ObstacleOf;
   /** The way in for mail that SendGrid posts. */
-  sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull">;
+  /** `isFull`: whether a workspace holds too much unanswered mail to take more. */
+  sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull"> & {
+    isFull(workspaceId: string): boolean;
+  };
   /** The key that signs what SendGrid tells of mail that went out; without one it cannot tell. */
   sendGridEventsKey: string | undefined;
   /** What else has to be ready, beside the database and the event log. */

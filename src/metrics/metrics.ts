@@ -19,7 +19,7 @@ export type Metrics = {
 /** Why: the limit of one address, or that of all together. */
 export type HttpRefusal = "connections_of_address" | "connections";
 
-/** Why: limits of one address, and of all together; who is too slow or guesses recipients; SMTP_IN_BUDGET; no room on the disk. */
+/** Why: limits of one address, and of all together; who is too slow or guesses recipients; SMTP_IN_BUDGET and SMTP_IN_UNANSWERED_MB; no room on the disk. */
 export type MailRefusal =
   | "connections_of_address"
   | "connections"
@@ -28,6 +28,7 @@ export type MailRefusal =
   | "too_slow"
   | "unknown_recipients"
   | "budget"
+  | "unanswered"
   | "disk";
 
 /** How much waits in each queue, looked up on request. For readers of the log, in positions. */
@@ -94,7 +95,7 @@ export const measures = {
   mailRefused: {
     name: "countersign_mail_refused_total",
     kind: "counter",
-    help: "Mail or connections of senders that this instance refused for a while, by reason: connections_of_address, connections, bytes_of_address, bytes, too_slow, unknown_recipients, budget or disk.",
+    help: "Mail or connections of senders that this instance refused for a while, by reason: connections_of_address, connections, bytes_of_address, bytes, too_slow, unknown_recipients, budget, unanswered or disk.",
     labels: ["reason"],
   },
   mailQuarantined: {

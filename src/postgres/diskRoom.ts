@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import type { Logger } from "pino";
+import { repeatedly } from "#src/clock.ts";
 import type { Sql } from "./database.ts";
 
 const megabyte = 1_000_000;
@@ -45,15 +46,6 @@ export async function watchDiskRoom(
     else log.info("there is room on the disk again, mail is taken");
   }
 
-  let looking = false;
-  const lookOnce = async (): Promise<void> => {
-    if (looking) return;
-    looking = true;
-    await look().catch(() => undefined);
-    looking = false;
-  };
-  await lookOnce();
-  const timer = setInterval(() => void lookOnce(), everyMs);
-  timer.unref();
-  return { isFull: () => isFull, close: () => clearInterval(timer) };
+  const close = await repeatedly(look, everyMs);
+  return { isFull: () => isFull, close };
 }

@@ -1,5 +1,10 @@
 import { expect } from "chai";
+import { unansweredMail } from "#projections/inbound/queries.ts";
 import { systemIds } from "#src/clock.ts";
+import { postedMail } from "#src/commands/inbound/postedMail.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { startSender } from "#test/mail/in/smtpSender.ts";
+import { startBeside } from "#test/support/besideInProcess.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("the inbound ledger over HTTP", () => {
@@ -113,5 +118,46 @@ describe("the inbound ledger over HTTP", () => {
     ]);
     const parked = await service.database.query("select process, error from work.parked");
     expect(parked.rows).to.deep.equal([]);
+  });
+
+  it("is full where a workspace holds too much that nobody answered: 451 and 503 for it alone, said in /readyz, until it is answered or closed", async () => {
+    const [full, other] = [await service.workspace(), await service.workspace()];
+    const [flooded, calm] = [await service.identity(full.id), await service.identity(other.id)];
+    const holds = async () =>
+      (await unansweredMail(service.database.reads)).find(({ workspace_id }) => workspace_id === full.id)?.bytes ?? 0;
+    const text = "x".repeat(70).concat("\r\n").repeat(10_000);
+    for (const id of ["one", "two"])
+      await service.deliver(flooded.address, mail({ id: `${id}@flood.example`, text, from: `${id}@flood.example` }));
+    expect(await holds()).to.be.within(1_400_000, 1_500_000);
+
+    const beside = await startBeside(service.urls, { ROLES: "api,smtp", SMTP_IN_UNANSWERED_MB: "1,1000" });
+    try {
+      const sender = await startSender(beside.smtpPort);
+      for (const line of ["EHLO a", "MAIL FROM:<>"]) await sender.say(line);
+      expect(await sender.say(`RCPT TO:<${flooded.address}>`)).to.match(/^451/);
+      expect(await sender.say(`RCPT TO:<${calm.address}>`)).to.match(/^250/);
+      const readyz = (await (await fetch(`${beside.url}/readyz`)).json()) as any;
+      expect(readyz.status).to.equal("ready");
+      const { ok, detail } = readyz.parts.find(({ name }: { name: string }) => name === "unanswered_mail");
+      expect([ok, detail.includes(`${full.id} (2 MB)`), detail.includes(other.id)]).to.deep.equal([true, true, false]);
+    } finally {
+      await beside.stop();
+    }
+    const take = postedMail(service.deps, { isFull: (id) => id === full.id });
+    const post = (to: string) => {
+      const posted = { raw: Buffer.from(mail({ id: `${to}-posted` })), from: "ann@customer.example", to: [to] };
+      const about = { bytes: Buffer.alloc(0), contentType: undefined, ip: "127.0.0.1" };
+      return take({ ...about, mail: { ...posted, remote: { ip: "127.0.0.1", helo: "" } } }).catch((error) => error);
+    };
+    expect(await post(flooded.address)).to.be.instanceOf(Unavailable);
+    expect(await post(calm.address)).to.deep.equal({ recipients: 1, unknown: 0 });
+
+    const threads = (await full.ask("GET /v1/threads")).json.data;
+    expect(threads).to.have.length(2);
+    await full.ask(`PATCH /v1/threads/${threads[0].id}`, { json: { status: "closed" } });
+    expect(await holds()).to.be.within(700_000, 750_000);
+    const reply = { thread_id: threads[1].id, body_text: "Stop it, please." };
+    expect((await full.ask("POST /v1/emails/reply", { json: reply })).status).to.equal(202);
+    await until(async () => (await holds()) === 0);
   });
 });

@@ -1,4 +1,5 @@
 import { domainOfAddress } from "#src/dns/names.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { MailTransaction, Reception, Remote } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -26,15 +27,18 @@ export type Taken = { recipients: number; unknown: number } | { quarantined: str
 /**
  * Takes in what a provider posts. Its sender has been told already that the mail arrived, so nothing is refused: each recipient's copy is
  * received as by SMTP, one for an address that nobody has is kept, and so is a post that nothing can be made of. The function resolves when all of it is
- * durable. The same post may come again, also at the same moment. Throws whatever another try can cure.
+ * durable. The same post may come again, also at the same moment. Throws whatever another try can cure, and Unavailable for a workspace that is full.
  */
-export function postedMail(deps: Dependencies): (post: Post) => Promise<Taken> {
+export function postedMail(
+  deps: Dependencies,
+  { isFull }: { isFull(workspaceId: string): boolean },
+): (post: Post) => Promise<Taken> {
   const { resolve, accept } = reception(deps);
   return async (post) => {
     const { mail } = post;
     if ("unreadable" in mail) return quarantinePost(deps, post, mail);
     try {
-      return await deliver(deps, { resolve, accept }, mail);
+      return await deliver(deps, { resolve, accept, isFull }, mail);
     } catch (error) {
       if (!isForGood(error)) throw error;
       const envelope = { from: line(mail.from), to: mail.to.map(line) };
@@ -45,13 +49,15 @@ export function postedMail(deps: Dependencies): (post: Post) => Promise<Taken> {
 
 async function deliver(
   deps: Dependencies,
-  { resolve, accept }: Reception,
+  { resolve, accept, isFull }: Reception & { isFull(workspaceId: string): boolean },
   { raw, from, to, remote }: PostedMail,
 ): Promise<Taken> {
   const recipients: MailTransaction["recipients"][number][] = [];
   const unknown: string[] = [];
   for (const address of new Set(to)) {
     const recipient = await resolve(address, { anew: true });
+    if (recipient?.kind === "identity" && isFull(recipient.workspaceId))
+      throw new Unavailable(`workspace ${recipient.workspaceId} holds too much unanswered mail`);
     if (recipient) recipients.push({ recipient, address });
     else unknown.push(address);
   }

@@ -37,6 +37,8 @@ export type SmtpReceiverOptions = {
   limits?: Partial<StrangerLimits>;
   /** Whether mail is refused for want of room on the disk; asked for each mail. */
   isDiskFull?: () => boolean;
+  /** Whether a workspace takes no mail because it holds too much that nobody has answered. */
+  isFull?: (workspaceId: string) => boolean;
   metrics?: Pick<Metrics, "mailRefused">;
   /** The name in the greeting (default: the machine's). */
   name?: string;
@@ -80,7 +82,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
   const clients = createClients(relays);
   const guests = createGuests({ limits, onRefused, showOut: (id, sentence) => connectionOf(id)?.send(421, sentence) });
   const envelopes = createEnvelopes({
-    ...{ reception, onRefused, patienceMs: options.resolveMs ?? 5_000 },
+    ...{ reception, onRefused, patienceMs: options.resolveMs ?? 5_000, isFull: options.isFull ?? (() => false) },
     budget: createBudget({ ...usualBudget, ...options.budget }, { now: () => Date.now(), onOver: tellOverBudget }),
   });
   const receive = createReceive({

@@ -51,6 +51,7 @@ describe("/readyz", () => {
       "event_store",
       "read_models",
       "mail_provider",
+      "unanswered_mail",
       "processes",
     ]);
   });

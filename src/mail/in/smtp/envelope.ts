@@ -10,7 +10,7 @@ type Named = { address: string };
 export type Envelope = { taken: readonly Named[]; sender: string | undefined };
 
 export type Envelopes = {
-  /** At RCPT. Throws Reply 550 for an address that no identity has, 452 over the budget. */
+  /** At RCPT. Throws Reply 550 for an address that no identity has, 452 over the budget, 451 for a workspace without room. */
   add(recipient: Named, envelope: Envelope): Promise<void>;
   /**
    * After the final dot, when recipients may be gone: each identity is asked for once. One reply speaks for all, so if some are gone and
@@ -26,9 +26,10 @@ export function createEnvelopes(options: {
   reception: Pick<Reception, "resolve">;
   budget: Budget;
   patienceMs: number;
+  isFull(workspaceId: string): boolean;
   onRefused(reason: MailRefusal): void;
 }): Envelopes {
-  const { reception, budget, patienceMs, onRefused } = options;
+  const { reception, budget, patienceMs, isFull, onRefused } = options;
   const recipients = new WeakMap<Named, Recipient>();
 
   function overBudget(): Reply {
@@ -40,6 +41,10 @@ export function createEnvelopes(options: {
     async add(named, { taken, sender }) {
       const recipient = await within(patienceMs, reception.resolve(named.address));
       if (!recipient) throw nobody();
+      if (recipient.kind === "identity" && isFull(recipient.workspaceId)) {
+        onRefused("unanswered");
+        throw new Reply(451, "This recipient has no room for more mail at the moment, please try again later");
+      }
       const inbox = inboxOf(recipient);
       const before = taken.filter((each) => inboxOf(recipients.get(each)) === inbox).length;
       if (sender !== undefined && !budget.fits(sender, inbox, before + 1)) throw overBudget();

@@ -249,6 +249,30 @@ describe("limits of one address, at the mail receiver", () => {
     expect(taken).to.have.length(1);
   });
 
+  it("takes no mail for a workspace that is full, from a relay neither, and takes that of others", async () => {
+    const { resolve } = reception;
+    reception.resolve = async (address, options) => {
+      const found = await resolve(address, options);
+      return found?.kind === "identity" && address.startsWith("other") ? { ...found, workspaceId: "other" } : found;
+    };
+    let isFull = true;
+    await start({ isFull: (workspaceId) => isFull && workspaceId === "w" });
+    for (const from of [ann, relay])
+      expect(await sendFrom(from)).to.match(/^451 4\.3\.0 This recipient has no room for more mail at the moment/);
+    expect(refusals).to.deep.equal(["unanswered", "unanswered"]);
+    const sender = await connect(ann);
+    for (const line of ["EHLO mx.example", "MAIL FROM:<c@kunde.example>"]) await sender.say(line);
+    expect(await sender.say(`RCPT TO:<${to}>`)).to.match(/^451/);
+    expect(await sender.say("RCPT TO:<other@agents.example>")).to.match(/^250/);
+    await sender.say("DATA");
+    expect(await sender.say("x\r\n.")).to.match(/^250/);
+    expect(taken.map(({ recipients }) => recipients.map(({ address }) => address))).to.deep.equal([
+      ["other@agents.example"],
+    ]);
+    isFull = false;
+    expect(await sendFrom(ann)).to.match(/^250/);
+  });
+
   describe("SMTP_IN_BUDGET", () => {
     it("is what an address may send an identity; then it is told 452, others and other identities' mail come in", async () => {
       await start({ budget: { messages: 3 } });
