@@ -304,23 +304,25 @@ describe("rules over REST", () => {
       })),
     };
     const rule = { ...minimal, conditions, actions: [{ type: "set_priority", priority: "high" }] };
-    const deliver = async (text: string) => {
+    const deliver = async (text: string, priority: string) => {
       const events = "GET /v1/events?types=email.received";
       const { length } = (await tenant.ask(events)).json.data;
       const id = `${randomUUID()}@x`;
       await service.deliver(identity.address, mail({ id, subject: "Hello", to: identity.address, text }));
       await until(async () => (await tenant.ask(events)).json.data.length > length);
       await service.caughtUp();
+      const newest = async () => (await tenant.ask("GET /v1/threads?limit=1")).json.data[0];
+      await until(async () => (await newest()).priority === priority);
     };
-    await deliver("order ".repeat(20_000));
+    await deliver("order ".repeat(20_000), "normal");
     const attempt = () => tenant.ask("POST /v1/rules/test", { json: { rule } });
     expect(await worksInThreads(attempt)).to.deep.equal(["searchText"]);
     expect((await attempt()).json).to.include({ evaluated: 1, matched: 1 });
     await create(rule, tenant);
     const other = { field: "message.subject", op: "equals", value: "Hello" };
     await create({ ...rule, conditions: { operator: "AND", conditions: [other] } }, tenant);
-    expect(await worksInThreads(() => deliver("order ".repeat(20_000)))).to.deep.equal(["searchText"]);
-    expect(await worksInThreads(() => deliver("short"))).to.deep.equal([]);
+    expect(await worksInThreads(() => deliver("order ".repeat(20_000), "high"))).to.deep.equal(["searchText"]);
+    expect(await worksInThreads(() => deliver("short", "high"))).to.deep.equal([]);
   });
 
   it("warn of a grant that a stranger's own words bring about, and of no other [d14 grants]", async () => {
