@@ -1,19 +1,15 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { inboxEnd } from "#src/commands/sends/barrier.ts";
-import { endStale } from "#src/commands/sends/newerWords.ts";
-import { senderNow } from "#src/commands/sends/sendingAllowed.ts";
+import { endStale } from "#src/commands/sends/mayLeave.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
-import { lookAtDraft } from "#src/commands/states/oneLook.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
-import { type Begun, type Failure, handOvers, type Seen } from "./handOver.ts";
+import { type Begun, type Failure, handOvers } from "./handOver.ts";
 import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process.ts";
 import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
@@ -45,17 +41,17 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   async function advance(draftId: string, acting: Advancing): Promise<SetAside | undefined> {
     for (;;) {
-      const { draft, look, asked } = await lookAtDraft(deps, draftId, askAhead);
+      const { state: draft } = await deps.drafts.load(draftId);
       // Cut off between the two, its maker is asked again.
       if (draft.status === "sent") await noteSent(deps, draftId, acting.cause);
       if (draft.status !== "sending") return undefined;
-      const { state: delivery } = await look.deliveries.load(draft.attemptId);
-      const next = await step({ draftId, draft, look, inboxEnd: asked?.inboxEnd }, delivery, acting);
+      const { state: delivery } = await deps.deliveries.load(draft.attemptId);
+      const next = await step({ draftId, draft }, delivery, acting);
       if (next !== "again") return next;
     }
   }
 
-  async function step(sending: Sending & Seen, delivery: Delivery, acting: Advancing): Promise<Step> {
+  async function step(sending: Sending, delivery: Delivery, acting: Advancing): Promise<Step> {
     const { draftId, draft } = sending;
     const { attemptId } = draft;
     switch (delivery.phase) {
@@ -219,15 +215,6 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     onTimer,
     givingUp: (_, { key: draftId, cause }) => giveUp(draftId, cause),
   };
-}
-
-/** Asks for what a hand-over begins with: whose a draft is never changes. */
-function askAhead(look: Dependencies, draft: Draft): Pick<Seen, "inboxEnd"> {
-  if (draft.attemptId === null) return {};
-  const end = inboxEnd(look, draft.identityId);
-  const asked = [look.deliveries.load(draft.attemptId), senderNow(look, draft), end];
-  for (const each of asked) each.catch(() => undefined);
-  return { inboxEnd: end };
 }
 
 /** As many as connections hand over, as many wait for one of those, and beside them some do what needs none. */

@@ -2,7 +2,7 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
+import { lookAtDraft } from "#src/commands/states/oneLook.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
@@ -29,7 +29,7 @@ const timeChanges: readonly (keyof IdentitySettings)[] = [
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
-    const { draft, look } = await lookAtDraft(deps, draftId, askForIdentity);
+    const { draft, look } = await lookAtDraft(deps, draftId);
     if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return;
     const { state: identity } = await look.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;

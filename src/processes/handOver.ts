@@ -1,11 +1,7 @@
-import { withdrawalOf } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { rulesWaitMs, waitUntilFiled } from "#src/commands/sends/barrier.ts";
 import { learnMessageId } from "#src/commands/sends/deliveryReports.ts";
-import { lookAnew } from "#src/commands/sends/lookAnew.ts";
-import { type Standing, sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
-import { oneLook } from "#src/commands/states/oneLook.ts";
+import { mayLeave, type No, newMessageOf } from "#src/commands/sends/mayLeave.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { idInAnswer } from "#src/mail/in/messageIds.ts";
@@ -44,16 +40,13 @@ export type NoRoomMade = { noRoom: { away: boolean; otherwise: NoConnectionMade 
 
 type Told = Pick<ProcessContext, "cause" | "signal">;
 
-/** What was asked for together with the draft. */
-export type Seen = { look: Dependencies; inboxEnd?: Promise<number> | undefined };
-
 export type HandOvers = {
   /**
    * Takes an attempt up that was not started. Waits for one that is under way in this process already. Throws the signal's reason at once where
    * that is aborted before the start: this instance stops then, another one works on the draft, or it took too long. Whatever it waited for starts
-   * nothing afterwards. `look`: at the sender, just now; `inboxEnd`: of then.
+   * nothing afterwards.
    */
-  begin(sending: Sending & Seen, told: Told): Promise<Begun>;
+  begin(sending: Sending, told: Told): Promise<Begun>;
   /** Takes an attempt over that was started: one that is under way here is waited for; of any other, nobody knows how it ended. */
   takeOver(attemptId: string, delivery: Delivery & { phase: "started" }, cause: Cause): Promise<void>;
   /** Resolves when nothing is under way here for this attempt. */
@@ -61,7 +54,7 @@ export type HandOvers = {
 };
 
 /**
- * Everything slow, the connection first, comes before the look at thread and inbox, then `DeliveryStarted`, then the hand-over at once.
+ * Everything slow, the connection first, comes before the last questions, then `DeliveryStarted`, then the hand-over at once.
  * What the provider answered is recorded however long the event store is away. A run that finds the attempt already started hands nothing
  * over.
  */
@@ -71,13 +64,12 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   /** Starts whose outcome stayed unknown: nothing was handed over after them. By attempt, the fence of the start. */
   const unused = new Map<string, string>();
 
-  async function beginOnce({ look, inboxEnd, ...sending }: Sending & Seen, told: Told): Promise<Begun> {
+  async function beginOnce(sending: Sending, told: Told): Promise<Begun> {
     const { draft } = sending;
     const { cause, signal } = told;
-    const hindrance = hindranceOf(await unlessAborted(signal, sendingStanding(look, draft)));
-    if (hindrance) return hindrance;
-    // Looked at again below: what cannot be judged yet takes no connection from others meanwhile.
-    await unlessAborted(signal, waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs, end: inboxEnd }));
+    // Asked again below: what cannot be judged yet takes no connection from others meanwhile.
+    const { no } = await unlessAborted(signal, mayLeave(deps, { moment: "connected", ...sending }, cause));
+    if (no) return begunBy(no);
     const connection = await connectUnlessAborted(signal);
     if (!("handOver" in connection)) {
       // Why there is none says nothing about the provider then.
@@ -87,7 +79,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     crashPoint("deliver:connected");
     try {
       // Only now: an attempt that waits for a connection keeps no mail in memory.
-      const mail = await unlessAborted(signal, freezeMail(look, draft, draft.attemptId));
+      const mail = await unlessAborted(signal, freezeMail(deps, draft, draft.attemptId));
       const started = await start(sending, mail, told);
       if (started !== "went on" && "lookedAt" in started)
         return await give(connection, { sending, mail, ...started }, cause);
@@ -122,37 +114,24 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     }
   }
 
-  /** Looks, and starts unless workspace or identity have moved since they were judged: then all of it is looked at again. */
+  /** Asks, and starts unless what it was judged by has moved since: then all of it is asked again. */
   async function start(
     sending: Sending,
     mail: FrozenMail,
     { cause, signal }: Told,
   ): Promise<{ lookedAt: number } | Exclude<Begun, { ended: Delivery }>> {
-    const { draftId, draft } = sending;
+    const { draft } = sending;
     for (;;) {
       const lookedAt = deps.clock.monotonic();
-      // Of one look, so that the guards are of what the approval was judged by, too.
-      const besides = async () => {
-        const now = oneLook(deps);
-        const [withdrawal, standing] = await Promise.all([
-          withdrawalOf(now, draftId, draft),
-          sendingStanding(now, draft),
-        ]);
-        return { withdrawal, standing };
-      };
-      const look = await unlessAborted(signal, lookAnew(deps, { ...sending, besides }, cause));
-      if (look.is === "stale") return { staleBy: look.newMessageId };
-      if (look.is === "not claimed") {
+      const verdict = await unlessAborted(signal, mayLeave(deps, { moment: "started", ...sending }, cause));
+      if (verdict.no?.question === "claim") {
         if (await unlessAborted(signal, isOver(sending))) return "went on";
         throw new Error(`the claim of attempt ${draft.attemptId} is gone`);
       }
-      const { withdrawal, standing } = look;
-      if (withdrawal !== null) return { fails: { code: "approval_withdrawn", message: withdrawal.because } };
-      const hindrance = hindranceOf(standing);
-      if (hindrance) return hindrance;
+      if (verdict.no) return begunBy(verdict.no);
       signal.throwIfAborted();
       try {
-        await appendStart(sending, mail, { ...cause, unlessMoved: standing.guards });
+        await appendStart(sending, mail, { ...cause, unlessMoved: verdict.guards });
         return { lookedAt };
       } catch (error) {
         if (!(error instanceof StreamMoved) || error.stream === deliveryStream(draft.attemptId)) throw error;
@@ -252,9 +231,12 @@ const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
     ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
     : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
 
-/** What to do about an obstacle; undefined if there is none. */
-function hindranceOf({ state, obstacles }: Standing): SetAside | { fails: Failure } | undefined {
-  if (state === "allowed") return undefined;
-  if (state !== "identity_deleted") return { setAside: obstacles };
-  return { fails: { code: state, message: "the identity was deleted before the mail was sent" } };
+/** What a "no" comes to, under which nothing was handed over. */
+function begunBy(no: No): SetAside | { staleBy: string } | { fails: Failure } {
+  const { question, refusal, obstacle, endedBy = [] } = no;
+  if (question === "stale") return { staleBy: newMessageOf(no) };
+  if (obstacle === "identity_deleted") {
+    return { fails: { code: obstacle, message: "the identity was deleted before the mail was sent" } };
+  }
+  return obstacle ? { setAside: endedBy } : { fails: { code: refusal.code, message: refusal.message } };
 }

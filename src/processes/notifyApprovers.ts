@@ -7,7 +7,7 @@ import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
-import { askForIdentity, lookAtDraft } from "#src/commands/states/oneLook.ts";
+import { lookAtDraft } from "#src/commands/states/oneLook.ts";
 import { answeredBy, asksAnew } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -41,7 +41,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     { draftId, slot, tries, version, happenedAt, unlessAsked }: Asking,
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    const { draft, position, look } = await lookAtDraft(deps, draftId, askForIdentity);
+    const { draft, position, look } = await lookAtDraft(deps, draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
     // A version that came after the escalation has its own time to be decided about.

@@ -1,8 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { changeDraft } from "#src/commands/drafts/changeDraft.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { maySend } from "#src/commands/sends/mayLeave.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
 import { isByPersonOrKey } from "#streams/draft/draft.ts";
 import { undoableUntil } from "#streams/draft/undo.ts";
@@ -58,13 +58,11 @@ export function sendApproved(deps: Dependencies): Process {
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
-    const { state, obstacles } = await sendingStanding(deps, draft);
+    const { no } = await maySend(deps, draft, "shown");
     // By now something else is in the way, or nothing: that is to be its reason.
-    const isPaused = state === "sending_paused" || state === "installation_paused";
-    const reason = isPaused ? "sending_paused" : "identity_not_active";
-    if (state === "allowed" || reason !== error.code) return "again";
+    if (no?.refusal.code !== error.code) return "again";
     // Nothing ends a deletion.
-    return obstacles.length > 0 ? { setAside: obstacles } : undefined;
+    return no.endedBy?.length ? { setAside: no.endedBy } : undefined;
   }
 
   /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */

@@ -15,7 +15,7 @@ import { about, createTelling } from "./telling.ts";
 
 /**
  * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later
- * (src/README.md, "The send path", 11), and that an identity under human approval is not, or not by them, approved any more.
+ * (src/README.md, "The send path"), and that an identity under human approval is not, or not by them, approved any more.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createTelling(deps, provider);

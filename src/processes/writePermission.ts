@@ -1,8 +1,6 @@
-import { withdrawalOf } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { lookAnew } from "#src/commands/sends/lookAnew.ts";
-import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
+import { mayLeave } from "#src/commands/sends/mayLeave.ts";
 import type { MayWrite } from "#src/mail/mailProvider.ts";
 import type { SendingDraft } from "#streams/draft/draft.ts";
 
@@ -35,25 +33,12 @@ export function writePermission(
   let withheld = false;
   let givenUp = false;
   const age = () => deps.clock.monotonic() - lookedAt;
-  const standsStill = async (): Promise<boolean> => {
-    const { draft } = sending;
-    const besides = async () => {
-      const [standing, delivery] = await Promise.all([
-        sendingStanding(deps, draft),
-        deps.deliveries.load(draft.attemptId),
-      ]);
-      return { stands: standing.state === "allowed" && delivery.state.phase === "started" };
-    };
-    const look = await lookAnew(deps, { ...sending, besides }, cause);
-    return look.is === "good" && look.stands;
-  };
   const isGood = async (): Promise<boolean> => {
-    if (age() > lookGoodForMs) {
-      const now = deps.clock.monotonic();
-      if (!(await standsStill())) return false;
-      lookedAt = now;
-    }
-    return (await withdrawalOf(deps, sending.draftId, sending.draft)) === null;
+    const isOld = age() > lookGoodForMs;
+    const now = deps.clock.monotonic();
+    const { no } = await mayLeave(deps, { moment: isOld ? "late first byte" : "first byte", ...sending }, cause);
+    if (isOld && !no) lookedAt = now;
+    return !no;
   };
   return {
     async mayWrite() {

@@ -99,10 +99,11 @@ describe("the look right before a hand-over", () => {
     const { threads } = world.node;
     const load = threads.load.bind(threads);
     world.onConnect(() => {
+      let writing: Promise<unknown> | undefined;
       threads.load = async (id) => {
         const loaded = await load(id);
-        threads.load = load;
-        await customerWrites(world);
+        writing ??= customerWrites(world);
+        await writing;
         return loaded;
       };
     });

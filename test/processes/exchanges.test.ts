@@ -2,9 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect } from "chai";
 import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
-import { loadFiled, waitUntilFiled } from "#src/commands/sends/barrier.ts";
-import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
-import { oneLook } from "#src/commands/states/oneLook.ts";
+import { waitUntilFiled } from "#src/commands/sends/barrier.ts";
 import { concerns, unanswered } from "#src/work/concerns.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -35,7 +33,7 @@ function countExchanges({ node }: SendWorld): () => number {
 }
 
 describe("what a reply asks the log", () => {
-  it("is asked together: five times to queue it, four times to hand it over", async () => {
+  it("is asked in few rounds: eight to queue it, twelve to hand it over", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const { processes } = world.node;
     // From the second reply on, what a send rests on is kept.
@@ -50,47 +48,7 @@ describe("what a reply asks the log", () => {
     await world.drain();
     await expectSound(world, [before, draftId], ["sent"]);
     // The last one is right before the first byte: whether a key's word still stands.
-    expect({ toQueue, toHandOver: exchanges() - toQueue }).to.deep.equal({ toQueue: 5, toHandOver: 4 });
-  });
-});
-
-describe("a thread that is asked for together with its inbox", () => {
-  it("is read again where mail was filed after it was read", async () => {
-    const world = await createSendWorld();
-    const other = world.createNode();
-    const { node } = world;
-    await waitUntilFiled(node, identityId);
-    const readPage = node.store.readPage.bind(node.store);
-    let threadRead = (): void => {};
-    const afterThread = new Promise<void>((resolve) => {
-      threadRead = resolve;
-    });
-    // The inbox answers later than the thread.
-    node.store.readPage = async (stream, stretch) => {
-      if (stream.startsWith("inbox-")) await afterThread;
-      return readPage(stream, stretch);
-    };
-    let loads = 0;
-    const { found, filedUpTo } = await loadFiled(node, { identityId }, async () => {
-      const { state } = await node.threads.load(world.threadId());
-      if (++loads === 1) {
-        world.useNode(other);
-        await world.acknowledge(2, [first]);
-        await world.drain();
-        threadRead();
-      }
-      return state.newestWord?.number;
-    });
-    expect({ found, filedUpTo, loads }).to.deep.equal({ found: 2, filedUpTo: 1, loads: 2 });
-  });
-
-  it("holds where all of the inbox was known to be filed", async () => {
-    const world = await createSendWorld();
-    const { node } = world;
-    await waitUntilFiled(node, identityId);
-    let loads = 0;
-    const { filedUpTo } = await loadFiled(node, { identityId }, async () => ++loads);
-    expect({ filedUpTo, loads }).to.deep.equal({ filedUpTo: 0, loads: 1 });
+    expect({ toQueue, toHandOver: exchanges() - toQueue }).to.deep.equal({ toQueue: 8, toHandOver: 12 });
   });
 });
 
@@ -104,20 +62,6 @@ describe("an instance that knows where an inbox ended", () => {
     await world.acknowledge(2, [first]);
     expect(await waitUntilFiled(node, identityId)).to.equal(1);
     expect(await refusal(send(world, draftId, node))).to.equal("stale_draft");
-  });
-});
-
-describe("one look", () => {
-  it("is as of then, and the next one is anew", async () => {
-    const world = await createSendWorld();
-    const { node } = world;
-    const sender = { workspaceId, identityId };
-    const look = oneLook(node);
-    expect((await sendingStanding(look, sender)).state).to.equal("allowed");
-    await node.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: true }, cause);
-    expect((await sendingStanding(look, sender)).state).to.equal("allowed");
-    expect((await sendingStanding(oneLook(node), sender)).state).to.equal("sending_paused");
-    expect((await sendingStanding(node, sender)).state).to.equal("sending_paused");
   });
 });
 

@@ -2,6 +2,7 @@ import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
+import type { Asked } from "#src/commands/sends/mayLeave.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { linkVoter } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
@@ -170,6 +171,32 @@ export async function worldOf(name: WayName): Promise<StandingWorld> {
     return world;
   });
   return openStandingWorld(options, beginning);
+}
+
+/** A draft that this moment is next for: approved in this way, or on its way out, or handed over right now. */
+export async function standingAt(world: StandingWorld, name: WayName, moment: Asked["moment"]): Promise<string> {
+  const way: Way = allWays[name];
+  const { processes } = world.node;
+  processes.splice(0, processes.length, ...processes.filter(({ name }) => name !== "deliver"));
+  const draftId = await world.submit({ autoApproved: way.autoApproved ?? false });
+  if (moment === "approved") return draftId;
+  await way.approve?.(world, draftId);
+  if (moment === "queued") return draftId;
+  if (way.sends) await send(world, draftId);
+  await world.drain();
+  await world.advance(10_000);
+  const { attemptId, threadId, version, contentSha256 } = await world.state.draft(draftId);
+  if (!moment.endsWith("first byte")) return draftId;
+  const mail = {
+    provider: "outbox",
+    rfcMessageId: "<1@x.example>",
+    mimeSha256: "hash",
+    instanceId: "test",
+    fence: "1",
+  };
+  const started = { draftId, threadId, version, contentSha256, ...mail };
+  await world.elsewhere().deliveries.handle(attemptId as string, { type: "StartDelivery", started }, cause);
+  return draftId;
 }
 
 /** Submits a draft that is approved and sent in this way, lets `change` happen at this moment, and runs all that there is to do. */

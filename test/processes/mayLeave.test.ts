@@ -1,7 +1,19 @@
+import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { type Cell, changedAt, endOf, moments, type Question, questions, ways, worldOf } from "./leaveCells.ts";
-import { expectSound, send } from "./sendChecks.ts";
-import { refusal } from "./sendWorld.ts";
+import { type Asked, draftMoments, mayLeave, senderMoments } from "#src/commands/sends/mayLeave.ts";
+import {
+  type Cell,
+  changedAt,
+  endOf,
+  moments,
+  type Question,
+  questions,
+  standingAt,
+  ways,
+  worldOf,
+} from "./leaveCells.ts";
+import { expectSound, requireHuman, send } from "./sendChecks.ts";
+import { cause, refusal } from "./sendWorld.ts";
 import type { StandingWorld } from "./standingWorld.ts";
 
 /** What a draft's approvers learn the reason from. */
@@ -19,6 +31,62 @@ describe("a draft whose send is asked about at each moment", () => {
     for (const moment of moments)
       it(`is not sent from a moment on that asks: ${what}, ${moment}`, async () => {
         for (const way of question.ways ?? ways) await meets(question, { way, moment });
+      });
+});
+
+describe("the table of the send path", () => {
+  it("is the same in src/README.md and in the code", async () => {
+    const readme = await readFile(new URL("../../src/README.md", import.meta.url), "utf8");
+    const rows = [...readme.matchAll(/^\| ([a-z ]+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$/gm)].map(
+      ([, moment = "", asked = ""]) => [moment, asked.split(", ")],
+    );
+    expect(Object.fromEntries(rows.slice(1))).to.deep.equal({ ...senderMoments, ...draftMoments });
+  });
+
+  /** What turns the answer to each question, and for whose approval. */
+  const turns: Record<
+    string,
+    { way: (typeof ways)[number]; change: (world: StandingWorld, draftId: string) => Promise<unknown> }
+  > = {
+    person: { way: "a key", change: requireHuman },
+    sender: { way: "a key", change: (world) => world.pause(true) },
+    approval: { way: "a signed-in person", change: questions["who approved is removed"]!.change },
+    stale: { way: "a key", change: questions["the customer has written again"]!.change },
+    plan: { way: "a key", change: questions["the plan has no mail left"]!.change },
+    claim: {
+      way: "a key",
+      async change(world, draftId) {
+        const { attemptId } = await world.state.draft(draftId);
+        const release = { type: "ReleaseClaim", draftId, attemptId: attemptId as string, because: "test" } as const;
+        await world.elsewhere().threads.handle(world.threadId(), release, cause);
+      },
+    },
+    attempt: {
+      way: "a key",
+      async change(world, draftId) {
+        const { attemptId } = await world.state.draft(draftId);
+        const ended = { type: "DeliveryUnknown", data: { message: "taken over" } } as const;
+        await world
+          .elsewhere()
+          .deliveries.handle(attemptId as string, { type: "RecordOutcome", outcome: ended }, cause);
+      },
+    },
+  };
+
+  for (const [moment, asked] of Object.entries(draftMoments))
+    for (const question of asked)
+      it(`turns to "no" by its question: ${moment}, ${question}`, async () => {
+        const { way, change } = turns[question]!;
+        const world = await worldOf(way);
+        const draftId = await standingAt(world, way, moment as Asked["moment"]);
+        const ask = async () => {
+          const draft = await world.state.draft(draftId);
+          const { no } = await mayLeave(world.node, { moment: moment as Asked["moment"], draftId, draft }, cause);
+          return no?.question ?? "yes";
+        };
+        expect(await ask()).to.equal("yes");
+        await change(world, draftId);
+        expect(await ask()).to.equal(question);
       });
 });
 

@@ -22,7 +22,8 @@ import { type Changed, changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
 import { requireProjected } from "../readModels.ts";
-import { endStale, newerWordOf } from "../sends/newerWords.ts";
+import { endStale, mayLeave, newMessageOf } from "../sends/mayLeave.ts";
+import { newerWordOf } from "../sends/newerWords.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { channelOf } from "./askApprovers.ts";
@@ -120,8 +121,9 @@ function judgedCode(
 
 async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<DecisionResult> {
   const { draftId, draft, asked, tokenSha256, codeMacs, isWrongCode } = press;
-  const newMessageId = await newerWordOf(deps, draft);
-  if (newMessageId !== null && !isWrongCode) {
+  const { no } = await mayLeave(deps, { moment: "approved", draftId, draft }, cause);
+  if (no && !isWrongCode) {
+    const newMessageId = newMessageOf(no);
     await endStale(deps, { draftId, draft, newMessageId }, cause);
     return stale(deps, draft, newMessageId);
   }

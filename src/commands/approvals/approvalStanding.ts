@@ -13,13 +13,10 @@ import { approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import { type Exchange, grants, type Walk } from "#streams/ruleRun/grants.ts";
 import type { WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { changeDraft } from "../drafts/changeDraft.ts";
-import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { type AskedMessage, aboutDraft, aboutMessage, askedMessage, factsAgain, withText } from "../rules/ruleFacts.ts";
 import { receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
 import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
-import { oneLook } from "../states/oneLook.ts";
 import { type Answered, answeredBy, MailNotFound } from "../threads/answered.ts";
 import { requiresHuman } from "./humanApproval.ts";
 import { lapsedVoters } from "./voters.ts";
@@ -62,12 +59,8 @@ export async function lapseOf(deps: Dependencies, draft: Draft): Promise<Withdra
   return fallsWithout(draft, lapsed) ? { because: notAllowed, lapsed } : null;
 }
 
-/** Identity and workspace are asked for in one turn. */
-async function isPersonRequired(deps: Dependencies, { identityId, workspaceId }: Draft): Promise<boolean> {
-  const look = oneLook(deps);
-  void look.workspaces.load(workspaceId);
-  const { state: identity } = await look.identities.load(identityId);
-  return requiresHuman(look, identity);
+async function isPersonRequired(deps: Dependencies, { identityId }: Draft): Promise<boolean> {
+  return requiresHuman(deps, (await deps.identities.load(identityId)).state);
 }
 
 /** Why an approval does not stand where it cannot be known what the draft answers. */
@@ -182,13 +175,4 @@ function grantedThen(draftId: string, draft: Draft, { received, created }: Runs)
     ...(bySwitch ? [{ kind: "switch" } as const] : []),
     ...rules.map((ruleId) => ({ kind: "rule", ruleId }) as const),
   ];
-}
-
-/** Withdraws an approval that no longer holds. One that others gave meanwhile stays. */
-export async function withdrawApproval(
-  deps: Dependencies,
-  { draftId, version, withdrawal }: { draftId: string; version: number; withdrawal: Withdrawal },
-  cause: Cause,
-): Promise<void> {
-  await changeDraft(deps, { draftId, command: { type: "WithdrawApproval", version, ...withdrawal } }, cause);
 }

@@ -15,6 +15,29 @@ export async function requiresHuman(
   return identity.requireHumanApproval || workspaceRequiresHuman(deps, identity.workspaceId);
 }
 
+/** Throws Rejected human_approval_required if only a person may decide about this identity's drafts. */
+export async function requireKeysMayDecide(
+  deps: Pick<Dependencies, "workspaces" | "identities">,
+  { identityId }: { identityId: string },
+): Promise<void> {
+  const { state: identity } = await deps.identities.load(identityId);
+  if (!(await requiresHuman(deps, identity))) return;
+  throw new Rejected(
+    "human_approval_required",
+    "this identity requires human approval: a person has to decide, through its approval channel or in the console",
+  );
+}
+
+/** Throws Rejected approvals_missing if several have to approve: then nothing approves without them. */
+export async function requireOneApproval(
+  deps: Pick<Dependencies, "identities">,
+  { identityId }: { identityId: string },
+): Promise<void> {
+  const { approvalsRequired: required } = (await deps.identities.load(identityId)).state;
+  if (required === 1) return;
+  throw new Rejected("approvals_missing", `this identity requires ${required} approvals`, { required });
+}
+
 async function workspaceRequiresHuman(deps: Workspaces, workspaceId: string): Promise<boolean> {
   const { state } = await deps.workspaces.load(workspaceId);
   return state.requireHumanApproval;

@@ -5,7 +5,7 @@ import { type CountedApproval, countApproval } from "../approvals/countApproval.
 import { voterNames } from "../approvals/voters.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { requireNoNewerWord } from "../sends/newerWords.ts";
+import { mayLeave, refuse } from "../sends/mayLeave.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { type DraftEdit, editOf, loadDraft } from "./drafts.ts";
 
@@ -85,6 +85,7 @@ async function requireNotAnswered(
   { draftId, draft, version }: { draftId: string; draft: Draft; version: number },
   cause: Cause,
 ): Promise<void> {
-  if (draft.status === "pending" && draft.version === version)
-    await requireNoNewerWord(deps, { draftId, draft }, cause);
+  if (draft.status !== "pending" || draft.version !== version) return;
+  const { no } = await mayLeave(deps, { moment: "approved", draftId, draft }, cause);
+  if (no) await refuse(deps, { draftId, draft, no }, cause);
 }

@@ -3,7 +3,6 @@ import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { lookAtDraft } from "../states/oneLook.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
 
@@ -38,20 +37,15 @@ export async function refreshContent(
 const maxChanges = 10;
 
 /**
- * A draft as it would leave now: an open one is brought up to date with its identity first. Its status, and whether anybody decided on
- * what that made of it, are the caller's to judge, by the look that comes with it (lookAtDraft).
+ * A draft as it would be sent now: an open one is brought up to date with its identity first. Its status, and whether anybody decided on
+ * what that made of it, are the caller's to judge.
  */
-export async function upToDate<Asked>(
-  deps: Dependencies,
-  { draftId, ask }: { draftId: string; ask: (look: Dependencies, draft: Draft) => Asked },
-  cause: Cause,
-): Promise<{ draft: Draft; look: Dependencies; asked: Asked | undefined }> {
+export async function upToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
   for (let changes = 0; ; changes++) {
-    const found = await lookAtDraft(deps, draftId, ask);
-    const { draft, look } = found;
-    if (draft.status !== "pending" && draft.status !== "approved") return found;
+    const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.status !== "pending" && draft.status !== "approved") return draft;
     try {
-      if (!(await refreshContent(look, { draftId, draft }, cause))) return found;
+      if (!(await refreshContent(deps, { draftId, draft }, cause))) return draft;
     } catch (error) {
       // Somebody else made a newer version in between: that one is looked at.
       if (!(error instanceof Rejected) || error.code !== "version_mismatch" || changes >= maxChanges) throw error;

@@ -14,8 +14,8 @@ import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
-import { requireQuotaLeft } from "../plans/quotas.ts";
-import { loadForSubmission } from "../sends/barrier.ts";
+import { waitForSubmission } from "../sends/barrier.ts";
+import { requireMaySend } from "../sends/mayLeave.ts";
 import { type Answered, mailAt } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
@@ -56,13 +56,15 @@ export async function submitDraft(
   const { message, answers } = await requireSubjects(deps, request);
   const { workspaceId, identityId } = request;
   // A mail acknowledged before this submission may be a newer word, and may join the thread to another.
-  const [{ state: current, threadId }, { state: identity }] = await loadForSubmission(deps, identityId, () =>
-    Promise.all([loadThread(deps, request.threadId), deps.identities.load(identityId)]),
-  );
+  await waitForSubmission(deps, identityId);
+  const [{ state: current, threadId }, { state: identity }] = await Promise.all([
+    loadThread(deps, request.threadId),
+    deps.identities.load(identityId),
+  ]);
   await requireAssistantActive(deps, identity);
   const autoApproved =
     identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
-  if (autoApproved) await requireQuotaLeft(deps, workspaceId);
+  if (autoApproved) await requireMaySend(deps, { workspaceId, identityId }, "approved by a setting");
   const to = recipientsOfReply({ from_email: message.from?.address ?? "", reply_to: message.replyTo }, identity);
   requireUsableRecipients({ to, cc: request.cc, bcc: request.bcc });
   const basedOnNumber = message.number;

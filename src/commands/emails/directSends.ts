@@ -7,7 +7,7 @@ import { staleDraft } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { countApproval } from "../approvals/countApproval.ts";
-import { requiresHuman } from "../approvals/humanApproval.ts";
+import { requireKeysMayDecide, requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft, tellThread } from "../drafts/changeDraft.ts";
@@ -15,11 +15,10 @@ import { contentSha256, storeContent } from "../drafts/draftContents.ts";
 import { personsApproval } from "../drafts/peoplesDecisions.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { requireQuotaLeft } from "../plans/quotas.ts";
+import { requireMaySend } from "../sends/mayLeave.ts";
 import { newerWordOf } from "../sends/newerWords.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { outcomeOfFirst } from "../sends/repeatedSend.ts";
-import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
 import type { Loaded } from "../states/folded.ts";
 
 export type DirectDraft = {
@@ -54,11 +53,11 @@ export async function requireDirectSend(
   { workspaceId, identityId, identity }: { workspaceId: string; identityId: string; identity: Identity },
   cause: Cause,
 ): Promise<void> {
-  await requireSendingAllowed(deps, { workspaceId, identityId });
   // A person who writes needs no assistant.
   if (!isPersons(cause)) await requireAssistantActive(deps, identity);
   const isEnough = isPersons(cause) ? identity.approvalsRequired === 1 : await isKeysWordEnough(deps, identity);
-  if (isEnough) await requireQuotaLeft(deps, workspaceId);
+  const moment = isEnough ? "written to be sent" : "written";
+  await requireMaySend(deps, { workspaceId, identityId }, moment);
 }
 
 /** A signed-in person asks. */

@@ -4,12 +4,12 @@ import { draftStream } from "#streams/draft/events.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
 import type { RuleRun } from "#streams/ruleRun/decider.ts";
 import type { ActionOutcome, RuleResult, RuleSubject } from "#streams/ruleRun/events.ts";
+import { requireKeysMayDecide, requireOneApproval } from "../approvals/humanApproval.ts";
 import { tagContact } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { requireKeysMayDecide, requireOneApproval } from "../sends/sendingAllowed.ts";
 import { onThread } from "../threads/threads.ts";
 import { notifyByRule, type Outlets } from "./ruleNotices.ts";
 

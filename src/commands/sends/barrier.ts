@@ -14,7 +14,11 @@ const longestPollMs = 50;
 const ownFilingAfterMs = 30;
 
 /** A rule waits no longer than this, in milliseconds: its lane then gives its slot to others, and is tried again. */
-export const rulesWaitMs = 1_000;
+const rulesWaitMs = 1_000;
+
+/** How long a send waits for acknowledged mail, in milliseconds. `asked`: someone waits for the answer. */
+export const waitMs = ({ settings }: Dependencies, asked: boolean): number =>
+  asked ? settings.barrierTimeoutMs : rulesWaitMs;
 
 /** If a wait ran out and nothing was filed since, the next ones are this short: many such identities hold nobody up. */
 const stuckWaitMs = 100;
@@ -23,22 +27,16 @@ const stuckWaitMs = 100;
 const submissionWaitMs = 2_000;
 
 /**
- * `known`: the inbox's revision that is known to be filed. `withinMs`: the settings' bound by default. `end`: where the inbox ends, if that is
- * being looked at already.
- */
-type Waiting = { known?: number; withinMs?: number; end?: Promise<number> | undefined };
-
-/**
  * Waits until everything acknowledged for this identity is in its thread. A mail acknowledged but not filed yet is already the
  * customer's newer word, so no send may be judged before (streams/README.md, invariant 3). Answers the inbox's revision up to which that holds (-1: nothing
- * was ever received), without waiting where it is still `known`. Throws Unavailable after the bound.
+ * was ever received). `withinMs`: the settings' bound by default. Throws Unavailable after it.
  */
 export async function waitUntilFiled(
   deps: Dependencies,
   identityId: string,
-  { known = noStream, withinMs = deps.settings.barrierTimeoutMs, end = inboxEnd(deps, identityId) }: Waiting = {},
+  withinMs = deps.settings.barrierTimeoutMs,
 ): Promise<number> {
-  const filedUpTo = await filedWithin(deps, identityId, { withinMs, known, end });
+  const filedUpTo = await filedWithin(deps, identityId, withinMs);
   if (filedUpTo !== undefined) return filedUpTo;
   throw new StillFiling("mail that has just arrived is still being filed: retry shortly");
 }
@@ -50,41 +48,18 @@ class StillFiling extends Unavailable {}
 export async function inboxEnd(deps: Pick<Dependencies, "inboxes" | "store">, identityId: string): Promise<number> {
   const kept = deps.inboxes.kept(identityId)?.revision;
   if (kept !== undefined) {
-    // Whether anything came since is asked as other streams are, and together with them.
     const newer = await deps.store.readPage(inboxStream(identityId), { from: kept + 1, events: 1, bytes: 1 });
     if (newer.events.length === 0) return kept;
   }
   return (await deps.inboxes.load(identityId)).revision;
 }
 
-/**
- * What `load` finds of a thread once everything acknowledged is in it, and the inbox's revision up to which that holds. Both are asked for at
- * once: what was known to be filed before is in what was loaded then. If the inbox ends later, it is loaded after the wait.
- */
-export async function loadFiled<Found>(
-  deps: Dependencies,
-  { identityId, withinMs }: { identityId: string; withinMs?: number },
-  load: () => Promise<Found>,
-): Promise<{ filedUpTo: number; found: Found }> {
-  const filedBefore = knownFiled(deps, identityId);
-  const [end, early] = await Promise.all([inboxEnd(deps, identityId), load()]);
-  if (end <= filedBefore) return { filedUpTo: end, found: early };
-  const waiting = { end: Promise.resolve(end), ...(withinMs !== undefined && { withinMs }) };
-  const filedUpTo = await waitUntilFiled(deps, identityId, waiting);
-  return { filedUpTo, found: await load() };
-}
-
-/** The same before a submission, which goes by what is filed within its time. */
-export async function loadForSubmission<Found>(
-  deps: Dependencies,
-  identityId: string,
-  load: () => Promise<Found>,
-): Promise<Found> {
+/** Waits for acknowledged mail before a submission, which goes by what is filed within its time. */
+export async function waitForSubmission(deps: Dependencies, identityId: string): Promise<void> {
   try {
-    return (await loadFiled(deps, { identityId, withinMs: submissionWaitMs }, load)).found;
+    await waitUntilFiled(deps, identityId, submissionWaitMs);
   } catch (error) {
     if (!(error instanceof StillFiling)) throw error;
-    return load();
   }
 }
 
@@ -93,13 +68,9 @@ const knownFiled = ({ filings }: Pick<Dependencies, "filings">, identityId: stri
   filings.kept(identityId)?.state.filedUpTo ?? noStream;
 
 /** The inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
-async function filedWithin(
-  deps: Dependencies,
-  identityId: string,
-  { withinMs, known, end: asked }: Required<Waiting>,
-): Promise<number | undefined> {
-  const end = await asked;
-  if (end === known || end <= knownFiled(deps, identityId)) return end;
+async function filedWithin(deps: Dependencies, identityId: string, withinMs: number): Promise<number | undefined> {
+  const end = await inboxEnd(deps, identityId);
+  if (end <= knownFiled(deps, identityId)) return end;
   const { stuckAt } = waitersOf(deps);
   const began = deps.clock.monotonic();
   for (let pauseMs = pollMs; ; pauseMs = Math.min(2 * pauseMs, longestPollMs)) {

@@ -5,12 +5,11 @@ import { countApproval } from "../approvals/countApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
-import { requireNoNewerWord } from "./newerWords.ts";
 
 /**
  * If several have to approve, a key's send of what they have not counts as the keys' approval, and goes on only if that was the last one missing.
  * What a rule or a setting approved before goes back to its approvers. Answers the draft as it is now. Throws Rejected approvals_missing,
- * stale_draft, version_mismatch.
+ * version_mismatch.
  */
 export async function approvedByKeysToo(
   deps: Dependencies,
@@ -19,8 +18,6 @@ export async function approvedByKeysToo(
 ): Promise<Draft> {
   const { approvalsRequired: required } = identity;
   if (required === 1 || isByPersonOrKey(draft.approval)) return draft;
-  // Else a newer message would be seen only when the last approver has decided.
-  await requireNoNewerWord(deps, { draftId, draft }, cause);
   if (draft.status === "approved") {
     const back = { type: "ReturnToPending", because: `this identity requires ${required} approvals` } as const;
     await changeDraft(deps, { draftId, command: back }, cause);

@@ -6,19 +6,17 @@ import { type Draft, type Reservation, requireStatus } from "#streams/draft/draf
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { requireUndoOver } from "#streams/draft/undo.ts";
-import { lapseOf, withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
-import { quotaStreamOf, releaseQuota, requireQuotaLeft, reserveQuota } from "../plans/quotas.ts";
+import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
 import { onThread } from "../threads/threads.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
-import { inboxEnd, rulesWaitMs, waitUntilFiled } from "./barrier.ts";
+import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
-import { endStale, requireNoNewerWord } from "./newerWords.ts";
+import { endStale, mayLeave, newMessageOf, refuse } from "./mayLeave.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
-import { requirePersonsWord, requireSendingAllowed, senderNow } from "./sendingAllowed.ts";
 
 /** How long a send waits for a competing send of the same draft to be decided. */
 const competitorMs = 2_000;
@@ -33,10 +31,10 @@ type Attempt = { attemptId: string; quotaStream: string; reservationId: string; 
 type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendersWord };
 
 /**
- * Queues a draft for delivery (src/README.md, "The send path", 2 to 6): barrier, claim on the thread, quota, queue. Whatever is refused on
+ * Queues a draft for delivery (src/README.md, "The send path"): asks, claims on the thread, reserves, queues. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
- * human_approval_required, approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
- * end; each attempt is fenced by an id of its own.
+ * human_approval_required, approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends
+ * as its first run did, where that came to an end; each attempt is fenced by an id of its own.
  */
 export async function queueSend(
   deps: Dependencies,
@@ -53,6 +51,8 @@ export async function queueSend(
     } catch (error) {
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
       if (!(error instanceof Rejected)) throw error;
+      // It is pending by now: the key's send is judged as that of any pending draft.
+      if (error.code === "approval_withdrawn" && kind === "api_key") continue;
       if (error.code !== "send_in_progress") return await endedMeanwhile(error);
       if (deps.clock.monotonic() > deadline) throw stillInProgress(kind);
       await sleep(10);
@@ -67,10 +67,9 @@ export async function queueSend(
   }
 }
 
-/** A repetition cannot answer with this: the competitor may be its own first run. */
 /**
- * Nobody knows yet how the other one ends: it may have been cut off, and then nothing leaves unless somebody asks again. A caller is told to; a process
- * that has met it waits for its end.
+ * A repetition cannot answer with this: the competitor may be its own first run. Nobody knows yet how the other one ends: it may have been cut off,
+ * and then nothing is sent unless somebody asks again. A caller is told to; a process that has met it waits for its end.
  */
 const stillInProgress = (kind: AskedSend["kind"]): Error =>
   kind === "api_key"
@@ -83,39 +82,32 @@ async function queueOnce(
   cause: Cause,
 ): Promise<Queued> {
   const decides = decidesOnChange(word);
-  const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
-  const { draft: shown, look, asked } = await upToDate(deps, { draftId, ask: askAhead }, cause);
+  const byKey = kind === "api_key";
+  const shown = await upToDate(deps, draftId, cause);
   requireStatus(shown, "sent", "pending", "approved");
   requireUndoOver(shown, deps.clock.now().toISOString());
   requireNamedVersion(shown, word);
   requireDecided(shown, decides);
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
-  await requirePersonsWord(look, { draftId, draft: shown }, cause);
-  await requireSendingAllowed(look, shown);
-  // A key that sends approves by that, regardless of which rule or setting approved before.
-  const withdrawal = kind === "api_key" ? await lapseOf(deps, shown) : await withdrawalOf(deps, draftId, shown);
-  if (withdrawal !== null) {
-    await withdrawApproval(deps, { draftId, version: shown.version, withdrawal }, cause);
-    if (kind !== "api_key") throw new Rejected("approval_withdrawn", withdrawal.because);
-    // It is pending now: the key's send is judged as that of any pending draft.
-    return queueOnce(deps, { draftId, kind, word }, cause);
-  }
-  await requireQuota(deps, { draftId, draft: shown, withinMs }, cause);
-  const { state: identity } = await look.identities.load(shown.identityId);
+  const asked = { moment: "queued", draftId, draft: shown, byKey } as const;
+  const [{ no, filedUpTo }, { state: identity }] = await Promise.all([
+    mayLeave(deps, asked, cause),
+    deps.identities.load(shown.identityId),
+  ]);
+  if (no) return refuse(deps, { draftId, draft: shown, no }, cause);
   const { approvalsRequired } = identity;
-  const draft = kind === "api_key" ? await approvedByKeysToo(deps, { draftId, draft: shown, identity }, cause) : shown;
-  const claiming = { draftId, draft, replaces: null, withinMs, end: asked?.inboxEnd };
-  const attempt =
-    kind === "api_key"
-      ? await claim(look, claiming, cause)
-      : await claimUnlessAnswered(
-          deps,
-          { draftId, draft, claim: (knows) => claim(look, { ...claiming, knows }, cause) },
-          cause,
-        );
+  const draft = byKey ? await approvedByKeysToo(deps, { draftId, draft: shown, identity }, cause) : shown;
+  const claiming = { draftId, draft, replaces: null, filedUpTo, byKey };
+  const attempt = byKey
+    ? await claim(deps, claiming, cause)
+    : await claimUnlessAnswered(
+        deps,
+        { draftId, draft, claim: (knows) => claim(deps, { ...claiming, knows }, cause) },
+        cause,
+      );
   try {
     crashPoint("send:claimed");
-    await reserveQuota(look, { workspaceId: draft.workspaceId, ...attempt }, cause);
+    await reserveQuota(deps, { workspaceId: draft.workspaceId, ...attempt }, cause);
     crashPoint("send:reserved");
     const { identityId, messageId, version, contentSha256, stored } = draft;
     const queued = {
@@ -144,16 +136,6 @@ async function queueOnce(
   }
 }
 
-/**
- * Asks for what a send rests on, its sender and the end of the inbox: whose a draft is never changes. What comes to the inbox after this is seen by the
- * look after the claim.
- */
-function askAhead(look: Dependencies, draft: Draft): { inboxEnd: Promise<number> } {
-  const asked = { inboxEnd: inboxEnd(look, draft.identityId) };
-  for (const each of [senderNow(look, draft), asked.inboxEnd]) each.catch(() => undefined);
-  return asked;
-}
-
 /** A key's send of what is approved is no further authorisation. If several had to approve, it names them. */
 function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]): Authorisation {
   const decided = approval?.by === "person" || approval?.by === "key" ? approval : null;
@@ -162,23 +144,6 @@ function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]):
     approvedVersion: version,
     ...(decided?.quorum && { quorum: decided.quorum }),
   };
-}
-
-/**
- * Refuses a send over quota before anything is recorded; what is stale is refused as that. Only a look: the reservation decides. Throws Rejected
- * plan_limit_reached, stale_draft.
- */
-async function requireQuota(
-  deps: Dependencies,
-  { draftId, draft, withinMs }: { draftId: string; draft: Draft; withinMs: number },
-  cause: Cause,
-): Promise<void> {
-  try {
-    await requireQuotaLeft(deps, draft.workspaceId);
-  } catch (error) {
-    if (error instanceof Rejected) await requireNoNewerWord(deps, { draftId, draft, withinMs }, cause);
-    throw error;
-  }
 }
 
 /**
@@ -193,29 +158,29 @@ export async function requeueSend(
 ): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces) return;
-  const withdrawal = await withdrawalOf(deps, draftId, draft);
-  if (withdrawal !== null) throw new Rejected("approval_withdrawn", withdrawal.because);
-  const attempt = await claim(deps, { draftId, draft, replaces, withinMs: rulesWaitMs }, cause);
+  const { no, filedUpTo } = await mayLeave(deps, { moment: "queued again", draftId, draft }, cause);
+  if (no) return refuse(deps, { draftId, draft, no }, cause);
+  const attempt = await claim(deps, { draftId, draft, replaces, filedUpTo }, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
   await deps.drafts.handle(draftId, command, cause);
 }
 
-/** `withinMs`: how long the barrier is waited at. `end`: where the inbox ends, if that was asked already. */
 type Claiming = {
   draftId: string;
   draft: Draft;
   replaces: string | null;
-  withinMs: number;
-  end?: Promise<number> | undefined;
+  /** Up to where the inbox was judged. */
+  filedUpTo: number;
+  byKey?: boolean;
   /** The answers that its approval knows of; absent: none is asked about. */
   knows?: readonly string[];
 };
 
-/** Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. */
+/** Claims the send on the thread, which refuses it if the customer wrote since: nothing that was acknowledged before the claim is in the log is left out. */
 async function claim(
   deps: Dependencies,
-  { draftId, draft, replaces, withinMs, end, knows }: Claiming,
+  { draftId, draft, replaces, filedUpTo, byKey = false, knows }: Claiming,
   cause: Cause,
 ): Promise<Attempt> {
   const attemptId = deps.ids.uuid();
@@ -223,7 +188,7 @@ async function claim(
     quotaStream: await quotaStreamOf(deps, draft.workspaceId),
     reservationId: attemptId,
   };
-  const { version, contentSha256, machineAddresses } = draft;
+  const { version, contentSha256, machineAddresses, basedOnNumber, identityId } = draft;
   const claimed = {
     draftId,
     version,
@@ -232,20 +197,19 @@ async function claim(
     quotaStream: quota.quotaStream,
     ...(machineAddresses.length > 0 && { machineAddresses: [...machineAddresses] }),
   };
-  const filedUpTo = await waitUntilFiled(deps, draft.identityId, { withinMs, end });
+  const command = { type: "ClaimSend", claim: claimed, basedOnNumber, replaces, ...(knows && { knows }) } as const;
   let threadId: string | undefined;
   try {
-    const { basedOnNumber } = draft;
-    const command = { type: "ClaimSend", claim: claimed, basedOnNumber, replaces, ...(knows && { knows }) } as const;
     threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
-    // What was acknowledged between the barrier and the claim comes before the claim in the log: repeating the claim judges it too.
-    if ((await waitUntilFiled(deps, draft.identityId, { known: filedUpTo, withinMs })) !== filedUpTo) {
+    // What was acknowledged since the inbox was judged comes before the claim in the log: repeating the claim judges it too.
+    if ((await inboxEnd(deps, identityId)) !== filedUpTo) {
+      await waitUntilFiled(deps, identityId, waitMs(deps, byKey));
       threadId = (await onThread(deps, { threadId, command }, cause)).threadId;
     }
     return { attemptId, threadId, ...quota };
   } catch (error) {
     if (error instanceof Rejected && error.code === "stale_draft") {
-      await endStale(deps, { draftId, draft, newMessageId: error.details.new_message_id as string }, cause);
+      await endStale(deps, { draftId, draft, newMessageId: newMessageOf({ refusal: error }) }, cause);
       const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
       if (threadId) await onThread(deps, { threadId, command: release }, cause);
     }

@@ -17,25 +17,20 @@ export const oneLook = (deps: Dependencies): Dependencies => ({
 });
 
 /**
- * A draft, and a look for what is decided about it, which is never older than the draft. `ask` asks that look ahead, in one turn with the draft, where
- * it is known here whose that is: `asked` is what it answers, of then.
+ * A draft, and a look for what is decided about it, which is never older than the draft. Its identity is asked for in one turn with it, where it is
+ * known here whose it is.
  */
-export async function lookAtDraft<Asked>(
+export async function lookAtDraft(
   deps: Dependencies,
   draftId: string,
-  ask: (look: Dependencies, draft: Draft) => Asked,
-): Promise<{ draft: Draft; position: number; look: Dependencies; asked: Asked | undefined }> {
+): Promise<{ draft: Draft; position: number; look: Dependencies }> {
   const look = oneLook(deps);
   const kept = deps.drafts.kept(draftId);
-  const asked = kept?.state.exists ? ask(look, kept.state) : undefined;
+  if (kept?.state.exists) void look.identities.load(kept.state.identityId);
   const { state: draft, revision, position } = await deps.drafts.load(draftId);
   // Of a draft that has changed since, what was asked may be from before that.
-  const isOlder = asked !== undefined && kept?.revision !== revision;
-  return { draft, position, look: isOlder ? oneLook(deps) : look, asked };
+  return { draft, position, look: kept?.revision === revision ? look : oneLook(deps) };
 }
-
-/** Asks for a draft's identity. */
-export const askForIdentity = (look: Dependencies, { identityId }: Draft) => look.identities.load(identityId);
 
 function readOnce<Id, State, Command>(service: StreamService<Id, State, Command>): StreamService<Id, State, Command> {
   const loads = new Map<string, ReturnType<typeof service.load>>();

@@ -1,0 +1,188 @@
+import { type Guard, noStream } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { newerWord, staleDraft } from "#streams/draft/staleness.ts";
+import { lapseOf, withdrawalOf } from "../approvals/approvalStanding.ts";
+import { requireKeysMayDecide } from "../approvals/humanApproval.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
+import type { Cause } from "../handle.ts";
+import { requireQuotaLeft } from "../plans/quotas.ts";
+import { oneLook } from "../states/oneLook.ts";
+import { claimedAttempt, loadWholeThread } from "../threads/threads.ts";
+import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
+import { type Sender, type SenderObstacle, senderRefusal, senderState } from "./sender.ts";
+
+/** What is asked of a sender alone, and what of a draft too. */
+type SenderQuestion = "sender" | "plan";
+type DraftQuestion = "person" | "approval" | "stale" | "claim" | "attempt";
+
+/** Moments at which there is no draft yet, or only its sender matters. */
+export const senderMoments = {
+  /** A mail is written and sent by one call: of a caller whose approval is not enough to send it, and of one whose is. */
+  written: ["sender"],
+  "written to be sent": ["sender", "plan"],
+  /** A draft is submitted that its identity's setting approves. */
+  "approved by a setting": ["plan"],
+  /** A person is shown what would prevent the send. */
+  shown: ["sender", "plan"],
+} as const satisfies Record<string, readonly SenderQuestion[]>;
+
+/** The moments of a draft's way out. */
+export const draftMoments = {
+  /** A person approves. */
+  approved: ["stale"],
+  queued: ["person", "sender", "approval", "stale", "plan"],
+  "queued again": ["approval", "stale"],
+  connected: ["sender", "stale"],
+  started: ["sender", "approval", "stale", "claim"],
+  "first byte": ["approval"],
+  /** The relay took its time: what was asked last is older than 5 s. */
+  "late first byte": ["sender", "stale", "claim", "attempt", "approval"],
+} as const satisfies Record<string, readonly (SenderQuestion | DraftQuestion)[]>;
+
+/** A draft, and the moment that it has come to. `byKey`: a key sends, which is an approval. */
+export type Asked = { moment: keyof typeof draftMoments; draftId: string; draft: Draft; byKey?: boolean };
+
+/** Why a mail may not go on. `obstacle`: what is in its sender's way; the next event of one of the streams `endedBy` may end it. `lapsed`: see Withdrawal. */
+export type No = {
+  question: SenderQuestion | DraftQuestion;
+  refusal: Rejected;
+  obstacle?: SenderObstacle | "plan_limit_reached";
+  endedBy?: readonly Guard[];
+  lapsed?: readonly string[];
+};
+
+/** `guards`: what refuses a start once it has moved. `filedUpTo`: the end of the inbox, all of which was judged. */
+type Yes = { no?: undefined; guards: readonly Guard[]; filedUpTo: number };
+export type Verdict = Yes | { no: No; guards?: undefined; filedUpTo?: undefined };
+type Answer = Partial<Yes> | { no: No };
+
+/**
+ * May this draft be sent, as far as it goes at this moment? Judged by streams alone. What a stream decides with the append itself is not asked here:
+ * status, version, undo, quorum and reservation, answers meanwhile, loops (src/README.md, "The send path"). Throws Unavailable while acknowledged mail
+ * cannot be filed.
+ */
+export function mayLeave(deps: Dependencies, asked: Asked, cause: Cause): Promise<Verdict> {
+  const look = oneLook(deps);
+  return firstNo(draftMoments[asked.moment], (question) =>
+    question === "sender" || question === "plan"
+      ? ofSender[question](look, asked.draft)
+      : ofDraft[question](look, asked, cause),
+  );
+}
+
+/** May this sender send, as far as it is asked at this moment? */
+export function maySend(deps: Dependencies, sender: Sender, moment: keyof typeof senderMoments): Promise<Verdict> {
+  const look = oneLook(deps);
+  return firstNo(senderMoments[moment], (question) => ofSender[question](look, sender));
+}
+
+/** Throws the refusal if this sender may not send. */
+export async function requireMaySend(...asked: Parameters<typeof maySend>): Promise<void> {
+  const { no } = await maySend(...asked);
+  if (no) throw no.refusal;
+}
+
+/** The questions are asked together; the first "no" in their order is the answer, whatever becomes of those behind it. */
+async function firstNo<Q>(questions: readonly Q[], ask: (question: Q) => Promise<Answer>): Promise<Verdict> {
+  const answers = questions.map(ask);
+  for (const answer of answers) answer.catch(() => undefined);
+  let yes: Yes = { guards: [], filedUpTo: noStream };
+  for (const asked of answers) {
+    const answer = await asked;
+    if (answer.no) return { no: answer.no };
+    yes = { ...yes, ...answer };
+  }
+  return yes;
+}
+
+const ofSender: Record<SenderQuestion, (deps: Dependencies, sender: Sender) => Promise<Answer>> = {
+  async sender(deps, sender) {
+    const { obstacle, guards, endedBy } = await senderState(deps, sender);
+    if (obstacle === null) return { guards };
+    const { sendingPausedReason } = (await deps.workspaces.load(sender.workspaceId)).state;
+    return { no: { question: "sender", obstacle, endedBy, refusal: senderRefusal(obstacle, sendingPausedReason) } };
+  },
+  /** Only a look: the reservation decides. */
+  plan: (deps, { workspaceId }) =>
+    answerOf("plan", () => requireQuotaLeft(deps, workspaceId), { obstacle: "plan_limit_reached" }),
+};
+
+const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: Asked, cause: Cause) => Promise<Answer>> = {
+  /** A key, a rule or a setting may have approved before a person's approval came to be required. */
+  async person(deps, { draft }) {
+    if (draft.approval?.by === "person") return {};
+    return answerOf("person", () => requireKeysMayDecide(deps, draft));
+  },
+  /** A key that sends approves by that, regardless of which rule or setting approved before. */
+  async approval(deps, { draftId, draft, byKey }) {
+    const withdrawal = byKey ? await lapseOf(deps, draft) : await withdrawalOf(deps, draftId, draft);
+    if (withdrawal === null) return {};
+    const { because, ...lapsed } = withdrawal;
+    return { no: { question: "approval", refusal: new Rejected("approval_withdrawn", because), ...lapsed } };
+  },
+  async stale(deps, { moment, draft, byKey = false }, cause) {
+    for (;;) {
+      const filedUpTo = await waitUntilFiled(deps, draft.identityId, waitMs(deps, byKey || moment === "approved"));
+      const newer = newerWord((await loadWholeThread(deps, draft.threadId, cause)).state, draft);
+      if (newer !== null) return { no: { question: "stale", refusal: staleDraft(newer.messageId) } };
+      if ((await inboxEnd(deps, draft.identityId)) === filedUpTo) return { filedUpTo };
+    }
+  },
+  async claim(deps, { draftId, draft: { threadId, attemptId } }, cause) {
+    const claimed = await claimedAttempt(deps, { threadId, draftId }, cause);
+    return claimed.attemptId === attemptId ? {} : { no: { question: "claim", refusal: goneOn } };
+  },
+  /** Another instance that took the attempt over has ended it. */
+  async attempt(deps, { draft }) {
+    const { state } = await deps.deliveries.load(draft.attemptId ?? "");
+    return state.phase === "started" ? {} : { no: { question: "attempt", refusal: goneOn } };
+  },
+};
+
+const goneOn = new Rejected("send_in_progress", "another instance has gone on with this draft");
+
+async function answerOf(
+  question: No["question"],
+  require: () => Promise<void>,
+  more: Pick<No, "obstacle"> = {},
+): Promise<Answer> {
+  try {
+    await require();
+    return {};
+  } catch (refusal) {
+    if (refusal instanceof Rejected) return { no: { question, refusal, ...more } };
+    throw refusal;
+  }
+}
+
+/** Records what a "no" makes of a draft that is pending or approved, or whose attempt is closed, and throws its refusal. */
+export async function refuse(
+  deps: Dependencies,
+  { draftId, draft, no }: { draftId: string; draft: Draft; no: No },
+  cause: Cause,
+): Promise<never> {
+  const { question, refusal, lapsed } = no;
+  const { message: because } = refusal;
+  if (question === "stale") await endStale(deps, { draftId, draft, newMessageId: newMessageOf(no) }, cause);
+  if (question === "person") await changeDraft(deps, { draftId, command: { type: "ReturnToPending", because } }, cause);
+  if (question === "approval") {
+    const command = { type: "WithdrawApproval", version: draft.version, because, ...(lapsed && { lapsed }) } as const;
+    await changeDraft(deps, { draftId, command }, cause);
+  }
+  throw refusal;
+}
+
+/** The customer's newer message, of a draft that is stale. */
+export const newMessageOf = ({ refusal }: Pick<No, "refusal">): string => refusal.details.new_message_id as string;
+
+/** The customer wrote again: the draft is stale. What it still holds is given back by a process. */
+export async function endStale(
+  deps: Dependencies,
+  { draftId, draft, newMessageId }: { draftId: string; draft: Draft; newMessageId: string },
+  cause: Cause,
+): Promise<void> {
+  const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
+  await changeDraft(deps, { draftId, command }, cause);
+}

@@ -1,0 +1,92 @@
+import type { Guard } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { domainStream } from "#streams/domain/events.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { ownDomainOf } from "../domains/domains.ts";
+import { identityWorks } from "../identities/identities.ts";
+import { installationNow } from "../installation.ts";
+
+export type Sender = { workspaceId: string; identityId: string };
+
+/** Why a sender may not send. */
+export type SenderObstacle =
+  | "installation_paused"
+  | "sending_paused"
+  | "domain_not_verified"
+  | "identity_disabled"
+  | "identity_over_cap"
+  | "identity_deleted";
+
+/**
+ * Whether a sender may send: null if nothing prevents it. `guards`: the streams of installation, workspace and identity as they were judged. `endedBy`:
+ * the streams whose next event may end what prevents it, as they were at the latest when it was judged; none if nothing does.
+ */
+export type SenderState = { obstacle: SenderObstacle | null; guards: readonly Guard[]; endedBy: readonly Guard[] };
+
+/**
+ * What installation, workspace, identity and domain say about sending right now: in the name of a domain that is not proven to be the workspace's any
+ * more nothing is sent, until it is verified again. Revisions are read before the judgement: what moved in between is noticed, not missed.
+ */
+export async function senderState(deps: Dependencies, sender: Sender): Promise<SenderState> {
+  const { workspaceId, identityId } = sender;
+  const [installation, workspace, { state: identity, revision }] = await Promise.all([
+    installationNow(deps),
+    deps.workspaces.load(workspaceId),
+    deps.identities.load(identityId),
+  ]);
+  const ofWorkspace = { stream: workspaceStream(workspaceId), revision: workspace.revision };
+  const ofIdentity = { stream: identityStream(identityId), revision };
+  const guards = [installation.guard, ofWorkspace, ofIdentity];
+  if (identity.deleted) return { obstacle: "identity_deleted", guards, endedBy: [] };
+  if (installation.paused) return { obstacle: "installation_paused", guards, endedBy: guards };
+  if (workspace.state.sendingPaused) return { obstacle: "sending_paused", guards, endedBy: guards };
+  if (identity.status !== "active") return { obstacle: "identity_disabled", guards, endedBy: [ofIdentity] };
+  const [works, domain] = await Promise.all([
+    identityWorks(deps, { identityId, identity }),
+    ownDomainOf(deps, identity),
+  ]);
+  if (!works) return overCap(deps, sender, guards);
+  if (!domain || domain.state.status === "verified") return { obstacle: null, guards, endedBy: [] };
+  const ofDomain = { stream: domainStream(identity.domainId), revision: domain.revision };
+  return { obstacle: "domain_not_verified", guards, endedBy: [ofIdentity, ofDomain] };
+}
+
+/** Another plan gives it room again, and so does the end of another identity or domain. */
+async function overCap(deps: Dependencies, sender: Sender, guards: Guard[]): Promise<SenderState> {
+  const { workspaceId, identityId } = sender;
+  const [identities, domains] = await Promise.all([
+    deps.slots.load({ workspaceId, kind: "identities" }),
+    deps.slots.load({ workspaceId, kind: "domains" }),
+  ]);
+  const others = await Promise.all([
+    ...Object.keys(identities.state)
+      .filter((id) => id !== identityId)
+      .map(async (id) => ({ stream: identityStream(id), revision: (await deps.identities.load(id)).revision })),
+    ...Object.keys(domains.state).map(async (id) => ({
+      stream: domainStream(id),
+      revision: (await deps.domains.load(id)).revision,
+    })),
+  ]);
+  const { state: identity } = await deps.identities.load(identityId);
+  if (await identityWorks(deps, { identityId, identity })) return senderState(deps, sender);
+  return { obstacle: "identity_over_cap", guards, endedBy: [...guards, ...others] };
+}
+
+/** How a send is refused because of an obstacle. `reason`: what was given for the pause of the workspace, if anything was. */
+export function senderRefusal(obstacle: SenderObstacle, reason: string | null): Rejected {
+  const because = reason === null ? "" : ` (${reason})`;
+  const sentences: Record<SenderObstacle, string> = {
+    installation_paused: "the operator of this service has paused all sending: try again later",
+    sending_paused: `sending is paused for this workspace${because}: set sending_paused to false to send`,
+    identity_over_cap:
+      "this identity cannot send, because your plan allows fewer identities: upgrade the plan, or delete an older identity",
+    domain_not_verified:
+      "this identity's domain is no longer verified: restore its DNS records, then call POST /v1/domains/{id}/verify",
+    identity_deleted: "this identity has been deleted and cannot send: use another one",
+    identity_disabled: "this identity is disabled and cannot send: set its status to active",
+  };
+  const isPause = obstacle === "installation_paused" || obstacle === "sending_paused";
+  return new Rejected(isPause ? "sending_paused" : "identity_not_active", sentences[obstacle]);
+}

@@ -1,0 +1,224 @@
+import { expect } from "chai";
+import type { ChatPerson } from "#src/channels/approvalView.ts";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { removeMember } from "#src/commands/members/members.ts";
+import type { RouteCall } from "#src/http/framework/inProcess.ts";
+import type { SessionPrincipal } from "#src/http/framework/principal.ts";
+import type { Line } from "#src/http/framework/route.ts";
+import { askingAs, personOf } from "#test/attacks/console/askAs.ts";
+import { operator } from "#test/support/cause.ts";
+import { chatDouble } from "#test/support/chatDouble.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
+
+const channel = { type: "telegram" as const, config: { bot_token: `123:${"a".repeat(35)}`, chat_id: "-100" } };
+const ada: ChatPerson = { kind: "telegram", id: "7", name: "Ada" };
+
+/** A workspace with two members who may approve, and the drafts in it. */
+type Place = { workspace: Workspace; people: SessionPrincipal[] };
+type Way = "a key" | "a setting" | "a link" | "a chat" | "a person" | "two people";
+type Sent = { way: Way; identity: Identity; draftId: string; threadId: string };
+
+/** What happens in a workspace, whose approvals it concerns, and how their drafts end: before they are queued, and before a retry. */
+type Change = {
+  what: string;
+  happen(place: Place, drafts: readonly Sent[]): Promise<unknown>;
+  ways: readonly Way[];
+  queued: string;
+  sending: string;
+};
+
+const everybody: readonly Way[] = ["a key", "a setting", "a link", "a chat", "a person", "two people"];
+const identities =
+  (settings: object) =>
+  async ({ workspace }: Place, drafts: readonly Sent[]) => {
+    for (const { identity } of drafts) {
+      const { status, text } = await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: settings });
+      expect(status, text).to.equal(200);
+    }
+  };
+
+const changes: readonly Change[] = [
+  {
+    what: "the member who approved is removed",
+    happen: ({ workspace, people }) => {
+      const memberId = people[0]!.memberId;
+      return removeMember(service.deps, { workspaceId: workspace.id, memberId }, operator(workspace.id));
+    },
+    ways: ["a person", "two people"],
+    queued: "pending",
+    sending: "failed approval_withdrawn",
+  },
+  {
+    what: "the account of who approved is disabled",
+    happen: ({ workspace, people }) =>
+      service.deps.users.handle(people[0]!.user.id, { type: "DisableUser" }, operator(workspace.id)),
+    ways: ["a person", "two people"],
+    queued: "pending",
+    sending: "failed approval_withdrawn",
+  },
+  {
+    what: "a person has to approve by now",
+    happen: ({ workspace }) => workspace.ask("PATCH /v1/workspaces/me", { json: { require_human_approval: true } }),
+    ways: ["a key", "a setting"],
+    queued: "pending",
+    sending: "failed approval_withdrawn",
+  },
+  {
+    what: "the setting is off",
+    happen: identities({ auto_approve_replies: false }),
+    ways: ["a setting"],
+    queued: "pending",
+    sending: "failed approval_withdrawn",
+  },
+  {
+    what: "the identity is disabled",
+    happen: identities({ status: "disabled" }),
+    ways: everybody,
+    queued: "approved identity_not_active",
+    sending: "sending",
+  },
+  {
+    what: "the customer has written again",
+    happen: (_, drafts) =>
+      Promise.all(
+        drafts.map(({ identity, draftId }) =>
+          service.deliver(
+            identity.address,
+            mail({ id: `again-${draftId}@x.example`, inReplyTo: `${identity.id}@x.example` }),
+          ),
+        ),
+      ),
+    ways: everybody,
+    queued: "stale",
+    sending: "stale",
+  },
+];
+
+const telegram = chatDouble("telegram");
+let service: InProcess;
+let relay: SmtpRelay;
+let routes: ReturnType<typeof askingAs>;
+
+before(async () => {
+  relay = await startSmtpRelay();
+  service = await startInProcess(
+    { MAIL_PROVIDER: "smtp", SMTP_URL: relay.url, SMTP_RETRY_SECONDS: "600" },
+    { channels: { telegram: telegram.channel } },
+  );
+  routes = askingAs(service);
+});
+after(async () => {
+  await routes.close();
+  await service.stop();
+  await relay.close();
+});
+
+async function place(): Promise<Place> {
+  const workspace = await service.workspace();
+  const people: SessionPrincipal[] = [];
+  for (const role of ["approver", "approver", "owner"] as const) {
+    const { user: one, ...person } = personOf(workspace.id, role);
+    const user = { ...one, email: `${one.id}@people.example` };
+    const join = { type: "JoinMember", memberId: person.memberId, userId: user.id, email: user.email, role } as const;
+    const registered = { type: "RegisterUser", email: user.email, name: user.name } as const;
+    await service.deps.users.handle(user.id, registered, operator(workspace.id));
+    await service.deps.members.handle(workspace.id, join, operator(workspace.id));
+    people.push({ ...person, user });
+  }
+  const { revision } = await service.deps.members.load(workspace.id);
+  const guard = { stream: `member-${workspace.id}`, revision };
+  return { workspace, people: people.map((person) => ({ ...person, guard })) };
+}
+
+/** A draft that was approved in this way and means to be sent; a key's is approved alone. */
+async function approved({ workspace, people }: Place, way: Way): Promise<Sent> {
+  const identity = await service.identity(workspace.id, {
+    approvalChannel: channel,
+    autoApproveReplies: way === "a setting",
+    approvalsRequired: way === "two people" ? 2 : 1,
+  });
+  await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, to: identity.address }));
+  const [thread] = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data;
+  const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+  const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+  const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Tomorrow." } });
+  const draftId = json.id as string;
+  if (way === "a key") await workspace.ask(`POST /v1/drafts/${draftId}/approve`);
+  if (way === "a link" || way === "a chat") {
+    await until(async () => telegram.askedAbout(draftId).length > 0);
+    await service.caughtUp();
+    const { tokens } = telegram.askedAbout(draftId)[0]!;
+    const nobody = { reason: undefined, ip: undefined, userAgent: undefined, requestId: undefined };
+    const by = way === "a chat" ? ada : undefined;
+    await approvalDecisions(service.deps).decide({ token: tokens.approve, decision: "approve", by, ...nobody });
+  }
+  const count = way === "two people" ? 2 : way === "a person" ? 1 : 0;
+  for (const person of people.slice(0, count)) {
+    const call: RouteCall = { params: { id: draftId }, ifMatch: 1 };
+    const told = await routes.askAs(person, "POST /v1/drafts/:id/approve" as Line, call);
+    expect(told.status, JSON.stringify(told.json)).to.equal(200);
+  }
+  return { way, identity, draftId, threadId: thread.id };
+}
+
+const endOf = async ({ workspace }: Place, { draftId }: Sent): Promise<string> => {
+  const { status, failure_code, held_code } = (await workspace.ask(`GET /v1/drafts/${draftId}`)).json;
+  const code = status === "approved" ? held_code : failure_code;
+  return code ? `${status} ${code}` : status;
+};
+const statusOf = async ({ draftId }: Sent) => (await service.deps.drafts.load(draftId)).state.status;
+const pause = ({ workspace }: Place, sending_paused: boolean) =>
+  workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
+const takenFrom = ({ identity }: Sent) => relay.mails.filter(({ content }) => content.includes(identity.address));
+
+/** Nothing was taken of it, and its card says why, unless it waits. */
+async function expectRest(place: Place, sent: Sent, end: string) {
+  const told = `approved by ${sent.way}`;
+  const known = sent.way === "a key" && end.startsWith("approved") ? "approved" : end;
+  await until(async () => known.split(" ", 1)[0] === (await statusOf(sent)), 20_000).catch(() => undefined);
+  if (known.startsWith("approved ")) await until(async () => (await endOf(place, sent)) === known);
+  await service.caughtUp();
+  expect(await endOf(place, sent), told).to.equal(known);
+  expect(takenFrom(sent), told).to.deep.equal([]);
+  if (end.startsWith("approved") || end === "sending") return;
+  if (sent.way === "a key" || sent.way === "a setting") return;
+  const { draftId } = sent;
+  const says = /Not approved any more|Not sent|Stopped/;
+  await until(async () =>
+    end === "pending" ? telegram.askedAbout(draftId).length > 1 : says.test(telegram.saidOn(draftId) ?? ""),
+  );
+}
+
+describe("what was approved while sending was paused, or waits for a relay that said later", () => {
+  for (const change of changes)
+    it(`is not sent once ${change.what}`, async () => {
+      const [held, sending] = [await place(), await place()];
+      await pause(held, true);
+      relay.setFaults({ at: "RCPT", how: "451 4.7.1 later", times: 1_000 });
+      const [waiting, later] = await Promise.all(
+        [held, sending].map((each) => Promise.all(change.ways.map((way) => approved(each, way)))),
+      );
+      for (const sent of later!) {
+        if (sent.way === "a key") await sending.workspace.ask(`POST /v1/drafts/${sent.draftId}/send`);
+      }
+      service.clock.advance(10_000);
+      await until(async () => (await Promise.all(later!.map(statusOf))).every((status) => status === "sending"));
+      const deliveries = async ({ draftId }: Sent) =>
+        (await service.deps.drafts.load(draftId)).state.attemptId as string;
+      await until(async () => {
+        const attempts = await Promise.all(later!.map(deliveries));
+        const states = await Promise.all(attempts.map((id) => service.deps.deliveries.load(id)));
+        return states.every(({ state }) => state.phase === "refused");
+      });
+      await Promise.all([change.happen(held, waiting!), change.happen(sending, later!)]);
+      relay.setFaults();
+      await pause(held, false);
+      for (const sent of waiting!) {
+        if (sent.way === "a key") await held.workspace.ask(`POST /v1/drafts/${sent.draftId}/send`);
+      }
+      service.clock.advance(700_000);
+      for (const sent of waiting!) await expectRest(held, sent, change.queued);
+      for (const sent of later!) await expectRest(sending, sent, change.sending);
+    });
+});
