@@ -28,11 +28,13 @@ async function run(config: Config): Promise<void> {
       if (config.crashAt) armCrashPoint(config.crashAt);
       if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
       const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
-      const { oneRole } = await patiently(() => prepareDatabase(urls));
+      const { oneRole, remakesReadModels } = await patiently(() => prepareDatabase(urls));
       if (oneRole)
         logger.warn(
           "the service's role owns its tables, so only a trigger keeps the event log append-only: set DATABASE_OWNER_URL to use a separate owner",
         );
+      if (remakesReadModels)
+        logger.warn("the database was restored from a dump without the read models' rows: making them from the log");
       composition = compose(config, urls, {
         logger,
         // What is kept in memory may come from lost events. Nothing is done with it any more, not even to end in order.

@@ -1,14 +1,18 @@
+import type { Logger } from "pino";
 import { type Composition, compose } from "#src/compose.ts";
-import { loadConfig } from "#src/config.ts";
+import { type Config, loadConfig } from "#src/config.ts";
 import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { createLogger, logTo } from "#src/logger.ts";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { prepareDatabase } from "#src/postgres/prepare.ts";
+
+type Beside = { config: Config; urls: DatabaseUrls; logger: Logger };
 
 /**
  * Runs a command beside the service, on the service's own settings: its DATABASE_URL, or the embedded server, which is used while the
- * service runs and started for the moment if it does not.
+ * service runs and started for the moment if it does not. Its tables are as they were.
  */
-export async function besideService<T>(run: (composition: Composition) => Promise<T>): Promise<T> {
+export async function besideDatabase<T>(run: (beside: Beside) => Promise<T>): Promise<T> {
   const config = loadConfig();
   // Standard output is for the answer.
   const logger = createLogger("warn", logTo(2));
@@ -17,6 +21,15 @@ export async function besideService<T>(run: (composition: Composition) => Promis
     : await startEmbeddedPostgres({ dataDir: config.dataDir, logger, beside: true });
   try {
     const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
+    return await run({ config, urls, logger });
+  } finally {
+    await embedded?.stop();
+  }
+}
+
+/** The same for a command that reads the service's data: the tables are brought up to date first. */
+export const besideService = <T>(run: (composition: Composition) => Promise<T>): Promise<T> =>
+  besideDatabase(async ({ config, urls, logger }) => {
     await prepareDatabase(urls);
     const composition = compose(config, urls, { logger });
     try {
@@ -25,7 +38,4 @@ export async function besideService<T>(run: (composition: Composition) => Promis
     } finally {
       await composition.close();
     }
-  } finally {
-    await embedded?.stop();
-  }
-}
+  });

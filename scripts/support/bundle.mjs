@@ -28,6 +28,7 @@ export const commands = {
   secrets: "scripts/secrets.ts",
   "event-store": "scripts/eventStore.ts",
   audit: "scripts/audit.ts",
+  backup: "scripts/backup.ts",
   blobs: "scripts/blobs.ts",
   inbound: "scripts/inbound.ts",
   mcp: "scripts/mcp.ts",

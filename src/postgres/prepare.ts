@@ -3,6 +3,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { StartError } from "#src/startError.ts";
 import type { DatabaseUrls } from "./database.ts";
 import { migrate } from "./migrate.ts";
+import { everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
 
 /** What the start has to know of its database. */
@@ -11,6 +12,8 @@ export type Prepared = {
   version: string;
   /** One role owns the tables and works on them: that the event log is append-only then rests on a trigger alone. */
   oneRole: boolean;
+  /** The database was restored from a dump without the rows of the read models: they are made again from the log. */
+  remakesReadModels: boolean;
 };
 
 const oldestMajor = 14;
@@ -38,7 +41,32 @@ export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): P
       );
     throw asUnavailable(error);
   }
-  return { version: service.version, oneRole: owner.role === service.role };
+  return {
+    version: service.version,
+    oneRole: owner.role === service.role,
+    remakesReadModels: await remakeIfEmptied(ownerUrl),
+  };
+}
+
+/** Row level security may have left their rows out of a dump, and their checkpoints not. True if that was so. */
+async function remakeIfEmptied(ownerUrl: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.query(`set countersign.workspace = '${everyWorkspace}'`);
+    const { rowCount } = await client.query(
+      `with missing as (
+         insert into work.dump_probe values ('00000000-0000-0000-0000-000000000000') on conflict do nothing returning 1
+       )
+       update work.checkpoints set version = 0, position = 0 where exists (select from missing)`,
+    );
+    return rowCount !== 0;
+  } catch (error) {
+    throw asUnavailable(error);
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 type Found = { number: number; version: string; role: string; database: string };

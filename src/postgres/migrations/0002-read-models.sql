@@ -50,6 +50,11 @@ begin
     )$policy$, target, type);
 end $$;
 
+-- One row under the policy, which a dump keeps or loses with all others. If it is missing, the read models are empty too (prepare.ts).
+create table work.dump_probe (workspace_id uuid primary key);
+insert into work.dump_probe values ('00000000-0000-0000-0000-000000000000');
+select work.isolate('work.dump_probe');
+
 -- Look-ups that come before the workspace is known. Nothing else reads across workspaces on behalf of a request. Each puts the setting back
 -- by hand: only a superuser may attach a setting of our own to a function.
 

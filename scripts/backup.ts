@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { parseArgs, promisify } from "node:util";
+import pg from "pg";
+import { everyWorkspace } from "#src/postgres/reads.ts";
+import { StartError } from "#src/startError.ts";
+import { besideDatabase } from "./support/beside.ts";
+import { Misuse, runCommand } from "./support/command.ts";
+
+const usage = `A backup of the whole PostgreSQL database, as pg_restore takes it. Works beside a running service.
+
+  npm run backup -- FILE    as the role of DATABASE_OWNER_URL, by pg_dump, which has to be in PATH and no older than the server`;
+
+const run = promisify(execFile);
+
+async function backUp(ownerUrl: string, file: string): Promise<void> {
+  await requirePgDump(ownerUrl);
+  const unfinished = `${file}.unfinished`;
+  const { password } = new URL(ownerUrl);
+  // Row level security shows rows to a session that names their workspace; to one that names every workspace, all of them.
+  const env = {
+    ...process.env,
+    PGPASSWORD: decodeURIComponent(password),
+    PGOPTIONS: `-c countersign.workspace=${everyWorkspace}`,
+  };
+  const options = ["--format=custom", "--enable-row-security", `--file=${unfinished}`, `--dbname=${without(ownerUrl)}`];
+  try {
+    // It holds mail and hashes of passwords: for the operator alone.
+    await writeFile(unfinished, "", { mode: 0o600 });
+    await run("pg_dump", options, { env });
+    await rename(unfinished, file);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw new StartError(`There is no backup: ${(error as { stderr?: string }).stderr?.trim() || error}`);
+  }
+}
+
+/** Other users of the machine can read the arguments of its processes. */
+function without(ownerUrl: string): string {
+  const url = new URL(ownerUrl);
+  url.password = "";
+  return url.href;
+}
+
+async function requirePgDump(ownerUrl: string): Promise<void> {
+  const server = await versionOfServer(ownerUrl);
+  const remedy = `install PostgreSQL's client programs of version ${Math.floor(server)} or newer`;
+  const { stdout } = await run("pg_dump", ["--version"]).catch(() => {
+    throw new StartError(`There is no pg_dump in PATH: ${remedy}.`);
+  });
+  const dump = Number(/\d+/.exec(stdout)?.[0]);
+  if (dump < Math.floor(server))
+    throw new StartError(`The pg_dump in PATH has version ${dump}, and the server ${server}: ${remedy}.`);
+}
+
+async function versionOfServer(ownerUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ server_version: string }>("show server_version");
+    return Number.parseFloat(rows[0]!.server_version);
+  } catch (error) {
+    throw new StartError(`There is no backup: PostgreSQL cannot be reached (${(error as Error).message}).`);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+await runCommand(usage, async () => {
+  const { positionals } = parseArgs({ options: {}, allowPositionals: true });
+  const [file, ...rest] = positionals;
+  if (file === undefined || rest.length > 0) throw new Misuse("Name one file.");
+  await besideDatabase(async ({ config, urls }) => {
+    await backUp(urls.ownerUrl, file);
+    console.log(`${file}: the whole database. Keep SECRETS_KEYS and the roles of PostgreSQL too, elsewhere.`);
+    if (config.eventStoreUrl)
+      console.log("The event log is in EventStoreDB: this backup has to be younger than that of its data.");
+  });
+});

@@ -1,0 +1,179 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import pg from "pg";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
+import { prepareDatabase } from "#src/postgres/prepare.ts";
+import { startBeside } from "#test/support/besideInProcess.ts";
+import { runHere } from "#test/support/commandHere.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { until } from "../../scripts/support/client.ts";
+import { freePort } from "../../scripts/support/freePort.ts";
+
+const run = promisify(execFile);
+const secretsKeys = `1:${Buffer.alloc(32).toString("base64")}`;
+
+async function ask<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url, options: "-c countersign.workspace=*" });
+  await client.connect();
+  return client.query<Row>(sql).then(
+    ({ rows }) => client.end().then(() => rows),
+    (error) => client.end().then(() => Promise.reject(error)),
+  );
+}
+
+/** What the service answers to its first API key. */
+async function statusOf(urls: DatabaseUrls, apiKey: string): Promise<number> {
+  const service = await startBeside(urls);
+  try {
+    const me = () => fetch(`${service.url}/v1/workspaces/me`, { headers: { authorization: `Bearer ${apiKey}` } });
+    await until("the service to be ready", async () => (await fetch(`${service.url}/readyz`)).status === 200);
+    return (await me()).status;
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Starts the service on an empty database, which makes its first workspace, and stops it. Returns the API key. */
+async function firstStart(urls: DatabaseUrls): Promise<string> {
+  const service = await startBeside(urls);
+  await service.stop();
+  return service.apiKey!;
+}
+
+const backUp = ({ ownerUrl, serviceUrl }: DatabaseUrls, file: string, folder: string) =>
+  runHere("backup", [file], {
+    ...{ DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: ownerUrl, SECRETS_KEYS: secretsKeys },
+    PATH: folder,
+  });
+
+describe("a database that was restored", () => {
+  let database: TestDatabase;
+  let folder: string;
+  before(async () => {
+    database = await createTestDatabase({ readModels: true });
+    folder = await mkdtemp(join(tmpdir(), "countersign-backup-"));
+  });
+  after(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it("without the rows that row level security hides from a dump makes its read models again", async () => {
+    const apiKey = await firstStart(database);
+    expect((await prepareDatabase(database)).remakesReadModels).to.equal(false);
+    const hidden = await ask<{ name: string }>(
+      database.ownerUrl,
+      "select oid::regclass::text as name from pg_class where relforcerowsecurity",
+    );
+    expect(hidden.length).to.be.above(10);
+    for (const { name } of hidden) await ask(database.ownerUrl, `delete from ${name}`);
+    expect((await prepareDatabase(database)).remakesReadModels).to.equal(true);
+    expect((await prepareDatabase(database)).remakesReadModels).to.equal(false);
+    expect(await statusOf(database, apiKey)).to.equal(200);
+  });
+
+  it("comes from no backup where there is no pg_dump, or an older one than the server: the command says so", async () => {
+    const file = join(folder, "backup");
+    const without = await backUp(database, file, folder);
+    expect(without.code).to.equal(1);
+    expect(without.err).to.match(
+      /^There is no pg_dump in PATH: install PostgreSQL's client programs of version \d+ or newer\.\n$/,
+    );
+    await writeFile(join(folder, "pg_dump"), "#!/bin/sh\necho 'pg_dump (PostgreSQL) 9.6.1'\n");
+    await chmod(join(folder, "pg_dump"), 0o755);
+    const old = await backUp(database, file, folder);
+    expect(old.err).to.match(/^The pg_dump in PATH has version 9, and the server \d+\.\d+: install .*\.\n$/);
+    expect(await readdir(folder)).to.deep.equal(["pg_dump"]);
+  });
+});
+
+/** A whole installation of PostgreSQL, so that server and pg_dump have one version. */
+const debian = "/usr/lib/postgresql";
+const installed = [
+  ...(process.env.PATH ?? "").split(delimiter),
+  ...(existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : []),
+].find((folder) => ["pg_dump", "pg_restore", "initdb", "postgres"].every((name) => existsSync(join(folder, name))));
+const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's programs are not installed on this machine)"}`;
+
+(installed ? describe : describe.skip)(title, () => {
+  const bin = installed!;
+  // The server does not run as root.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  let folder: string;
+  let server: ChildProcess;
+  let urlOf: (role: string, database: string) => string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "countersign-backup-"));
+    if (user.uid) await chown(folder, user.uid, user.gid);
+    const data = join(folder, "data");
+    await run(join(bin, "initdb"), ["-D", data, "-U", "admin", "-A", "trust", "-E", "UTF8", "--no-sync"], {
+      ...user,
+      cwd: folder,
+    });
+    const port = await freePort();
+    urlOf = (role, name) => `postgres://${role}:${role}@127.0.0.1:${port}/${name}`;
+    const settings = ["-p", `${port}`, "-k", folder, "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"];
+    server = spawn(join(bin, "postgres"), ["-D", data, ...settings], { ...user, cwd: folder, stdio: "ignore" });
+    const asAdmin = (sql: string) => ask(urlOf("admin", "postgres"), sql);
+    await until("the server to answer", () => asAdmin("select 1").catch(() => undefined));
+    for (const role of ["owner", "service"]) await asAdmin(`create role ${role} login password '${role}'`);
+    for (const name of ["original", "restored"]) await asAdmin(`create database ${name} owner owner`);
+  });
+  after(async () => {
+    if (server) {
+      const ended = new Promise((resolve) => server.once("exit", resolve));
+      server.kill("SIGQUIT");
+      await ended;
+    }
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const urlsOf = (name: string): DatabaseUrls => ({
+    ownerUrl: urlOf("owner", name),
+    serviceUrl: urlOf("service", name),
+  });
+
+  /** Of every table of the service. */
+  async function counts(name: string): Promise<Record<string, number>> {
+    const url = urlOf("owner", name);
+    const tables = await ask<{ name: string }>(
+      url,
+      "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('es', 'read', 'work') order by 1",
+    );
+    const rows = tables
+      .map(({ name }) => `select '${name}' as name, count(*)::int as n from ${name}`)
+      .join(" union all ");
+    return Object.fromEntries((await ask<{ name: string; n: number }>(url, rows)).map(({ name, n }) => [name, n]));
+  }
+
+  it("writes all there is, as the role that owns the tables; restored as the same role, the service runs from it", async () => {
+    const original = urlsOf("original");
+    await prepareDatabase(original);
+    const apiKey = await firstStart(original);
+    const file = join(folder, "backup");
+    const { code, out, err } = await backUp(original, file, bin);
+    expect([code, err]).to.deep.equal([0, ""]);
+    expect(out).to.include(`${file}: the whole database`);
+
+    const restored = urlsOf("restored");
+    await run(join(bin, "pg_restore"), ["--exit-on-error", `--dbname=${restored.ownerUrl}`, file]);
+    expect(await counts("restored")).to.deep.equal(await counts("original"));
+    expect((await counts("restored"))["read.api_keys"]).to.equal(1);
+    expect(await prepareDatabase(restored)).to.include({ oneRole: false, remakesReadModels: false });
+    expect(await statusOf(restored, apiKey)).to.equal(200);
+  });
+
+  it("leaves no file where pg_dump fails, and says what that said", async () => {
+    const file = join(folder, "refused");
+    const { code, err } = await backUp({ ...urlsOf("original"), ownerUrl: urlOf("service", "original") }, file, bin);
+    expect(code).to.equal(1);
+    expect(err).to.match(/^There is no backup: pg_dump: error: .*permission denied/s);
+    expect((await readdir(folder)).filter((name) => name.startsWith("refused"))).to.deep.equal([]);
+  });
+});
