@@ -16,6 +16,8 @@ export type SmtpAccessToken = {
   readonly xoauth2: XOAuth2;
   /** Sees to it that there is a token. Throws CredentialsRefused or Unavailable, neither with a secret in it. */
   ready(): Promise<void>;
+  /** The token as it is now, and as XOAUTH2 says it. */
+  secrets(): string[];
   /** The relay refused it: the next connection buys another one. */
   forget(): void;
 };
@@ -57,6 +59,10 @@ export function createSmtpAccessToken(oauth: SmtpOAuth): SmtpAccessToken {
     xoauth2,
     ready: () =>
       new Promise((resolve, reject) => xoauth2.getToken(false, (error) => (error ? reject(error) : resolve()))),
+    secrets() {
+      const { accessToken } = xoauth2;
+      return accessToken ? [accessToken, xoauth2.buildXOAuth2Token(accessToken)] : [];
+    },
     forget: () => {
       xoauth2.accessToken = false;
     },

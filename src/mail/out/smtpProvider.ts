@@ -5,6 +5,7 @@ import { createConnectionRoom, type Opened, type RoomLimits, usualRoom } from ".
 import { createSmtpAccessToken, type SmtpAccessToken } from "./smtpAccessToken.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
 import { readSmtpUrl, type SmtpRelaySettings } from "./smtpUrl/smtpUrl.ts";
+import { authPlain, type Hide, hiding, withoutSecrets } from "./withoutSecrets.ts";
 
 /** How long each stage may take, in milliseconds. */
 export type SmtpTimeouts = {
@@ -43,6 +44,8 @@ export function createSmtpProvider(
     const settings = readAnew(relay);
     await accessToken?.ready();
     const signIn = accessToken ?? settings.password;
+    // A token may be replaced while the relay is signed in to.
+    const hide: Hide = (words) => hiding(secretsOf(signIn))(words);
     const connection = new SMTPConnection({
       ...settings.connection,
       connectionTimeout: limits.readyMs,
@@ -62,9 +65,10 @@ export function createSmtpProvider(
     connection.on("error", () => {});
     await ready(connection, signIn, limits.readyMs).catch((error) => {
       connection.close();
+      error.message = hide(error.message);
       throw error;
     });
-    return { connection: readyConnection(connection, limits), closed };
+    return { connection: withoutSecrets(readyConnection(connection, limits), hide), closed };
   }
 
   return {
@@ -90,6 +94,12 @@ function readAnew(relay: SmtpRelaySettings) {
 }
 
 type SignIn = { user: string; pass: string } | SmtpAccessToken;
+
+/** What the relay was told that nobody else may read. */
+function secretsOf(signIn: SignIn | undefined): string[] {
+  if (!signIn) return [];
+  return "forget" in signIn ? signIn.secrets() : [signIn.pass, authPlain(signIn.user, signIn.pass)];
+}
 
 type Refusal = Error & { response?: string; responseCode?: number | false };
 

@@ -416,6 +416,20 @@ describe("the SMTP provider", () => {
       const error = await signIn("p@ss:w%rd", [{ at: "AUTH", how: "454 4.7.0 later" }]);
       expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(CredentialsRefused);
     });
+    it("repeats no password of a relay that says it in its answers, in whatever form it was sent", async () => {
+      const password = "p@ss:w%rd";
+      const base64 = (text: string) => Buffer.from(text).toString("base64");
+      const forms = [password, base64(password), base64(`\0agent\0${password}`), encodeURIComponent(password)];
+      for (const at of ["MAIL", "RCPT", "DATA", "dot"] as const) {
+        const connection = await signIn(password, [{ at, how: `535 5.7.8 no: ${forms.join(" ")}` }]);
+        const outcome = await connection.handOver(mailOf(smallMime), () => true);
+        expect(outcome.message, at).to.include("535 5.7.8 no: **** **** **** ****");
+        for (const form of forms) expect(JSON.stringify(outcome), at).to.not.include(form);
+        await relay.close();
+      }
+      const taken = await signIn(password, [{ at: "dot", how: `250 taken, ${password}` }]);
+      expect(await taken.handOver(mailOf(smallMime), () => true)).to.include({ response: "250 taken, ****" });
+    });
     it("repeats no password in what it says of a bad URL", () => {
       expect(() => createSmtpProvider("smtp://agent:secret@h:99999")).to.throw(/^SMTP_URL(?!.*secret)/);
       expect(() => createSmtpProvider("smtp://agent:secret@ho st")).to.throw(/^SMTP_URL(?!.*secret)/);

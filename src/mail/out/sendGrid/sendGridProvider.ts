@@ -10,6 +10,7 @@ import {
   type ReadyConnection,
 } from "#src/mail/mailProvider.ts";
 import { createConnectionRoom, type RoomLimits, usualRoom } from "../connectionRoom.ts";
+import { hiding, withoutSecrets } from "../withoutSecrets.ts";
 import { type Ask, findInLog } from "./emailLog.ts";
 import { mailData } from "./mailData.ts";
 import { outcomeOf } from "./outcomes.ts";
@@ -42,6 +43,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
   const sockets = new Set<Socket>();
   const room = createConnectionRoom({ ...usualRoom, ...roomLimits });
   const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json", "content-type": "application/json" };
+  const hide = hiding([apiKey]);
   let closed = false;
 
   async function open(readyMs = limits.readyMs): Promise<{ socket: Socket; closed: Promise<void> }> {
@@ -59,7 +61,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
 
   async function connection() {
     const { socket, closed: ended } = await open();
-    return { connection: readyConnection(socket), closed: ended };
+    return { connection: withoutSecrets(readyConnection(socket), hide), closed: ended };
   }
 
   function readyConnection(socket: Socket): ReadyConnection {
