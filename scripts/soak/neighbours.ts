@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openMailer } from "#test/mail/in/smtpSender.ts";
 import { type Installation, openInstallation, type RunningInstance } from "#test/support/installation.ts";
@@ -5,18 +6,22 @@ import { textOf } from "#test/support/smtpRelay.ts";
 import { approver, askedByMail, customer, openTenant, sendMail, submit, type Tenant } from "#test/support/tenant.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { approvalLink } from "../support/client.ts";
+import type { Judged } from "./evidence.ts";
 import { ends, untilAll } from "./many.ts";
+import { startAttack } from "./neighbourAttacks.ts";
 import { pauseDrafts, queueDeliveries, startDeadHost, startStream, untilSetAside } from "./neighbourLoads.ts";
 import { type Proof, spread } from "./proof.ts";
 
 const mailsPerMinute = 1_000;
 const giveUpMs = 60_000;
+/** Besides a costly neighbour, each part of a single mail's way may take so many times what it takes alone, at full size. */
+const mostTimes = 3;
 /** A single mail's whole way may take so long at full size, from the customer's hand-over to the answer's. */
 const mostMs = 4_000;
 
 export const neighbours: Proof = {
   name: "neighbours",
-  title: `single mails go their way within ${mostMs / 1_000} s besides a workspace with paused drafts, which are all sent later, one with webhooks to a dead host, and one with ${mailsPerMinute} mails a minute`,
+  title: `single mails go their way within ${mostMs / 1_000} s besides a workspace with paused drafts, which are all sent later, one with webhooks to a dead host, and one with ${mailsPerMinute} mails a minute; besides one that asks for what is costly as often as it may, they and /healthz take at most ${mostTimes} times as long as alone`,
   unit: "paused drafts, and as many due webhooks",
   full: 10_000,
   checked: 200,
@@ -34,8 +39,9 @@ export const neighbours: Proof = {
     const judged = { installation, report };
     try {
       const instance = await installation.run();
-      const [single, paused, webhooks, busy] = [
+      const [single, paused, webhooks, busy, costly] = [
         await openTenant(installation, instance, askedByMail),
+        await openTenant(installation, instance),
         await openTenant(installation, instance),
         await openTenant(installation, instance),
         await openTenant(installation, instance),
@@ -45,7 +51,8 @@ export const neighbours: Proof = {
       const measure = async (when: string, of = rounds): Promise<void> => {
         const took: number[] = [];
         for (let round = 0; round < of; round++) {
-          took.push(await singleMail({ installation, instance, single, receiver }));
+          const { asked, sent } = await singleMail({ installation, instance, single, receiver });
+          took.push(asked + sent);
           report.progress(round + 1, of, `single mails, ${when}`);
           await sleep(50 + 50 * Math.random());
         }
@@ -57,6 +64,11 @@ export const neighbours: Proof = {
       // The first one compiles what a mail needs.
       await singleMail({ installation, instance, single, receiver });
       await measure("alone");
+      await besidesCostly(
+        judged,
+        { instance, single, costly, receiver },
+        { rounds, isJudged: size >= 1_000, isHere: size <= neighbours.sample },
+      );
       const drafts = await pauseDrafts(judged, { tenant: paused, instance }, size);
       await queueDeliveries(judged, { tenant: webhooks, instance, host }, size);
       const endStream = await startStream(judged, { tenant: busy, instance }, mailsPerMinute);
@@ -87,8 +99,59 @@ type Way = {
   receiver: Awaited<ReturnType<typeof startReceiver>>;
 };
 
-/** A customer writes, the agent's webhook is called and it drafts, the approver presses, the answer is handed over. Returns the milliseconds of it all. */
-async function singleMail({ installation: { relay }, instance, single, receiver }: Way): Promise<number> {
+/**
+ * Single mails and /healthz, alone and then besides a tenant at its limits. The delay of the event loop can be seen where the instance runs in this
+ * process: then it is that of both.
+ */
+async function besidesCostly(
+  { installation, report }: Judged,
+  { costly, ...way }: Omit<Way, "installation"> & { costly: Tenant },
+  { rounds, isJudged, isHere }: { rounds: number; isJudged: boolean; isHere: boolean },
+): Promise<void> {
+  const measure = async (when: string) => {
+    const took = { asked: [] as number[], sent: [] as number[], healthz: [] as number[] };
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    for (let round = 0; round < rounds; round++) {
+      const { asked, sent } = await singleMail({ installation, ...way });
+      took.asked.push(asked);
+      took.sent.push(sent);
+      for (let look = 0; look < 5; look++) {
+        const began = performance.now();
+        const { status } = await fetch(new URL("/healthz", way.instance.url));
+        if (status !== 200) report.violation(`/healthz answered ${status} ${when}`);
+        took.healthz.push(performance.now() - began);
+        await sleep(20);
+      }
+      report.progress(round + 1, rounds, `single mails, ${when}`);
+    }
+    delay.disable();
+    report.figure(`mail in to approval mail, ${when}`, spread(took.asked));
+    report.figure(`approve to handed over, ${when}`, spread(took.sent));
+    report.figure(`/healthz, ${when}`, spread(took.healthz));
+    const delayed = `${Math.round(delay.percentile(99) / 1e6)} ms in 99 of 100 looks, most ${Math.round(delay.max / 1e6)} ms`;
+    if (isHere) report.figure(`delay of the event loop, ${when}`, delayed);
+    return took;
+  };
+  const alone = await measure("alone, part by part");
+  const endAttack = await startAttack(installation, { tenant: costly, instance: way.instance });
+  const beside = await measure("besides a tenant that asks for what is costly");
+  report.figure("what that tenant was answered", JSON.stringify(await endAttack()));
+  if (!isJudged) return;
+  for (const part of ["asked", "sent", "healthz"] as const) {
+    const times = Math.max(...beside[part]) / Math.max(...alone[part]);
+    if (times > mostTimes)
+      report.violation(`besides a costly tenant ${part} took ${times.toFixed(1)} times as long as alone`);
+  }
+}
+
+/** A customer writes, the agent's webhook is called and it drafts, the approver is asked and presses, the answer is handed over. Returns milliseconds. */
+async function singleMail({
+  installation: { relay },
+  instance,
+  single,
+  receiver,
+}: Way): Promise<{ asked: number; sent: number }> {
   const client = single.at(instance);
   const [called, taken] = [receiver.requests.length, relay.mails.length];
   const mailTo = (to: string) => soon(() => relay.mails.slice(taken).find((mail) => mail.to.includes(to)));
@@ -100,10 +163,11 @@ async function singleMail({ installation: { relay }, instance, single, receiver 
   const { thread_id: threadId, message_id: messageId } = (await soon(() => receiver.requests[called])).body.data;
   await submit(client, { threadId, messageId, identityId: single.identity.id });
   const asking = await mailTo(approver);
+  const pressed = performance.now();
   const { status } = await client.press(approvalLink({ text: textOf(asking) }, "approve"), "approve");
   if (status !== 200) throw new Error(`the approval was answered ${status}`);
   await mailTo(customer);
-  return performance.now() - began;
+  return { asked: pressed - began, sent: performance.now() - pressed };
 }
 
 /** Finds what comes into this process's memory, within 2 ms. */

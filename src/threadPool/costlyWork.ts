@@ -1,10 +1,9 @@
-import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { TaskFault, ThreadsAway, WaitedTooLong } from "./faults.ts";
+import { TaskFault, ThreadsAway, TooMuchWork, WaitedTooLong } from "./faults.ts";
 import type { ThreadPool } from "./threadPool.ts";
 import { type InputOf, type ResultOf, type Work, type WorkName, works } from "./works.ts";
 
 /**
- * Does work of works.ts so that nobody else waits for it: what may take long in a thread, in turns by workspace. Throws Unavailable where its turn
+ * Does work of works.ts so that nobody else waits for it: what may take long in a thread, in turns by workspace. Throws TooMuchWork where its turn
  * did not come in time, where the workspace has had its time of this minute, and where no thread can be started.
  */
 export type CostlyWork = <Name extends WorkName>(
@@ -32,5 +31,5 @@ export const createCostlyWork =
 function asUnavailable(error: unknown): never {
   const isBusy = error instanceof WaitedTooLong || error instanceof ThreadsAway;
   if (!isBusy && !(error instanceof TaskFault && error.overBudget)) throw error;
-  throw new Unavailable("there is too much to work on at the moment: retry shortly", { cause: error });
+  throw new TooMuchWork("there is too much to work on at the moment: retry shortly", { cause: error });
 }

@@ -1,3 +1,11 @@
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** There is too much to work on. It is worth trying again. `retryAfter`: seconds. */
+export class TooMuchWork extends Unavailable {
+  override readonly name = "TooMuchWork";
+  readonly retryAfter = 5;
+}
+
 /** No thread can be started, or the pool is closed. It says nothing of the work. */
 export class ThreadsAway extends Error {
   override readonly name = "ThreadsAway";

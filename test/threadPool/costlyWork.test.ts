@@ -1,7 +1,6 @@
 import { expect } from "chai";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createCostlyWork } from "#src/threadPool/costlyWork.ts";
-import { TaskFault, ThreadsAway, WaitedTooLong } from "#src/threadPool/faults.ts";
+import { TaskFault, ThreadsAway, TooMuchWork, WaitedTooLong } from "#src/threadPool/faults.ts";
 import type { Job, JobOptions } from "#src/threadPool/threadPool.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 
@@ -43,7 +42,7 @@ describe("costly work", () => {
     const overBudget = new TaskFault("took more than 1 ms", { overBudget: true });
     for (const error of [new WaitedTooLong("late"), new ThreadsAway("none"), overBudget]) {
       const { work } = noting(() => Promise.reject(error));
-      expect(await work("compareVersions", large, "w1").catch((thrown) => thrown)).to.be.instanceOf(Unavailable);
+      expect(await work("compareVersions", large, "w1").catch((thrown) => thrown)).to.be.instanceOf(TooMuchWork);
     }
     const fault = new TaskFault("failed: no such thing", { overBudget: false });
     const { work } = noting(() => Promise.reject(fault));

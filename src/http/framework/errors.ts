@@ -1,4 +1,5 @@
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { TooMuchWork } from "#src/threadPool/faults.ts";
 import { invalid as invalidField, Rejected } from "#streams/decider.ts";
 import { Reply } from "./reply.ts";
 
@@ -97,6 +98,9 @@ function asRefusal(error: unknown): { code: ErrorCode; message: string; details:
   }
   if (error instanceof NotReadable) {
     return { code: "unavailable", message: error.sentence, details: { retryAfter: error.retryAfter } };
+  }
+  if (error instanceof TooMuchWork) {
+    return { code: "unavailable", message: error.message, details: { retryAfter: error.retryAfter } };
   }
   if (error instanceof Unavailable) {
     const details = error as { recorded?: unknown; id?: unknown };

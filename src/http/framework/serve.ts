@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import type { ReadModel } from "#projections/projection.ts";
+import { TooMuchWork } from "#src/threadPool/faults.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { usualPaceMs } from "./body/pace.ts";
@@ -135,7 +136,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   function explain(error: unknown, request: Request): Reply {
     const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
     // Nobody is to blame for a request that is one too many. Read models that are not ready have said so themselves, once for all requests.
-    const decided = error instanceof NotReadable || (error instanceof Rejected && error.code === "unavailable");
+    const isBusy = error instanceof NotReadable || error instanceof TooMuchWork;
+    const decided = isBusy || (error instanceof Rejected && error.code === "unavailable");
     if (answer.status! >= 500 && !decided) request.log.error({ err: error }, "request handler failed");
     return answer;
   }
