@@ -14,11 +14,14 @@ export const rateSettings = {
     description:
       "How many connections HTTP holds at once, and how many of them one address may have; the second limit is not for the proxies of TRUST_PROXY or this machine.",
   }),
-  RATE_LIMIT_READ: rate("reading requests of one API key", 60),
-  RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
-  RATE_LIMIT_SEND: rate("requests of one API key that send", 10),
+  RATE_LIMIT_READ: rate("reading requests of one API key, and five times as many of all keys of its workspace,", 60),
+  RATE_LIMIT_WRITE: rate("writing requests of one API key, and five times as many of all keys of its workspace,", 20),
+  RATE_LIMIT_SEND: rate("requests of one API key that send, and five times as many of all keys of its workspace,", 10),
   RATE_LIMIT_NOTIFY: rate("requests of one workspace to notify approvers", 10),
-  RATE_LIMIT_TEST_EMAIL: rate("requests of one API key for a test mail", 10),
+  RATE_LIMIT_TEST_EMAIL: rate(
+    "requests of one API key for a test mail, and five times as many of all keys of its workspace,",
+    10,
+  ),
   RATE_LIMIT_AUTH: Type.Optional(rate("requests of one address to sign in")),
   RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
   RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
