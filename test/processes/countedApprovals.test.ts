@@ -93,6 +93,49 @@ describe("an approval while its identity comes to require two", () => {
   });
 });
 
+describe("the send of a key while its identity comes to require two approvals", () => {
+  it("is one of two, and leaves nothing claimed and no quota reserved", async () => {
+    const { world, draftId } = await openDraft();
+    const sending = () => refusal(send(world, draftId));
+    expect(await whileAppended(world, sending, () => required(world, 2))).to.equal("approvals_missing");
+    await world.run();
+    const draft = await world.state.draft(draftId);
+    expect([draft.status, draft.votes.length, draft.reservation]).to.deep.equal(["pending", 1, null]);
+    expect((await world.state.thread()).claims).to.deep.equal({});
+    expect(world.hands).to.deep.equal([]);
+  });
+
+  it("is queued all the same where its identity changes in something else", async () => {
+    const { world, draftId } = await openDraft();
+    await whileAppended(
+      world,
+      () => send(world, draftId),
+      () => world.changeIdentity({ threadHistoryDepth: 3 }),
+    );
+    await world.run();
+    expect(world.hands).to.have.length(1);
+  });
+});
+
+describe("an approval by two people and the keys", () => {
+  it("falls with one of the two where a person has come to be required: the keys' takes nobody's place", async () => {
+    const { world, draftId } = await openDraft();
+    await required(world, 3);
+    await approveByKey(world, draftId);
+    await approve(ann)(world, draftId);
+    await required(world, 2);
+    await approve(bob)(world, draftId);
+    expect((await world.state.draft(draftId)).status).to.equal("approved");
+    await requireHuman(world);
+    const removed = { type: "RemoveMember", memberId: "member-ann", by: "operator" } as const;
+    await world.elsewhere().members.handle(workspaceId, removed, cause);
+    await world.advance(10_000);
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    expect(world.hands).to.deep.equal([]);
+  });
+});
+
 describe("the second of two approvals", () => {
   it("does not count beside the keys' where a person comes to be required meanwhile", async () => {
     const { world, draftId } = await openDraft();

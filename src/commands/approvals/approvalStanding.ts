@@ -1,6 +1,6 @@
 import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
-import { approversOf, fallsWithout } from "#streams/draft/quorum.ts";
+import { approversOf, fallsWithout, keysVoter } from "#streams/draft/quorum.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import {
   type ApprovalDecision,
@@ -53,9 +53,14 @@ export async function withdrawalOf(deps: Dependencies, draftId: string, draft: D
   return { because: decision.manual?.reason ?? "the rule or setting that approved it automatically no longer does" };
 }
 
-/** Why the approval of signed-in people does not hold any more; null if it does, or is not theirs. */
+/**
+ * Why the approval of signed-in people does not hold any more; null if it does, or is not theirs. While a person is required, the approval of the keys
+ * takes the place of no person's that has lapsed.
+ */
 export async function lapseOf(deps: Dependencies, draft: Draft): Promise<Withdrawal | null> {
-  const lapsed = await lapsedVoters(deps, draft.workspaceId, approversOf(draft));
+  const approvers = approversOf(draft);
+  const lapsed = await lapsedVoters(deps, draft.workspaceId, approvers);
+  if (approvers.includes(keysVoter) && (await isPersonRequired(deps, draft))) lapsed.push(keysVoter);
   return fallsWithout(draft, lapsed) ? { because: notAllowed, lapsed } : null;
 }
 

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { crashPoint } from "#src/crashPoints.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Draft, type Reservation, requireStatus } from "#streams/draft/draft.ts";
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { requireUndoOver } from "#streams/draft/undo.ts";
+import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
@@ -49,6 +50,7 @@ export async function queueSend(
     try {
       return await queueOnce(deps, { draftId, kind, word }, once);
     } catch (error) {
+      if (error instanceof StreamMoved && error.stream.startsWith(identityStream(""))) continue;
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
       if (!(error instanceof Rejected)) throw error;
       // It is pending by now: the key's send is judged as that of any pending draft.
@@ -90,7 +92,7 @@ async function queueOnce(
   requireDecided(shown, decides);
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
   const asked = { moment: "queued", draftId, draft: shown, byKey } as const;
-  const [{ no, filedUpTo }, { state: identity }] = await Promise.all([
+  const [{ no, filedUpTo }, { state: identity, revision }] = await Promise.all([
     mayLeave(deps, asked, cause),
     deps.identities.load(shown.identityId),
   ]);
@@ -127,11 +129,14 @@ async function queueOnce(
       at: deps.clock.now().toISOString(),
     } as const;
     const queueing = { draftId, command, recorded: "send:queued" } as const;
-    const handled = await changeDraft(deps, queueing, cause);
+    // A key's send is an approval: it counts by the identity as it was judged.
+    const unlessMoved = [{ stream: identityStream(draft.identityId), revision }];
+    const handled = await changeDraft(deps, queueing, { ...cause, unlessMoved });
     const { threadId, attemptId } = attempt;
     return { ...handled, threadId, attemptId, queuedAt: deps.clock.now().toISOString() };
   } catch (error) {
-    if (error instanceof Rejected) await undoSend(deps, { draftId, attempt, because: error.message }, cause);
+    const isRefused = error instanceof Rejected || error instanceof StreamMoved;
+    if (isRefused) await undoSend(deps, { draftId, attempt, because: error.message }, cause);
     throw error;
   }
 }
