@@ -29,6 +29,7 @@ export function createHitCounter(deps: {
   let counting = false;
 
   async function countAll(): Promise<void> {
+    counting = true;
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
@@ -57,10 +58,7 @@ export function createHitCounter(deps: {
     hit: (key) =>
       new Promise((resolve, reject) => {
         waiting.push({ key, resolve, reject });
-        if (counting) return;
-        counting = true;
-        // A request is counted for its key and its workspace at the same moment: both go in one statement.
-        setImmediate(() => void countAll());
+        if (!counting) void countAll();
       }),
     async forgive(key) {
       await database.query("update work.rate_limits set hits = hits - 1 where key = $1 and hits > 0", [key]);

@@ -30,7 +30,7 @@ export function createLimits({
   };
 }
 
-/** A request counts for its key and, at the same time, for its workspace. */
+/** Counts a request for its key, and for its workspace unless the key's limit refuses it: a key that does not stop uses up no other key's requests. */
 function limiterOf(name: LimitClass, rate: number, counter: HitCounter): RequestHandler {
   const own = limiter({ name, limit: rate, counted: (request, response) => counted(name, request, response) }, counter);
   if (name === "notify") return own;
@@ -44,8 +44,7 @@ function limiterOf(name: LimitClass, rate: number, counter: HitCounter): Request
     counter,
   );
   return async (request, response, next) => {
-    const [key, workspace] = await Promise.all([own, all].map((one) => refusalOf(one, request, response)));
-    next(key ?? workspace);
+    next((await refusalOf(own, request, response)) ?? (await refusalOf(all, request, response)));
   };
 }
 
