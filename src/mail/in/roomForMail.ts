@@ -19,14 +19,28 @@ export type RoomForMail = {
 
 /**
  * The workspaces that take no more mail, and how many MB each holds: those above their own limit, and, while all together are above theirs, those
- * above an equal share of it. So who holds little is never refused for what others hold.
+ * above their share of it. So who holds little is never refused for what others hold.
  */
 export function withoutRoom(held: readonly UnansweredMail[], { workspaceMb, allMb }: RoomLimits): Map<string, number> {
-  const all = held.reduce((sum, { bytes }) => sum + bytes, 0);
-  const share = all > allMb * megabyte ? (allMb * megabyte) / held.length : Number.POSITIVE_INFINITY;
+  const share = fairShare(
+    held.map(({ bytes }) => bytes),
+    allMb * megabyte,
+  );
   const most = Math.min(workspaceMb * megabyte, share);
   const full = held.filter(({ bytes }) => bytes > most);
   return new Map(full.map(({ workspace_id, bytes }) => [workspace_id, Math.ceil(bytes / megabyte)]));
+}
+
+/** The most that each may hold where all may hold `limit`: what those below it leave is shared by the others, so many small ones take little from them. */
+function fairShare(held: readonly number[], limit: number): number {
+  const ascending = held.toSorted((one, other) => one - other);
+  let left = limit;
+  for (const [index, bytes] of ascending.entries()) {
+    const share = left / (ascending.length - index);
+    if (bytes > share) return share;
+    left -= bytes;
+  }
+  return Number.POSITIVE_INFINITY;
 }
 
 /** Asks again and again what is held. While that cannot be found out, what was true last holds. */

@@ -10,9 +10,14 @@ describe("room for mail that nobody has answered", () => {
     ["the one that is above its own bound", { a: 10.5, b: 10 }, { a: 11 }],
     ["nobody at the bound of all", { a: 10, b: 10, c: 10 }, {}],
     [
-      "those above an equal share where all together are above theirs",
+      "those above an equal share of what the smaller ones leave where all together are above theirs",
       { a: 9, b: 9, c: 8, d: 5 },
-      { a: 9, b: 9, c: 8 },
+      { a: 9, b: 9 },
+    ],
+    [
+      "nobody that others only outnumber",
+      { a: 10, b: 10, c: 6, ...Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`small${index}`, 0.5])) },
+      { a: 10, b: 10 },
     ],
     [
       "all that hold the same where all together are above theirs",
