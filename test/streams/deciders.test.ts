@@ -217,7 +217,18 @@ describe("an identity", () => {
       "Coun\u200btersign",
       "Cöüntersígn",
     ];
-    const foreign = ["Соuntеrѕіgn", "ϹΟUΝΤΕRSΙGΝ", "Ⓒⓞⓤⓝⓣⓔⓡⓢⓘⓖⓝ", "Countersıgn", "Counterslgn", wide("countersign")];
+    const foreign = [
+      "Соuntеrѕіgn",
+      "ϹΟUΝΤΕRSΙGΝ",
+      "Ⓒⓞⓤⓝⓣⓔⓡⓢⓘⓖⓝ",
+      "Countersıgn",
+      "Counterslgn",
+      wide("countersign"),
+      "ᴄᴏᴜɴᴛᴇʀꜱɪɢɴ",
+      "ꓚꓳꓴꓠꓔꓰꓣꓢꓲꓖꓠ",
+      "ᏟOUNᎢᎬᎡᏚᏆᏀN",
+      "ⲤⲞUⲚⲦⲈRSⲒGⲚ",
+    ];
     for (const name of [...names, ...foreign]) expect(namesTheService(name), name).to.equal(true);
     for (const name of ["Support", "Ann Example", "Counter sales", "Sign-ups", "Contreseing", "Отдел продаж", ""])
       expect(namesTheService(name), name).to.equal(false);
