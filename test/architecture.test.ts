@@ -231,6 +231,11 @@ describe("the architecture", () => {
     expect(files.filter((file) => /\.ofAll\b/.test(textOf(file)))).to.deep.equal(["projections/workspaces/queries.ts"]);
   });
 
+  it("sanitises HTML in the pool of threads alone", () => {
+    const onTheLoop = files.filter((file) => /^import (?!type\b)[^;]*"#src\/html\/sanitise\.ts"/m.test(textOf(file)));
+    expect(onTheLoop).to.deep.equal([]);
+  });
+
   it("keeps its files to a length that can be read", () => {
     const lines = (file: string): number => textOf(file).split("\n").length;
     expect(files.filter((file) => lines(file) > 300).map((file) => `${file}: ${lines(file)}`)).to.deep.equal([]);

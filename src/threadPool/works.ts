@@ -3,6 +3,7 @@ import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import type { Difference } from "#src/html/compare/compareReadings.ts";
 import type { compareVersions } from "#src/html/compare/compareVersions.ts";
 import type { reduceBody } from "#src/html/reduce/reduceBody.ts";
+import type { Sanitised } from "#src/html/sanitise.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Search } from "./searchText.ts";
 
@@ -58,6 +59,12 @@ export const works = {
   reduceBody: work<Parameters<typeof reduceBody>[0], ReturnType<typeof reduceBody>>({
     load: async () => (await import("#src/html/reduce/reduceBody.ts")).reduceBody,
     size: ({ html }) => html.length,
+    ...reading,
+  }),
+  /** HTML fit to be shown in a frame of the console. */
+  sanitise: work<string, Sanitised>({
+    load: async () => (await import("#src/html/sanitise.ts")).sanitise,
+    size: (html) => html.length,
     ...reading,
   }),
   textOfBody: work<string, string>({

@@ -5,6 +5,7 @@ import { answerOf } from "#src/commands/drafts/life/answer.ts";
 import { lifeOf } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { inText } from "#src/commands/drafts/life/phrases.ts";
+import { sanitise } from "#src/html/sanitise.ts";
 import { draftPage, lifePage } from "#src/http/console/drafts/lifePage.ts";
 import { listPage } from "#src/http/console/drafts/listPage.ts";
 import { headOf, mimeView } from "#src/http/console/drafts/mimeView.ts";
@@ -119,6 +120,7 @@ describe("console: a draft's life in words", () => {
       messageId: draftId,
       raw: Buffer.from("Subject: a\r\n\r\nb"),
       parsed,
+      asHtml: null,
       recorded: "0".repeat(64),
     });
     expect(page.markup).to.include("These are not the bytes that were handed over.");
@@ -202,7 +204,8 @@ describe("console: a draft's life in words", () => {
         bodyText: content.body_text,
         attachments: [attachment],
       };
-      const handedOver = { messageId: draftId, raw, parsed, recorded: "a" };
+      const asHtml = parsed.bodyHtml === null ? null : sanitise(parsed.bodyHtml);
+      const handedOver = { messageId: draftId, raw, parsed, asHtml, recorded: "a" };
       const workspace = { id: draftId, name: content.subject };
       const printed = { workspace, at: "2026-11-21T10:00:00.000Z", by: content.subject, url: "http://x", zone: "UTC" };
       const identities = [{ id: draftId, email_address: content.from.address }];

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Parser } from "htmlparser2";
 import PostalMime from "postal-mime";
 import type { Markup } from "#src/html/html.ts";
+import { sanitise } from "#src/html/sanitise.ts";
 import { type ThreadsView, threadsPage } from "#src/http/console/threads/listPage.ts";
 import { messageViews, type Wishes } from "#src/http/console/threads/messageView.ts";
 import { nothingWritten, type ReplyView } from "#src/http/console/threads/replyForm.ts";
@@ -335,7 +336,10 @@ describe("pages of conversations", () => {
         ...plainWords,
         html: "<p onclick=x>Hi <script>alert(1)</script><img src=https://t.example/x></p>",
       };
-      const asked = threadPage(threadOf(words, { wishes: { ...newest, html: messageIds[2] } }), reader).markup;
+      const asked = threadPage(
+        threadOf(words, { wishes: { ...newest, html: { id: messageIds[2], sanitised: sanitise(words.html) } } }),
+        reader,
+      ).markup;
       const [frame] = asked.match(/<iframe[^>]*>/g) ?? [];
       expect(frame)
         .to.match(/sandbox=""/)
@@ -399,7 +403,10 @@ describe("pages of conversations", () => {
     const source = (words: Words): Markup =>
       sourcePage({ messageId: messageIds[0], threadId, subject: words.subject, bytes: Buffer.from(words.text) });
     const everything = (words: Words): Markup =>
-      threadPage(threadOf(words, { wishes: { ...newest, html: messageIds[0] } }), reader);
+      threadPage(
+        threadOf(words, { wishes: { ...newest, html: { id: messageIds[0], sanitised: sanitise(words.html ?? "") } } }),
+        reader,
+      );
     const list = (words: Words): Markup =>
       threadsPage(listOf(words, { filters: { q: words.text, contact: words.name } }), reader);
 

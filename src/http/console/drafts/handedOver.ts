@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { MailParser } from "#src/mail/in/parse.ts";
+import type { CostlyWork } from "#src/threadPool/costlyWork.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { Visit } from "../framework/visit.ts";
 import { type HandedOver, mostRead } from "./mimeView.ts";
 import type { Step } from "./steps.ts";
 
-type Deps = { parser: MailParser };
+type Deps = { parser: MailParser; costlyWork: CostlyWork };
 
 /** The step of the newest hand-over: the one whose bytes the route of raw mail has. */
 export const handOverStep = (steps: readonly Step[]): Step | undefined =>
@@ -13,7 +14,7 @@ export const handOverStep = (steps: readonly Step[]): Step | undefined =>
 
 /** The mail that was handed over, as the route of raw mail answers it; undefined if nothing was, or it cannot be read now. */
 export async function readHandedOver(
-  { parser }: Deps,
+  { parser, costlyWork }: Deps,
   visit: Visit,
   steps: readonly Step[],
 ): Promise<HandedOver | undefined> {
@@ -28,6 +29,9 @@ export async function readHandedOver(
   if (!answer || !("bytes" in answer.content)) return undefined;
   const raw = answer.content.bytes;
   const sha256 = createHash("sha256").update(raw).digest("hex");
-  const parsed = raw.length > mostRead ? null : await parser.parse(raw, { turn: visit.principal.workspaceId, sha256 });
-  return { messageId, raw, parsed, recorded: started.data.mimeSha256 };
+  const { workspaceId } = visit.principal;
+  const parsed = raw.length > mostRead ? null : await parser.parse(raw, { turn: workspaceId, sha256 });
+  const body = parsed?.bodyHtml ?? null;
+  const asHtml = body === null ? null : await costlyWork("sanitise", body, workspaceId);
+  return { messageId, raw, parsed, asHtml, recorded: started.data.mimeSha256 };
 }

@@ -1,14 +1,20 @@
 import { createHash } from "node:crypto";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
-import { sanitise } from "#src/html/sanitise.ts";
+import type { Sanitised } from "#src/html/sanitise.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { ParsedMail } from "#src/mail/in/parse.ts";
 import { writing } from "./letterView.ts";
 import { folded } from "./stepView.ts";
 
-/** What was handed over. `parsed` null: too large to be read here. `recorded`: the hash that the log has of it. */
-export type HandedOver = { messageId: string; raw: Buffer; parsed: ParsedMail | null; recorded: string };
+/** What was handed over. `parsed` null: too large to be read here. `asHtml`: its HTML; null if it has none. `recorded`: the hash that the log has of it. */
+export type HandedOver = {
+  messageId: string;
+  raw: Buffer;
+  parsed: ParsedMail | null;
+  asHtml: Sanitised | null;
+  recorded: string;
+};
 
 /** Larger ones are only downloaded. Bytes. */
 export const mostRead = 2_000_000;
@@ -17,7 +23,7 @@ const mostShown = 64_000;
 
 /** The very mail that was handed over: head, bodies, files, source. */
 export function mimeView(
-  { messageId, raw, parsed, recorded }: HandedOver,
+  { messageId, raw, parsed, asHtml, recorded }: HandedOver,
   { opened = false }: { opened?: boolean } = {},
 ): Markup {
   const sha256 = createHash("sha256").update(raw).digest("hex");
@@ -31,16 +37,18 @@ ${
 <p><a class="press" href="/messages/${messageId}/raw" download>Download the mail, byte for byte (${raw.length} bytes)</a></p>
 <h3>Its head</h3>
 <dl class="head">${headOf(raw).map(({ name, value }) => html`<dt><bdi>${shortLine(name, 80)}</bdi></dt><dd><bdi lang="">${shortLine(value, 4_000)}</bdi></dd>`)}</dl>
-${parsed === null ? html`<p class="meta">It is too large to be read here: download it.</p>` : bodiesOf(parsed, opened)}
+${parsed === null ? html`<p class="meta">It is too large to be read here: download it.</p>` : bodiesOf(parsed, { asHtml, opened })}
 ${folded(raw.length > mostShown ? `Its source (the first ${mostShown} bytes)` : "Its source", writing(raw.subarray(0, mostShown).toString("utf8")), opened)}
 </section>`;
 }
 
-function bodiesOf({ bodyText, bodyHtml, attachments, unreadable }: ParsedMail, opened: boolean): Markup {
+function bodiesOf(
+  { bodyText, attachments, unreadable }: ParsedMail,
+  { asHtml, opened }: Pick<HandedOver, "asHtml"> & { opened: boolean },
+): Markup {
   if (unreadable !== null)
     return html`<p class="meta">It could not be read here: <bdi>${visibleLine(unreadable)}</bdi></p>`;
-  const clean = bodyHtml === null ? null : sanitise(bodyHtml);
-  return html`${clean !== null && !("refused" in clean) && !opened && html`<h3>Its HTML</h3>${frame(clean.html, "The HTML of the mail that was handed over")}`}
+  return html`${asHtml !== null && !("refused" in asHtml) && !opened && html`<h3>Its HTML</h3>${frame(asHtml.html, "The HTML of the mail that was handed over")}`}
 <h3>Its text</h3>${writing(bodyText ?? "")}
 ${
   attachments.length > 0 &&

@@ -2,7 +2,7 @@ import { receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import { type Attachment, attachmentsShown } from "#src/channels/card/attachments.ts";
 import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
 import { type Proof, proofOf } from "#src/channels/card/senderProof.ts";
-import { type Sanitised, sanitise } from "#src/html/sanitise.ts";
+import type { Sanitised } from "#src/html/sanitise.ts";
 import { visible } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
 
@@ -24,8 +24,12 @@ export type MessageView = {
   asHtml: Sanitised | null;
 };
 
-/** `open`, `html`, `whole`: the messages that are unfolded, shown as HTML, and shown to their end. */
-export type Wishes = { open: ReadonlySet<string>; html: string | null; whole: string | null };
+/** `open`, `html`, `whole`: the messages that are unfolded, shown as HTML (with it, if it has any), and shown to their end. */
+export type Wishes = {
+  open: ReadonlySet<string>;
+  html: { id: string; sanitised: Sanitised | null } | null;
+  whole: string | null;
+};
 
 /** Many messages are on one page: of a long one its beginning. */
 const shownCharacters = 20_000;
@@ -42,17 +46,18 @@ function messageView(
   message: WireMessage,
   { wishes, answered, earlier }: { wishes: Wishes; answered: WireMessage | undefined; earlier: readonly WireMessage[] },
 ): MessageView {
-  const { id, direction, authentication, body_html } = message;
+  const { id, direction, authentication } = message;
+  const asHtml = wishes.html?.id === id ? wishes.html : null;
   const { text, folded } = direction === "inbound" ? received(message, earlier) : sent(message, answered);
   const most = wishes.whole === id ? Number.POSITIVE_INFINITY : shownCharacters;
   return {
     message,
-    isOpen: wishes.open.has(id) || wishes.html === id || wishes.whole === id,
+    isOpen: wishes.open.has(id) || asHtml !== null || wishes.whole === id,
     written: excerpt(text, most),
     quoted: excerpt(folded, most),
     proof: direction === "inbound" ? proofOf(authentication) : null,
     attachments: attachmentsOf(message),
-    asHtml: wishes.html === id && body_html !== null ? sanitise(body_html) : null,
+    asHtml: asHtml?.sanitised ?? null,
   };
 }
 

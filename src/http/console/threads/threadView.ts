@@ -84,7 +84,7 @@ export async function threadView(
       : undefined,
     entries: timeline(
       {
-        messages: messageViews(shown, wishesOf(visit, { shown, isNewestPage, afterwards })),
+        messages: messageViews(shown, await wishesOf(deps, visit, { shown, isNewestPage, afterwards })),
         drafts: drafts.data,
         held,
       },
@@ -126,13 +126,18 @@ const addressesOf =
   };
 
 /** The newest message is unfolded, and what the address asks for. */
-function wishesOf(
-  { query }: Visit,
+async function wishesOf(
+  deps: ConsoleDependencies,
+  { query, principal }: Visit,
   { shown, isNewestPage, afterwards }: { shown: readonly WireMessage[]; isNewestPage: boolean; afterwards: Afterwards },
-): Wishes {
+): Promise<Wishes> {
   const newest = isNewestPage ? shown.at(-1)?.id : undefined;
   const open = [newest, query.get("open"), ...(afterwards.openToo ?? [])].filter((id) => typeof id === "string");
-  return { open: new Set(open), html: query.get("html"), whole: query.get("whole") };
+  const message = shown.find(({ id }) => id === query.get("html"));
+  const body = message?.body_html ?? null;
+  const sanitised = body === null ? null : await deps.costlyWork("sanitise", body, principal.workspaceId);
+  const html = message === undefined ? null : { id: message.id, sanitised };
+  return { open: new Set(open), html, whole: query.get("whole") };
 }
 
 type Last = Awaited<ReturnType<typeof lastOfThread>>;
