@@ -34,6 +34,9 @@ export type Folded = { newText: string; quotedText: string };
 const maxEarlier = 512 * 1024;
 const maxQuotation = 64 * 1024;
 const maxParagraphs = 200;
+/** A longer text, in UTF-16 units, is shown as it came, and so are the quotations behind this many: pages fold 20 messages on the event loop. */
+const maxText = 64 * 1024;
+const maxQuotations = 50;
 /** Quotations in quotations. */
 const maxDepth = 5;
 
@@ -46,7 +49,9 @@ export const quotesAnything = (text: string): boolean => partsOf(text).some(({ k
  */
 export function foldQuotations(text: string | null, earlier: readonly string[]): Folded {
   const whole = text ?? "";
+  if (whole.length > maxText) return { newText: whole.trim(), quotedText: "" };
   const known = wordsOfAll(earlier);
+  let quotations = 0;
   const [shown, folded]: [string[], string[]] = [[], []];
   /** Lines that introduce a quotation, and are folded with it. */
   let introduction: string[] = [];
@@ -57,7 +62,8 @@ export function foldQuotations(text: string | null, earlier: readonly string[]):
       introduction.push(part);
       continue;
     }
-    const isFolded = kind === "quoted" && isKnown(part, known);
+    if (kind === "quoted") quotations++;
+    const isFolded = kind === "quoted" && quotations <= maxQuotations && isKnown(part, known);
     (isFolded ? folded : shown).push(...introduction, part);
     introduction = [];
   }

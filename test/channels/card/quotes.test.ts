@@ -40,6 +40,14 @@ describe("what the card folds of a message", () => {
     });
   }
 
+  it("is no more than 50 quotations, and nothing of a text above 64 KB: many messages are folded for one page", () => {
+    const answers = (count: number) =>
+      Array.from({ length: count }, (_, index) => `> Old.\n\nNew ${index}.`).join("\n\n");
+    expect(foldQuotations(answers(60), ["Old."]).newText.match(/> Old\./g)).to.have.length(10);
+    const long = `${"x".repeat(64 * 1024)}\n\n> Old.`;
+    expect(foldQuotations(long, ["Old."])).to.deep.equal({ newText: long, quotedText: "" });
+  });
+
   it("is no answer between two quotations, nor a signature", () => {
     const text = `${attribution}\n> shall we cancel your order 4711?\nYes.\n\n> It costs nothing.\nGood.\n\n-- \nAda Lund\n+49 30 123456`;
     const { newText } = foldQuotations(text, [ours]);
