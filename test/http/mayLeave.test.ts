@@ -8,6 +8,8 @@ import type { Line } from "#src/http/framework/route.ts";
 import { askingAs, personOf } from "#test/attacks/console/askAs.ts";
 import { operator } from "#test/support/cause.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
+import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
+import { describeInFull } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
@@ -100,20 +102,6 @@ let service: InProcess;
 let relay: SmtpRelay;
 let routes: ReturnType<typeof askingAs>;
 
-before(async () => {
-  relay = await startSmtpRelay();
-  service = await startInProcess(
-    { MAIL_PROVIDER: "smtp", SMTP_URL: relay.url, SMTP_RETRY_SECONDS: "600" },
-    { channels: { telegram: telegram.channel } },
-  );
-  routes = askingAs(service);
-});
-after(async () => {
-  await routes.close();
-  await service.stop();
-  await relay.close();
-});
-
 async function place(): Promise<Place> {
   const workspace = await service.workspace();
   const people: SessionPrincipal[] = [];
@@ -190,7 +178,27 @@ async function expectRest(place: Place, sent: Sent, end: string) {
   );
 }
 
-describe("what was approved while sending was paused, or waits for a relay that said later", () => {
+function cells(openLog: () => Promise<{ url: string } | undefined>): void {
+  before(async () => {
+    const log = await openLog();
+    relay = await startSmtpRelay();
+    service = await startInProcess(
+      {
+        MAIL_PROVIDER: "smtp",
+        SMTP_URL: relay.url,
+        SMTP_RETRY_SECONDS: "600",
+        ...(log && { EVENT_STORE_URL: log.url }),
+      },
+      { channels: { telegram: telegram.channel } },
+    );
+    routes = askingAs(service);
+  });
+  after(async () => {
+    await routes.close();
+    await service.stop();
+    await relay.close();
+  });
+
   for (const change of changes)
     it(`is not sent once ${change.what}`, async () => {
       const [held, sending] = [await place(), await place()];
@@ -221,4 +229,13 @@ describe("what was approved while sending was paused, or waits for a relay that 
       for (const sent of waiting!) await expectRest(held, sent, change.queued);
       for (const sent of later!) await expectRest(sending, sent, change.sending);
     });
+}
+
+describe("what was approved while sending was paused, or waits for a relay that said later", () =>
+  cells(async () => undefined));
+
+describeInFull("what was approved, with the event log in EventStoreDB (stand-in),", () => {
+  const standIn = new EventStoreDbStandIn();
+  cells(() => standIn.start());
+  after(() => standIn.stop());
 });
