@@ -50,7 +50,7 @@ export const quotesAnything = (text: string): boolean => partsOf(text).some(({ k
 export function foldQuotations(text: string | null, earlier: readonly string[]): Folded {
   const whole = text ?? "";
   if (whole.length > maxText) return { newText: whole.trim(), quotedText: "" };
-  const known = wordsOfAll(earlier);
+  let known: readonly string[] | undefined;
   let quotations = 0;
   const [shown, folded]: [string[], string[]] = [[], []];
   /** Lines that introduce a quotation, and are folded with it. */
@@ -63,7 +63,12 @@ export function foldQuotations(text: string | null, earlier: readonly string[]):
       continue;
     }
     if (kind === "quoted") quotations++;
-    const isFolded = kind === "quoted" && quotations <= maxQuotations && isKnown(part, known);
+    let isFolded = false;
+    if (kind === "quoted" && quotations <= maxQuotations) {
+      // Only a quotation is compared with what was written before.
+      known ??= wordsOfAll(earlier);
+      isFolded = isKnown(part, known);
+    }
     (isFolded ? folded : shown).push(...introduction, part);
     introduction = [];
   }
