@@ -1,6 +1,7 @@
 import { contrast, luminance } from "#src/html/reduce/colours.ts";
 import { type Declaration, readDeclarations } from "#src/html/reduce/declarations.ts";
 import { seenColour } from "./seenColour.ts";
+import { cssComment } from "./styleSheet.ts";
 
 /** How text looks within an element. `ground`, `color`: brightness from 0 to 1; null where that is not known. */
 export type Look = {
@@ -37,7 +38,7 @@ export function lookOf({ name, given }: Styled, around: Look, ofSheet = ""): Loo
 /** Without comments and escapes. */
 const plainCss = (css: string): string =>
   css
-    .replace(/\/\*[^*]*(?:\*(?!\/)[^*]*)*\*\//g, "")
+    .replace(cssComment, "")
     .replace(/\\([\da-f]{1,6})\s?/gi, (_, code: string) =>
       String.fromCodePoint(Math.min(0x10ffff, Number.parseInt(code, 16))),
     );

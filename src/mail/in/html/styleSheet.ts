@@ -14,6 +14,10 @@ export type StyleSheet = {
   declarationsFor(element: Pick<MailElement, "name" | "attributes">): string;
 };
 
+/** A comment of CSS. */
+export const cssComment = /\/\*[^*]*(?:\*(?!\/)[^*]*)*\*\//g;
+const unread = new RegExp(`${cssComment.source}|<!--|-->`, "g");
+
 /** A class or an id, perhaps with its element; an element alone only where nothing is said of what is around it. */
 const lastPart = /(?:^|[\s>+~])([a-z0-9]*[.#][\w-]+)$|^([a-z0-9]+)$/i;
 const atRule = /@[^;{}]{0,1000}(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})/g;
@@ -24,7 +28,7 @@ export function createStyleSheet(): StyleSheet {
   let left = maxLength;
   return {
     add(css) {
-      const text = css.slice(0, left).replace(/\/\*[^*]*(?:\*(?!\/)[^*]*)*\*\/|<!--|-->/g, "");
+      const text = css.slice(0, left).replace(unread, "");
       left -= Math.min(left, css.length);
       // Rules of a medium are for small screens and for printers.
       for (const [, selectors = "", declared = ""] of text.replace(atRule, "").matchAll(rule)) {
