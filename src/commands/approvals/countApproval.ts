@@ -1,6 +1,6 @@
 import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Asked } from "#streams/draft/events.ts";
-import type { Voting } from "#streams/draft/quorum.ts";
+import type { Vote, Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
@@ -27,17 +27,13 @@ export async function countedApproval(
     { stream: identityStream(identityId), revision },
     { stream: workspaceStream(workspaceId), revision: workspace.revision },
   ];
-  if (approvalsRequired === 1) {
-    return {
-      identity,
-      unlessMoved,
-      voting: await votingOf(deps, identity, { actor, channel: channel ?? null, votes: [] }),
-    };
+  let votes: readonly Vote[] = [];
+  if (approvalsRequired > 1) {
+    const members = await deps.members.load(workspaceId);
+    unlessMoved.push({ stream: memberStream(workspaceId), revision: members.revision });
+    // Votes are read after the members: a member who is removed later moves that stream.
+    if (draftId !== null) votes = (await deps.drafts.load(draftId)).state.votes;
   }
-  const members = await deps.members.load(workspaceId);
-  unlessMoved.push({ stream: memberStream(workspaceId), revision: members.revision });
-  // Votes are read after the members: a member who is removed later moves that stream.
-  const votes = draftId === null ? [] : (await deps.drafts.load(draftId)).state.votes;
   return { identity, unlessMoved, voting: await votingOf(deps, identity, { actor, channel: channel ?? null, votes }) };
 }
 

@@ -6,6 +6,7 @@ import { type Draft, type Reservation, requireStatus } from "#streams/draft/draf
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { requireUndoOver } from "#streams/draft/undo.ts";
+import { categoryOf } from "#streams/event.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
@@ -50,7 +51,7 @@ export async function queueSend(
     try {
       return await queueOnce(deps, { draftId, kind, word }, once);
     } catch (error) {
-      if (error instanceof StreamMoved && error.stream.startsWith(identityStream(""))) continue;
+      if (error instanceof StreamMoved && categoryOf(error.stream) === "identity") continue;
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
       if (!(error instanceof Rejected)) throw error;
       // It is pending by now: the key's send is judged as that of any pending draft.
