@@ -133,8 +133,9 @@ async function approved({ workspace, people }: Place, way: Way): Promise<Sent> {
   const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Tomorrow." } });
   const draftId = json.id as string;
   if (way === "a key") await workspace.ask(`POST /v1/drafts/${draftId}/approve`);
+  // Else a person could approve before anybody is asked, and the question that follows a lapse would be the first.
+  if (way !== "a key" && way !== "a setting") await until(async () => telegram.askedAbout(draftId).length > 0);
   if (way === "a link" || way === "a chat") {
-    await until(async () => telegram.askedAbout(draftId).length > 0);
     await service.caughtUp();
     const { tokens } = telegram.askedAbout(draftId)[0]!;
     const nobody = { reason: undefined, ip: undefined, userAgent: undefined, requestId: undefined };
