@@ -37,7 +37,7 @@ async function run(config: Config): Promise<void> {
         logger.warn("the database was restored from a dump without the read models' rows: making them from the log");
       composition = compose(config, urls, {
         logger,
-        // What is kept in memory may come from lost events. Nothing is done with it any more, not even to end in order.
+        // State in memory may come from lost events. Nothing is done with it any more, not even an orderly end.
         onRewound(error) {
           logger.error({ err: error }, "the event log has lost events that this instance knows, ending");
           process.exit(1);

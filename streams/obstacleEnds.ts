@@ -16,7 +16,7 @@ const ends: { [category: string]: (event: never) => boolean } = {
 export const obstacleCategories: readonly string[] = Object.keys(ends);
 
 /**
- * Whether an event can end what prevents drafts from being sent. Drafts that wait for the event's stream are tried again then; an event that
+ * True if an event can end what prevents drafts from being sent. Drafts that wait for the event's stream are tried again then; an event that
  * prevents more, or changes nothing about sending, wakes none. Throws Error for a type of these categories that this version does not know.
  */
 export function canEndObstacle(event: Recorded): boolean {

@@ -18,7 +18,7 @@ export const answeredBy = (until: string) => `(select json_build_object('message
     and m.created_at > (select based.created_at from messages based where based.id = drafts.based_on_message_id)
   order by m.created_at desc, m.id desc limit 1) as answered_meanwhile`;
 
-/** What had been answered meanwhile by a time; by now if that is left out. */
+/** The newest mail that answered the draft's message by a time; by now if no time is given. */
 export async function answeredMeanwhile(
   reads: Reads,
   workspaceId: string,

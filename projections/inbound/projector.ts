@@ -135,7 +135,7 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
 };
 
 /**
- * What was sent on a thread, and its closing, answers the mail that came to it before. A merge moves what is not answered yet, so answers before it are
+ * A mail that is sent on a thread, and its closing, answer the mail that came to it before. A merge moves what is not answered yet, so answers before it are
  * noted first: a batch comes to the same as its events one by one.
  */
 function noteAnswers(tx: ProjectorTx, events: readonly Recorded[]): void {

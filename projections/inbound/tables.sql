@@ -18,7 +18,7 @@ create table inbound (
   rfc_message_id text not null,
   raw_sha256 text not null,
   size_bytes int not null,
-  -- Where its message is, or for a repeated delivery the message that was there; and the position of the event that says so.
+  -- The thread of its message, or for a repeated delivery that of the message that was there; and the position of the event that says so.
   thread_id uuid,
   thread_since bigint,
   -- After it came to its thread, something was sent there, or the thread was closed.
@@ -34,6 +34,6 @@ create index on inbound (identity_id, filing_number) where disposition = 'quaran
 create index on inbound (message_id) where disposition = 'duplicate';
 create index on inbound (message_id) where expired_after_days is not null;
 create index on inbound (thread_id) where not answered;
--- What work.unanswered_mail sums up, read from the index alone.
+-- The rows that work.unanswered_mail sums up, read from the index alone.
 create index on inbound (workspace_id) include (size_bytes)
   where not answered and expired_after_days is null and disposition not in ('approval_reply', 'unknown_recipient');

@@ -231,7 +231,7 @@ const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
     ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
     : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
 
-/** What a "no" comes to, under which nothing was handed over. */
+/** The end of an attempt that was refused before anything was handed over. */
 function begunBy(no: No): SetAside | { staleBy: string } | { fails: Failure } {
   const { question, refusal, obstacle, endedBy = [] } = no;
   if (question === "stale") return { staleBy: newMessageOf(no) };

@@ -5,7 +5,7 @@ const usualWithinMs = 1_000;
 
 export type Search = { text: string; questions: ReadonlyMap<string, Question>; withinMs?: number };
 
-/** What a message's text says to what rules ask, by the questions' keys. What has no answer was not come to in time. */
+/** Answers what rules ask of a message's text, by the questions' keys. A question without an answer ran out of time. */
 export function searchText({ text, questions, withinMs = usualWithinMs }: Search): Map<string, boolean> {
   const texts = [text];
   const answers = new Map<string, boolean>();

@@ -20,7 +20,7 @@ export type ThreadTask = { job: number; bytes: Uint8Array } /** What works.ts ha
 // A library prints what it meets in a mail.
 console.log = () => {};
 
-/** What it answers: what it was asked for, or how that failed. */
+/** A thread's answer: the result, or how the work failed. */
 export type TaskOutcome = { done: unknown } | { fault: string };
 
 /** Bytes of heap that usual work leaves a thread with, at most: its programs take 30 MB, and V8 adds half of that and what is new. */
@@ -30,7 +30,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 /**
- * What a job left behind is given back before it is answered: V8 alone would keep it until the next one needs as much, and until then the thread
+ * Memory that a job left behind is given back before it is answered: V8 alone would keep it until the next one needs as much, and until then the thread
  * sleeps, and does nothing by itself. So it takes the time of the job that left it.
  */
 function giveBack(): void {

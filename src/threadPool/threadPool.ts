@@ -9,7 +9,7 @@ import { createTurns } from "./turns.ts";
 export type Job = ThreadTask extends infer Task ? (Task extends unknown ? Omit<Task, "job"> : never) : never;
 
 export type JobOptions = {
-  /** Whose work it is: an identity's mail, a workspace's requests. These take turns. */
+  /** Owner of the work: an identity for mail, a workspace for requests. Owners take turns. */
   turn: string;
   /** The job is known to take long: it goes to the slow place at once, as a large mail does. */
   slow?: boolean;
@@ -139,7 +139,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
 
   const isSpent = ({ task }: Run): boolean => slowTime.isSpent(task.options.turn);
 
-  /** What a job has whose turn has had its time in the slow place: a large mail takes longer than others without being slow. */
+  /** Milliseconds for a job whose owner has used up its time in the slow place: a large mail takes longer than others without being slow. */
   const shortMs = ({ bytes }: Job): number => firstTryMs * (1 + Math.floor(bytes.length / largeBytes));
 
   function endAfter(run: Run, lastsMs: number): void {
@@ -169,7 +169,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
     if (forSlowPlace) return { task: forSlowPlace, inSlowPlace: true };
     for (let task = quick.next(); task; task = quick.next()) {
       if (!slow.waits(task.options.turn)) return { task, inSlowPlace: false };
-      // Whose job waits for the slow place has had a first try: what follows waits behind it.
+      // An owner whose job waits for the slow place has had a first try: its next jobs wait behind that one.
       slow.add(task.options.turn, task);
     }
     return undefined;
@@ -263,7 +263,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
 
 const closedError = () => new ThreadsAway("the threads are closed");
 
-/** What the job did to its thread, or how it failed; undefined if the thread was ended by us. */
+/** The fault of a job that ended its thread or failed; undefined if the thread was ended by us. */
 function faultOf(error: NodeJS.ErrnoException): TaskFault | undefined {
   if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return new TaskFault("took too much memory", { overBudget: true });
   if (error.message.startsWith("worker exited")) return new TaskFault("crashed its thread", { overBudget: false });

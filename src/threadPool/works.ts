@@ -28,7 +28,7 @@ const lengthOf = (...texts: (string | null | undefined)[]): number =>
 const charactersOf = (content: DraftContent): number =>
   lengthOf(content.body_text, content.body_html, content.signature_text, content.signature_html);
 
-/** What reads HTML from its beginning to its end takes 2.5 ms for each 1,000 characters at worst. */
+/** Reading HTML from its beginning to its end takes 2.5 ms for each 1,000 characters at worst. */
 const reading = { smallSize: 4_000, quickSize: 64_000 };
 /** Laying two texts side by side takes the square of what differs, up to a bound that 4,000 characters can reach. */
 const sideBySide = { smallSize: 600, quickSize: 2_000 };
@@ -42,7 +42,7 @@ export const works = {
       charactersOf(from.content) + charactersOf(to.content) + lengthOf(from.rationale, to.rationale),
     ...sideBySide,
   }),
-  /** What is in HTML and not in the text beside it, and the other way round. */
+  /** Words that are in HTML and not in the text beside it, and the other way round. */
   compareReadings: work<{ html: string; text: string }, Difference | null>({
     load: async () => {
       const { compareReadings } = await import("#src/html/compare/compareReadings.ts");

@@ -1,6 +1,6 @@
 import type { Sql } from "#src/postgres/database.ts";
 
-/** What there may be to do: lanes to claim, lanes to make ready, parked items to try again, and lanes set aside to wake or to try. */
+/** Kinds of work that there may be: lanes to claim, lanes to make ready, parked items to try again, and lanes set aside to wake or to try. */
 export type Found = { ready: boolean; due: boolean; parked: boolean; ended: boolean; tried: boolean };
 
 /** Looks whether there is anything to do, for these processes or by time, without touching it. */

@@ -165,7 +165,7 @@ function voted(draft: Draft, data: DataOf<"ApprovalGiven">): Draft {
   return { ...draft, votes: withVote(draft.votes, { voter, place, ...(also && { also }), sendRequested }) };
 }
 
-/** What a person took back for themselves, or what fell with their role, leaves the others' approvals as they are. */
+/** An approval that a person took back, or that fell with their role, leaves the others' approvals as they are. */
 function returned(draft: Draft, { answeredBy = [], ...data }: DataOf<"DraftReturnedToPending">): PendingDraft {
   const votes = votesLeft(draft.votes, data);
   const askedAgainAbout = [...draft.askedAgainAbout, ...answeredBy];

@@ -45,7 +45,7 @@ const looksOfReserved = new Set(reservedLocalParts.map(looksLike));
 const looksOfWords = reservedWords.map(looksLike);
 const looksOfService = looksLike("countersign");
 
-/** Whether a local part is, or looks like, one of these, also with a tag (`abuse+x` gets the mail of `abuse`). */
+/** True if a local part is, or looks like, one of these, also with a tag (`abuse+x` gets the mail of `abuse`). */
 export function isReservedLocalPart(localPart: string): boolean {
   const [name = ""] = localPart.split("+");
   if (looksOfReserved.has(looksLike(name))) return true;
@@ -53,5 +53,5 @@ export function isReservedLocalPart(localPart: string): boolean {
   return looksOfWords.some((word) => whole.includes(word));
 }
 
-/** Whether a display name has, or looks as if it had, the name of the service, from which approvers expect their mail. */
+/** True if a display name has, or looks as if it had, the name of the service, from which approvers expect their mail. */
 export const namesTheService = (displayName: string): boolean => looksLike(displayName).includes(looksOfService);

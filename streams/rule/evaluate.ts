@@ -3,12 +3,12 @@ import { type Field, isField, kindOf } from "./content.ts";
 import type { Group, Leaf, Operator } from "./events.ts";
 
 /**
- * What is known, by field. A field may have several values (tags, recipients); one that is missing has none. In place of a long text there is
+ * Known values by field. A field may have several values (tags, recipients); one that is missing has none. In place of a long text there is
  * what it was searched for.
  */
 export type Facts = ReadonlyMap<Field, readonly string[] | Answers>;
 
-/** What a text says to questions, by their keys. One that is missing was not answered in time. */
+/** A text's answers to questions, by their keys. One that is missing was not answered in time. */
 export type Answers = ReadonlyMap<string, boolean>;
 
 /** A condition on a text, without its field and negation. */
@@ -53,7 +53,7 @@ export function asksAbout(item: Group | Leaf, isMeant: (field: string) => boolea
   return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => asksAbout(inner, isMeant));
 }
 
-/** What these conditions ask about a field, each question once, by its key. */
+/** Collects the questions that these conditions ask about a field, each once, by its key. */
 export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): Map<string, Question> {
   const questions = new Map<string, Question>();
   for (const item of items) {
@@ -63,7 +63,7 @@ export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): 
   return questions;
 }
 
-/** What a text says to a question. The same list folds its text once. */
+/** Answers a question about a text. The same list of texts is folded once. */
 export const answerOf = (field: Field, question: Question, texts: readonly string[]): boolean =>
   holds({ field, ...question }, texts);
 

@@ -37,7 +37,7 @@ export function planRun(
   let { facts } = circumstances;
   for (const [index, rule] of rules.entries()) {
     const passed = passes(rule.conditions, facts);
-    // What is not known in time counts as matched: nothing is done of it but its `manual`, and the walk goes on.
+    // A rule that is not evaluated in time counts as matched: nothing of it is done but its `manual`, and the walk goes on.
     const matched = passed !== false;
     const walking = { rule, basis: bases[index] as Basis, isKnown: passed === true };
     const actions = matched ? rule.actions.map((action) => plan(action, walking, circumstances)) : [];

@@ -21,7 +21,7 @@ type Place = { workspace: Workspace; people: SessionPrincipal[] };
 type Way = "a key" | "a setting" | "a link" | "a chat" | "a person" | "two people";
 type Sent = { way: Way; identity: Identity; draftId: string; threadId: string };
 
-/** What happens in a workspace, whose approvals it concerns, and how their drafts end: before they are queued, and before a retry. */
+/** A change in a workspace, whose approvals it concerns, and how their drafts end: before they are queued, and before a retry. */
 type Change = {
   what: string;
   happen(place: Place, drafts: readonly Sent[]): Promise<unknown>;

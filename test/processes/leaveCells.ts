@@ -60,7 +60,7 @@ export type Cell = { way: WayName; moment: (typeof moments)[number] };
 type End = "pending" | `held ${string}` | `failed ${string}` | "stale" | "sending" | "sent";
 
 /**
- * What makes the answer "no". `ways`: whose approval it concerns, by default everybody's. `undone`: it ends; then the draft is sent by itself, or once a key
+ * A change that makes the answer "no". `ways`: whose approval it concerns, by default everybody's. `undone`: it ends; then the draft is sent by itself, or once a key
  * asks for it.
  */
 export type Question = { change: Do; ways?: WayName[]; end: (cell: Cell) => End; undone?: Do };
@@ -68,7 +68,7 @@ export type Question = { change: Do; ways?: WayName[]; end: (cell: Cell) => End;
 /** It goes back to its approvers as long as it is approved, and fails once it is being sent. */
 const withdrawn: Question["end"] = ({ moment }) => (moment === "queued" ? "pending" : "failed approval_withdrawn");
 
-/** What was asked less than 5 s ago is not asked again for the first byte. */
+/** A question that was asked less than 5 s ago is not asked again for the first byte. */
 const unlessJustAsked =
   (end: Question["end"]): Question["end"] =>
   (cell) =>

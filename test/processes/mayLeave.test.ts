@@ -16,7 +16,7 @@ import { expectSound, requireHuman, send } from "./sendChecks.ts";
 import { cause, refusal } from "./sendWorld.ts";
 import type { StandingWorld } from "./standingWorld.ts";
 
-/** What a draft's approvers learn the reason from. */
+/** Events from which a draft's approvers learn the reason. */
 const reasons = ["SendHeld", "DraftReturnedToPending", "DraftEdited", "DraftFailed", "DraftMarkedStale"];
 
 describe("a draft whose send is asked about at each moment", () => {
@@ -43,7 +43,7 @@ describe("the table of the send path", () => {
     expect(Object.fromEntries(rows.slice(1))).to.deep.equal({ ...senderMoments, ...draftMoments });
   });
 
-  /** What turns the answer to each question, and for whose approval. */
+  /** The change that turns the answer to each question, and for whose approval. */
   const turns: Record<
     string,
     { way: (typeof ways)[number]; change: (world: StandingWorld, draftId: string) => Promise<unknown> }
@@ -92,7 +92,7 @@ describe("the table of the send path", () => {
 
 async function meets(question: Question, cell: Cell): Promise<void> {
   const end = question.end(cell);
-  // Who approved makes no difference where it is not asked.
+  // The approver makes no difference where it is not asked about.
   if (end === "sent" && cell.way !== "a key") return;
   const told = `approved by ${cell.way}`;
   const world = await worldOf(cell.way);

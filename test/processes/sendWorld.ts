@@ -292,7 +292,7 @@ export function openSendWorld(
     throw new Error(`${name} never came through`);
   }
 
-  /** Whether one of these may have ended since it was seen: the planner is always faster here than who sets something aside. */
+  /** True if one of these may have ended since it was seen: the planner is always faster here than who sets something aside. */
   const mayHaveEnded = (obstacles: readonly Obstacle[], ended = endedObstacles(log.all)): boolean =>
     obstacles.some(({ stream, revision }) => (ended.get(stream) ?? -1) > revision);
 

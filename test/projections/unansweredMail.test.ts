@@ -65,7 +65,7 @@ describe("the mail that nobody has answered", () => {
   const rowsOf = async (tx: Sql) =>
     (await tx.query("select id, thread_id, thread_since, answered from inbound order by position")).rows;
 
-  /** What the ledger says after these batches of the events. */
+  /** The ledger after these batches of the events. */
   const ledger = (events: readonly NewEvent[], batchOf: (index: number) => number) =>
     unseen(async (tx) => {
       await makeTables(inbound, tx);

@@ -26,7 +26,7 @@ async function ask<Row extends pg.QueryResultRow>(url: string, sql: string): Pro
   );
 }
 
-/** What the service answers to its first API key. */
+/** The service's answer to its first API key. */
 async function statusOf(urls: DatabaseUrls, apiKey: string): Promise<number> {
   const service = await startBeside(urls);
   try {
@@ -139,7 +139,7 @@ const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's program
     serviceUrl: urlOf("service", name),
   });
 
-  /** Of every table of the service. */
+  /** Row counts of every table of the service. */
   async function counts(name: string): Promise<Record<string, number>> {
     const url = urlOf("owner", name);
     const tables = await ask<{ name: string }>(

@@ -12,7 +12,7 @@ const statements = [
   { name: "the note that all are woken", text: "set wake_before = null" },
 ];
 
-/** What is set aside is woken because of the plan that the obstacle's end is read with, and by nothing else for ten minutes. */
+/** A lane that is set aside is woken because of the plan that the obstacle's end is read with, and by nothing else for ten minutes. */
 describe("an instance that is cut off while an obstacle ends", () => {
   const work = useWorkTable();
   const { rows, happen } = work;

@@ -24,7 +24,7 @@ export type GivenLetter = {
 
 type Attachment = DraftContent["attachments"][number];
 type Blobs = Pick<Dependencies, "blobs">;
-/** What a letter is made with. */
+/** The ports that a letter is made with, and its workspace. */
 type Makers = Blobs & Pick<Dependencies, "costlyWork"> & { workspaceId: string };
 
 /** The part of a content that its author writes, as it is stored, shown and sent. */

@@ -79,7 +79,7 @@ function requireVersion(ifVersion: number | null): number {
   throw invalid("If-Match", "expected the version that was shown to the person who approves");
 }
 
-/** What the customer wrote since is said at once, and not in ten seconds. Of another version it is not asked. */
+/** Refuses at once, and not in ten seconds, where the customer wrote since. Another version than the draft's is not judged. */
 async function requireNotAnswered(
   deps: Dependencies,
   { draftId, draft, version }: { draftId: string; draft: Draft; version: number },

@@ -13,7 +13,7 @@ import { claimedAttempt, loadWholeThread } from "../threads/threads.ts";
 import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
 import { type Sender, type SenderObstacle, senderRefusal, senderState } from "./sender.ts";
 
-/** What is asked of a sender alone, and what of a draft too. */
+/** Questions about a sender alone, and those about a draft. */
 type SenderQuestion = "sender" | "plan";
 type DraftQuestion = "person" | "approval" | "stale" | "claim" | "attempt";
 

@@ -207,7 +207,7 @@ async function claim(
   let threadId: string | undefined;
   try {
     threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
-    // What was acknowledged since the inbox was judged comes before the claim in the log: repeating the claim judges it too.
+    // Mail that was acknowledged since the inbox was judged comes before the claim in the log: repeating the claim judges it too.
     if ((await inboxEnd(deps, identityId)) !== filedUpTo) {
       await waitUntilFiled(deps, identityId, waitMs(deps, byKey));
       threadId = (await onThread(deps, { threadId, command }, cause)).threadId;

@@ -20,13 +20,13 @@ export type SenderObstacle =
   | "identity_deleted";
 
 /**
- * Whether a sender may send: null if nothing prevents it. `guards`: the streams of installation, workspace and identity as they were judged. `endedBy`:
+ * A sender's obstacle: null if nothing prevents it from sending. `guards`: the streams of installation, workspace and identity as they were judged. `endedBy`:
  * the streams whose next event may end what prevents it, as they were at the latest when it was judged; none if nothing does.
  */
 export type SenderState = { obstacle: SenderObstacle | null; guards: readonly Guard[]; endedBy: readonly Guard[] };
 
 /**
- * What installation, workspace, identity and domain say about sending right now: in the name of a domain that is not proven to be the workspace's any
+ * Reads what installation, workspace, identity and domain say about sending right now: in the name of a domain that is not proven to be the workspace's any
  * more nothing is sent, until it is verified again. Revisions are read before the judgement: what moved in between is noticed, not missed.
  */
 export async function senderState(deps: Dependencies, sender: Sender): Promise<SenderState> {

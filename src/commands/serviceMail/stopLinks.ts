@@ -4,7 +4,7 @@ import type { KeyRing } from "#src/secrets/keyRing.ts";
 /** Whose service mail to which address a link stops. `address`: as the mail was sent to it. */
 export type Stoppable = { workspaceId: string; address: string };
 
-/** What a link says of itself. `series`: a leaked link ends its series, and the links after it are of the next. `expiresAt`: in seconds since 1970. */
+/** The content of a link's token. `series`: a leaked link ends its series, and the links after it are of the next. `expiresAt`: in seconds since 1970. */
 export type StopToken = Stoppable & { series: number; expiresAt: number };
 
 const purpose = "stop-service-mail";
@@ -17,7 +17,7 @@ export function stopToken(keyRing: Pick<KeyRing, "deriveKeys">, token: StopToken
   return `${said}.${markOf(keyRing.deriveKeys(purpose)[0], said).toString("base64url")}`;
 }
 
-/** What a token says; undefined for one that this ring has not made. */
+/** Reads a token; undefined for one that this ring has not made. */
 export function readStopToken(keyRing: Pick<KeyRing, "deriveKeys">, token: string): StopToken | undefined {
   const [, said, mark] = /^([\w-]{1,1000})\.([\w-]{32})$/.exec(token) ?? [];
   if (said === undefined || mark === undefined) return undefined;

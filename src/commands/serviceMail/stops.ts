@@ -38,14 +38,14 @@ export async function closeStopLinks(
   await deps.serviceMails.handle(mailboxHash(command), command, { ...cause, workspaceId });
 }
 
-/** What a stop link leads to: what it stops, the workspace's name in its own words, and how it is now. `standing`: whether the link itself still works. */
+/** A stop link as its page shows it: what it stops, the workspace's name in its own words, and how it is now. `standing`: whether the link still works. */
 export type StopLink = Stoppable & {
   workspaceName: string;
   stopped: boolean;
   standing: "valid" | "expired" | "closed";
 };
 
-/** What the button of its page does. */
+/** The action of the page's button. */
 export type StopLinkChange = "stop" | "resume" | "renew";
 
 /** What HTTP knows of the person who pressed. */

@@ -1,13 +1,13 @@
 import type { Clock } from "#src/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 
-/** Who holds a place, and how many they may. `name`: as the refusal says it. */
+/** The holder of a place, and the most places they may hold. `name`: as the refusal says it. */
 export type Holder = { name: string; id: string; most: number };
 
 /** A place that was taken. `replaced` is aborted when it is another's: its holder then ends. */
 export type Place = { replaced: AbortSignal; leave(): void };
 
-/** What lasts and is bounded by holder on this instance. */
+/** Places of long requests on this instance, bounded by holder. */
 export type Places = {
   /**
    * A place with all of its holders, until it is left. If a holder has all of theirs taken, the oldest gives its place up; throws Rejected

@@ -51,7 +51,7 @@ export function plainSchema(schema: Record<string, any>): Record<string, unknown
   for (const word of words) if (schema[word] !== undefined) plain[word] = schema[word];
   if (commonFormats.includes(schema.format)) plain.format = schema.format;
   if (schema.properties) plain.properties = mapped(schema.properties);
-  // What has a default may be left out: it is filled in.
+  // An argument with a default may be left out: it is filled in.
   if (schema.required) plain.required = schema.required.filter((name: string) => !hasDefault(schema.properties[name]));
   if (schema.items) plain.items = plainSchema(schema.items);
   if (schema.anyOf) plain.anyOf = schema.anyOf.map(plainSchema);

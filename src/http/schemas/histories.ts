@@ -57,7 +57,7 @@ export const DraftDiff = Strict(
     draft_id: Uuid,
     from: version,
     to: version,
-    /** Where the contents of both are. */
+    /** Paths of both contents. */
     versions: Strict({ from: Type.String(), to: Type.String() }),
     changes: Type.Array(FieldChange),
     truncated: Type.Boolean(),

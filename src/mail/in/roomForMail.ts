@@ -9,7 +9,7 @@ export type UnansweredMail = { workspace_id: string; bytes: number };
 /** How much unanswered mail one workspace, and all of them together, may hold, in MB. */
 export type RoomLimits = { workspaceMb: number; allMb: number };
 
-/** Where there is room for more mail from strangers. */
+/** Tells which workspaces have room for more mail from strangers. */
 export type RoomForMail = {
   isFull(workspaceId: string): boolean;
   /** The workspaces without room, in words; undefined if there is none. */

@@ -37,7 +37,7 @@ export type SmtpReceiverOptions = {
   limits?: Partial<StrangerLimits>;
   /** Whether mail is refused for want of room on the disk; asked for each mail. */
   isDiskFull?: () => boolean;
-  /** Whether a workspace takes no mail because it holds too much that nobody has answered. */
+  /** True if a workspace takes no mail because it holds too much unanswered mail. */
   isFull?: (workspaceId: string) => boolean;
   metrics?: Pick<Metrics, "mailRefused">;
   /** The name in the greeting (default: the machine's). */

@@ -95,7 +95,7 @@ function readAnew(relay: SmtpRelaySettings) {
 
 type SignIn = { user: string; pass: string } | SmtpAccessToken;
 
-/** What the relay was told that nobody else may read. */
+/** The secrets that the relay was told. */
 function secretsOf(signIn: SignIn | undefined): string[] {
   if (!signIn) return [];
   return "forget" in signIn ? signIn.secrets() : [signIn.pass, authPlain(signIn.user, signIn.pass)];

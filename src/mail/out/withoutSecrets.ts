@@ -16,7 +16,7 @@ export function hiding(secrets: readonly string[]): Hide {
   return (words) => forms.reduce((rest, form) => rest.replaceAll(form, "****"), words);
 }
 
-/** What AUTH PLAIN says (RFC 4616); AUTH LOGIN says the password by itself, in base64. */
+/** The message of AUTH PLAIN (RFC 4616); AUTH LOGIN sends the password by itself, in base64. */
 export const authPlain = (user: string, password: string): string => base64(`\0${user}\0${password}`);
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -198,7 +198,7 @@ function after(life: Life, event: LifeEvent): Life {
 export const returnedBecause = (because: string): string =>
   because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
 
-/** What a person took back for themselves, or what fell with their role, leaves the others' approvals as they are. */
+/** An approval that a person took back, or that fell with their role, leaves the others' approvals as they are. */
 function takenBack(life: Life, { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>): Life {
   const { because, withdrawn, lapsed } = data;
   const votes = votesLeft(life.votes, data);

@@ -7,7 +7,7 @@ import type { ParsedMail } from "#src/mail/in/parse.ts";
 import { writing } from "./letterView.ts";
 import { folded } from "./stepView.ts";
 
-/** What was handed over. `parsed` null: too large to be read here. `asHtml`: its HTML; null if it has none. `recorded`: the hash that the log has of it. */
+/** A mail that was handed over. `parsed` null: too large to be read here. `asHtml`: its HTML; null if it has none. `recorded`: the hash that the log has of it. */
 export type HandedOver = {
   messageId: string;
   raw: Buffer;

@@ -30,7 +30,7 @@ ${step.texts.map(({ label, text }) => html`<p class="label">${label}</p>${writin
 ${step.replaced !== null && replacedView(draftId, step, step.replaced)}
 ${folded("Who exactly, and where it is in the log", factsView(reader, recordOf(step)), opened)}`;
 
-/** What the step changed; where that is too long for the page, the two versions to look at. */
+/** The changes of a step; where that is too long for the page, the two versions to look at. */
 const replacedView = (draftId: string, { n, version }: Step, replaced: NonNullable<Step["replaced"]>): Markup =>
   html`${replaced.changes !== null && changesView(replaced.changes, replaced.version.version)}
 ${replaced.changes?.truncated && html`<p>Not all changes are shown here. Read <a href="${stepPath(draftId, replaced.n)}">version ${replaced.version.version}</a> and <a href="${stepPath(draftId, n)}">version ${version.version}</a>.</p>`}`;

@@ -77,7 +77,7 @@ function limiter({ name, limit, counted, skip = () => false }: Limiter, counter:
   });
 }
 
-/** Where the library leaves the count of a request, on that request. */
+/** The request's property in which the library leaves its count. */
 const propertyOf = (name: string): string => `rateLimit ${name}`;
 
 /** Counts a request; what the limiter refuses it with, or undefined. */
