@@ -1,4 +1,4 @@
-import { withoutPunctuation } from "./compare/targets.ts";
+import { targetKey, withoutPunctuation } from "./compare/targets.ts";
 import { type Run, runsOf } from "./letter/markedText.ts";
 
 /**
@@ -28,6 +28,7 @@ function linked(text: string): string {
   let from = 0;
   for (const { 0: found, index } of text.matchAll(addresses)) {
     const shown = withoutPunctuation(found);
+    if (targetKey(shown) === "") continue;
     parts.push(escaped(text.slice(from, index)), `<a href="${escaped(targetOf(shown))}">${escaped(shown)}</a>`);
     from = index + shown.length;
   }

@@ -20,6 +20,17 @@ describe("HTML made of what a person wrote", () => {
     expect(htmlOfWritten(" \n\n ")).to.equal("");
   });
 
+  it("links no scheme without an address, which the text beside it says as a word", () => {
+    for (const [written, html] of [
+      ["{+ https:// +}", "<p><u> https:// </u></p>"],
+      ["~~ https:// ~~", "<p><s> https:// </s></p>"],
+      ["https://.", "<p>https://.</p>"],
+    ] as const) {
+      expect(htmlOfWritten(written)).to.equal(html);
+      expect(compareReadings(html, written), written).to.equal(null);
+    }
+  });
+
   it("has what is struck through and underlined, and leaves other signs as they are", () => {
     expect(htmlOfWritten("We will ~~not\never~~ pay {+www.a.example+}")).to.equal(
       '<p>We will <s>not<br>ever</s> pay <u><a href="https://www.a.example">www.a.example</a></u></p>',
@@ -70,6 +81,7 @@ describe("HTML made of what a person wrote", () => {
         "日本語",
         "javascript:alert(1)",
         "https://",
+        "https://.",
         "@",
         "'>",
         "a@b@c.example",

@@ -28,7 +28,9 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
   const rest = text
     .replace(/\b(?:https?:\/\/|www\.)[^\s<>"|]+/gi, (found) => {
       const url = withoutPunctuation(found);
-      return `${taken(targetKey(url))}${found.slice(url.length)}`;
+      const key = targetKey(url);
+      // A scheme with nothing behind it but punctuation or the sign of a mark names no target.
+      return key === "" ? found : `${taken(key)}${found.slice(url.length)}`;
     })
     .replace(
       /\b(?:mailto:)?([\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){0,8})(?:\?[^\s<>"|)\]]*)?/giu,
