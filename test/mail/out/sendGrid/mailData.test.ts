@@ -80,8 +80,8 @@ const content = fc
 /** What a mail says to whoever reads it. */
 type Said = Record<string, unknown>;
 
-/** The last line end of a part is MIME's own. */
-const trimmed = (body: string | undefined) => (body === undefined ? null : body.replace(/\n$/, ""));
+/** Line ends behind the last line are left out: whether the one before a boundary counts, parsers disagree. */
+const trimmed = (body: string | undefined) => (body === undefined ? null : body.replace(/\n+$/, ""));
 const ids = (header: string | undefined) => header?.split(/\s+/) ?? [];
 const sorted = (list: readonly string[] | undefined) => (list ?? []).map((each) => each.toLowerCase()).sort();
 
