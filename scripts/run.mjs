@@ -1,36 +1,37 @@
 // @ts-check
+import module from "node:module";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { bundle, bundled, commands, programIn, touched } from "./support/bundle.mjs";
+import { built } from "./support/build.mjs";
+import "./support/heapFlags.mjs";
 
 /**
- * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or a command beside it, in this very process, from a bundle that
- * is made when a source changed. If none can be made (node_modules may not be written) it runs the sources, which takes longer to start.
- * `bundle` only makes it, and compiles the service for processes with the flags that this one has.
+ * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or a command beside it in this process, from one built folder. If the
+ * folder cannot be made (the project may not be written), the sources are run, which takes longer to start.
  */
-const inUseEveryMs = 3_600_000;
-
-const [command = ""] = process.argv.splice(2, 1);
-const entry = commands[/** @type {keyof typeof commands} */ (command)];
-if (command !== "bundle" && !entry) {
-  console.error(`Usage: node scripts/run.mjs ${[...Object.keys(commands), "bundle"].join("|")} [ARGUMENT…]`);
+const [name = ""] = process.argv.splice(2, 1);
+const { commands } = await import(await program());
+if (!Object.hasOwn(commands, name)) {
+  console.error(`Usage: node scripts/run.mjs ${Object.keys(commands).join("|")} [ARGUMENT…]`);
   process.exit(1);
 }
+await commands[name]();
+// A service may never end in order, so the compile cache is written as soon as the service is ready.
+module.flushCompileCache?.();
 
-const place = await bundle().catch((error) => {
-  if (command === "bundle") throw error;
-  if (!["EACCES", "EROFS", "EPERM"].includes(error.code))
-    console.error(`The sources could not be bundled, so the start takes longer: ${error.message}`);
-});
-if (command === "bundle") {
-  await import("./support/lean.mjs");
-  const { runCompiled } = await import("./support/compiled.mjs");
-  runCompiled(programIn(place));
-} else if (entry && place) {
-  await import("./support/lean.mjs");
-  setInterval(() => touched(place), inUseEveryMs).unref();
-  await import(pathToFileURL(bundled(place, entry)).href);
-} else if (entry) {
-  const { register } = await import("tsx/esm/api");
-  register();
-  await import(new URL(`../${entry}`, import.meta.url).href);
+/** Returns the URL of the module that has the commands. The compile cache is in Node 22.8 and newer. */
+async function program() {
+  try {
+    const folder = await built();
+    module.enableCompileCache?.(join(folder, "compiled"));
+    process.setSourceMapsEnabled(true);
+    return pathToFileURL(join(folder, "commands.mjs")).href;
+  } catch (error) {
+    if (name === "build") throw error;
+    console.error(
+      `The service could not be built, so it runs from its sources: ${/** @type {Error} */ (error).message}`,
+    );
+    (await import("tsx/esm/api")).register();
+    return "./commands.ts";
+  }
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { browserPath, startBrowser } from "#test/support/browser.ts";
-import { nodeArguments } from "./support/childProcess.ts";
+import { commandArguments } from "./support/childProcess.ts";
 import { type Client, createClient, until } from "./support/client.ts";
 import { startInstance } from "./support/instance.ts";
 
@@ -50,11 +50,9 @@ const mails = [
 
 async function workspaceIn(dataDir: string): Promise<{ apiKey: string; link: string }> {
   const typed = ["create", "--name", "Blue Lamp", "--plan", "agency", "--owner", owner];
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [...(await nodeArguments("scripts/workspace.ts")), ...typed],
-    { env: { ...process.env, DATA_DIR: dataDir } },
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, [...commandArguments("workspace"), ...typed], {
+    env: { ...process.env, DATA_DIR: dataDir },
+  });
   const [apiKey = ""] = /svc_live_\w+/.exec(stdout) ?? [];
   const [link = ""] = /https?:\/\/[^"\s]+\/invitation\/[\w-]+/.exec(stdout) ?? [];
   return { apiKey, link };

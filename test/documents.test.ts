@@ -47,7 +47,7 @@ const linksOf = (path: string): Link[] =>
     .map(([, target = "", anchor = ""]) => ({ target, anchor }))
     .filter(({ target }) => !/^(https?:|mailto:)/.test(target));
 
-/** A file or a folder of the project that a document names in code: `src/main.ts`, `handle.ts`, `projections/`. */
+/** A file or a folder of the project that a document names in code: `src/program.ts`, `handle.ts`, `projections/`. */
 const isPath = (code: string): boolean =>
   /^[\w.-]+(\/[\w.-]+)*\.(ts|mjs|md|sql|json|js|css|yml)$/.test(code) || /^([\w-]+\/)+$/.test(code);
 const pathsOf = (path: string): string[] =>

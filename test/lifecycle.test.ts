@@ -16,7 +16,7 @@ import { createTestDatabase } from "#test/support/postgres.ts";
 import { type ServiceOptions, startService } from "#test/support/service.ts";
 import { nodeArguments } from "../scripts/support/childProcess.ts";
 
-const living = await nodeArguments("test/support/livingProcess.ts");
+const living = nodeArguments("test/support/livingProcess.ts");
 const command = (...args: string[]) => [process.execPath, ...living, ...args];
 
 /** A child and what it has said; `said` waits for a word. */

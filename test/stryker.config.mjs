@@ -21,7 +21,7 @@ export default {
   // A change of what is made once, as a module is loaded, needs all tests in a new process: four fifths of the time.
   ignoreStatic: true,
   // With a tsconfig.json, Stryker would need a compiler beside itself.
-  ignorePatterns: ["tsconfig.json", "data"],
+  ignorePatterns: ["tsconfig.json", "data", "dist"],
   tempDirName: "coverage/mutants",
   reporters: ["clear-text", "html", "json"],
   clearTextReporter: { reportMutants: false, reportTests: false },

@@ -1,5 +1,5 @@
 import { browserAt } from "#test/support/desk.ts";
-import { nodeArguments } from "../support/childProcess.ts";
+import { commandArguments } from "../support/childProcess.ts";
 import { createWriter } from "../support/zipfMail.ts";
 import type { Bench, BenchServer } from "./bench.ts";
 import { runCommand } from "./service.ts";
@@ -38,7 +38,7 @@ async function signIn(
   { database, url, workspaceId }: Workspace,
 ): Promise<ReturnType<typeof browserAt>> {
   const invite = ["invite", "--workspace", workspaceId, "--email", "owner@bench.example"];
-  const invited = await runCommand(server, database, [...(await nodeArguments("scripts/workspace.ts")), ...invite]);
+  const invited = await runCommand(server, database, [...commandArguments("workspace"), ...invite]);
   const [path, token] = /\/invitation\/([\w-]+)/.exec(invited)!;
   const browser = browserAt(url);
   await browser.get(path);

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readdir, statfs } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { availableParallelism, freemem, tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectRoot } from "./bundle.mjs";
+import { projectRoot } from "./childProcess.ts";
 import { removeRun, runPrefix } from "./removeRun.ts";
 
 /** A file system in memory, where Linux has one. */

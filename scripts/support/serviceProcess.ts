@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { nodeArguments } from "./childProcess.ts";
+import { commandArguments } from "./childProcess.ts";
 import { freePort } from "./freePort.ts";
 
 /** A line of the service's log, parsed; a line that is no JSON has `msg` alone. */
@@ -60,7 +60,7 @@ type ProcessOptions = {
 /** Starts the service on free ports and waits until it is ready. Throws ServiceEnded if it ends before that. */
 export async function startProcess({ env, inherited, cwd, flags = [] }: ProcessOptions): Promise<ServiceProcess> {
   const [port, smtpPort] = [String(await freePort()), String(await freePort())];
-  const program = await nodeArguments("src/main.ts");
+  const program = commandArguments("start");
   if (!startsAnother) throw new Error("no service is started any more: this process ends");
   const child = spawn(process.execPath, [...flags, ...program], {
     cwd,

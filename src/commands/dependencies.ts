@@ -20,7 +20,7 @@ import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
 import type { AccountMail } from "./users/accountMail.ts";
 
-/** What the commands work with; src/main.ts and the tests put it together. */
+/** What the commands work with; src/compose.ts and the tests put it together. */
 export type Dependencies = StreamServices & {
   store: EventStore;
   clock: Clock;

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { StartError } from "#src/startError.ts";
 import { oneAtATime } from "./oneAtATime.ts";
 
-const folder = new URL("./migrations/", import.meta.url);
+const folder = new URL(`${import.meta.resolve("#src/postgres/migrations")}/`);
 
 /**
  * Brings the schemas `es` (event log), `work` (what is under way) and `read` (read models) up to date. Runs as the owner; grants to

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Beside these sources. A bundle has copies of them at the same place (scripts/support/bundle.mjs). */
-const ownSources = new URL("../../streams/", import.meta.url);
+const ownSources = new URL(import.meta.resolve("#streams/upcast.ts").replace("upcast.ts", ""));
 
 /** Events are folded as these leave them, whatever the stream. */
 const ofAllStreams = "upcast.ts";

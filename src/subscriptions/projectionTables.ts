@@ -14,11 +14,11 @@ export type TablesSql = (projection: Projection) => Promise<string>;
 
 /** `projections/<name>/tables.sql`. */
 export const tablesFile: TablesSql = ({ name }) =>
-  readFile(new URL(`../../projections/${name}/tables.sql`, import.meta.url), "utf8");
+  readFile(new URL(import.meta.resolve(`#projections/${name}/tables.sql`)), "utf8");
 
 /** `projections/<name>/indexes.sql`: may be run any number of times. */
 const lateIndexes: TablesSql = ({ name }) =>
-  readFile(new URL(`../../projections/${name}/indexes.sql`, import.meta.url), "utf8");
+  readFile(new URL(import.meta.resolve(`#projections/${name}/indexes.sql`)), "utf8");
 
 /** Makes those indexes of a projection that wait until its tables are filled, where they are not there yet. */
 export async function createLateIndexes(owner: Role, schema: string, projection: Projection): Promise<void> {

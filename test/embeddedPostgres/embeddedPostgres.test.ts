@@ -54,7 +54,7 @@ type Kept = { child: ChildProcess; serviceUrl: string; ownerUrl: string; pid: nu
 
 /** The same in a process of its own, which can be killed. */
 async function keep(dataDir: string): Promise<Kept> {
-  const [flag, script] = await nodeArguments("test/support/keepEmbedded.ts");
+  const [flag, script] = nodeArguments("test/support/keepEmbedded.ts");
   const child = fork(script, [dataDir], { execArgv: [flag], stdio: "inherit" });
   const [urls] = await once(child, "message");
   return { child, ...urls };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
-import { projectRoot } from "../../scripts/support/bundle.mjs";
+import { projectRoot } from "../../scripts/support/childProcess.ts";
 
 const killed = `describe("killed", () => { it("fine", () => {}); it("kills", () => process.kill(process.pid, "SIGKILL")); });`;
 const files: Record<string, string> = {

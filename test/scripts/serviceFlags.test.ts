@@ -15,15 +15,15 @@ describe("how the service is started", () => {
     expect(scripts.start.split(" ")).to.deep.equal(words);
     expect(JSON.parse(image ?? "[]")).to.deep.equal(words);
     expect(dockerfile.split("\n"), "compiled for the flags it is started with").to.include(
-      `RUN node ${serviceFlags.join(" ")} scripts/run.mjs bundle`,
+      `RUN node ${serviceFlags.join(" ")} scripts/run.mjs build`,
     );
     for (const [name, value] of Object.entries(serviceEnvironment))
       expect(dockerfile.split("\n")).to.include(`ENV ${name}=${value}`);
   });
 
   it("leaves its other threads what each of them is given", async () => {
-    const lean = `--import=${new URL("../../scripts/support/lean.mjs", import.meta.url).href}`;
-    const { stdout } = await promisify(execFile)(process.execPath, [...serviceFlags, lean, "-e", ofBoth]);
+    const heapFlags = `--import=${new URL("../../scripts/support/heapFlags.mjs", import.meta.url).href}`;
+    const { stdout } = await promisify(execFile)(process.execPath, [...serviceFlags, heapFlags, "-e", ofBoth]);
     const [main, thread] = stdout.trim().split(" ").map(Number);
     expect(main).to.be.above(8).and.at.most(16);
     expect(thread).to.be.at.most(4);

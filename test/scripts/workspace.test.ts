@@ -11,7 +11,7 @@ import { runHere } from "#test/support/commandHere.ts";
 import { inFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { nodeArguments } from "../../scripts/support/childProcess.ts";
+import { commandArguments } from "../../scripts/support/childProcess.ts";
 
 const noId = "0193a0aa-0000-7000-8000-00000000dead";
 
@@ -36,7 +36,7 @@ describe("npm run workspace", () => {
   });
 
   async function asProcess(...args: string[]) {
-    const child = spawn(process.execPath, [...(await nodeArguments("scripts/workspace.ts")), ...args], {
+    const child = spawn(process.execPath, [...commandArguments("workspace"), ...args], {
       cwd: tmpdir(),
       env: { PATH: process.env.PATH, ...environment() },
       stdio: ["ignore", "pipe", "pipe"],

@@ -10,7 +10,7 @@ import { runHere } from "#test/support/commandHere.ts";
 import { webhookHost } from "#test/support/examples/world.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
-import { nodeArguments } from "../../scripts/support/childProcess.ts";
+import { commandArguments } from "../../scripts/support/childProcess.ts";
 
 const run = promisify(execFile);
 const key = (kid: string, fill: number) => `${kid}:${Buffer.alloc(32, fill).toString("base64")}`;
@@ -38,7 +38,7 @@ describe("npm run secrets", () => {
   };
   const asProcess = async (command: string, ring = `${young},${old}`) => {
     const env = { ...process.env, ...environment(ring) };
-    const { stdout } = await run(process.execPath, [...(await nodeArguments("scripts/secrets.ts")), command], { env });
+    const { stdout } = await run(process.execPath, [...commandArguments("secrets"), command], { env });
     return JSON.parse(stdout);
   };
   const made = async (line: string, json: unknown) => {

@@ -15,7 +15,7 @@ import { createProcessRunner } from "#src/work/runner.ts";
 import { type Outcome, runHere } from "#test/support/commandHere.ts";
 import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { nodeArguments } from "../../scripts/support/childProcess.ts";
+import { commandArguments } from "../../scripts/support/childProcess.ts";
 import { append, eventually, newEvent, quietLog } from "./support.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -47,7 +47,7 @@ describe("npm run projections, npm run processes", () => {
     DATA_DIR: directory,
   });
   const asProcess = async (script: string, ...args: string[]): Promise<Outcome> => {
-    const program = await nodeArguments(`scripts/${script}.ts`);
+    const program = commandArguments(script);
     return new Promise((resolve) => {
       const env = { ...process.env, ...environment() };
       execFile(process.execPath, [...program, ...args], { cwd: root, env }, (error, out, err) =>

@@ -39,7 +39,7 @@ describe("subscriptions through kill -9 and SIGSTOP", () => {
   });
 
   async function start(what: "projections" | "processes", name: string): Promise<ChildProcess> {
-    const child = spawn(process.execPath, [...(await nodeArguments("test/subscriptions/child.ts")), what, name], {
+    const child = spawn(process.execPath, [...nodeArguments("test/subscriptions/child.ts"), what, name], {
       env: { ...process.env, SERVICE_URL: test.serviceUrl, OWNER_URL: test.ownerUrl, LINES: lines },
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { nodeArguments } from "../../scripts/support/childProcess.ts";
+import { commandArguments } from "../../scripts/support/childProcess.ts";
 
 type Where = { url: string; key: string };
 
@@ -12,15 +12,14 @@ const environment = ({ url, key }: Where) => ({ COUNTERSIGN_API_KEY: key, COUNTE
 
 /** The official client, which starts the bridge and speaks to it. */
 export async function clientOverBridge(where: Where, client = new Client({ name: "test", version: "1" })) {
-  const [flag, path] = await nodeArguments("scripts/mcp.ts");
   const env = { ...(process.env as Record<string, string>), ...environment(where) };
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [flag, path], env }));
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: commandArguments("mcp"), env }));
   return client;
 }
 
 /** The bridge as a client of any make meets it: a program that is started, and lines of JSON. */
 export async function startedBridge(where: Where) {
-  const child = spawn(process.execPath, await nodeArguments("scripts/mcp.ts"), {
+  const child = spawn(process.execPath, commandArguments("mcp"), {
     env: { ...process.env, ...environment(where) },
   });
   const ended = once(child, "exit").then(([code]) => code as number);

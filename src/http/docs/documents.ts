@@ -9,7 +9,7 @@ export const documents = {
   "log-lines": "Every message of the log, and what to do about it",
 } as const;
 
-const fileOf = (name: string): URL => new URL(`${name}.md`, import.meta.url);
+const fileOf = (name: string): URL => new URL(import.meta.resolve(`#src/http/docs/${name}.md`));
 
 export const documentText = (name: string): string => readFileSync(fileOf(name), "utf8");
 

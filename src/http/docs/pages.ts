@@ -11,7 +11,7 @@ import { llmsText } from "./llmsText.ts";
 import { allTables, type Declared } from "./tables.ts";
 
 const { resolve } = createRequire(import.meta.url);
-const own = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const own = (name: string): string => fileURLToPath(import.meta.resolve(`#src/http/docs/${name}`));
 
 /** What the page is made of, all of it from this process. */
 const files: Record<string, { path: string; type: string }> = {

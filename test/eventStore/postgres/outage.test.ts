@@ -163,10 +163,9 @@ describe("The event log in PostgreSQL, when things die", () => {
   describe("with instances in processes of their own", () => {
     let database: TestDatabase;
     const children: ChildProcess[] = [];
-    let runs: Awaited<ReturnType<typeof nodeArguments>>;
     /** At once, so that what a child says first is not missed. */
     const start = (category: string, appends: number): ChildProcess => {
-      const [flag, script] = runs;
+      const [flag, script] = nodeArguments("test/eventStore/postgres/appendAll.ts");
       const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: [flag] });
       children.push(child);
       return child;
@@ -174,7 +173,6 @@ describe("The event log in PostgreSQL, when things die", () => {
 
     before(async () => {
       database = await createTestDatabase();
-      runs = await nodeArguments("test/eventStore/postgres/appendAll.ts");
     });
     after(async () => {
       for (const child of children) child.kill("SIGKILL");

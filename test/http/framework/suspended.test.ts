@@ -20,7 +20,7 @@ describe("revocation while an instance is stopped", () => {
   });
 
   async function start(): Promise<Instance> {
-    const child = spawn(process.execPath, await nodeArguments("test/http/framework/instance.ts"), {
+    const child = spawn(process.execPath, nodeArguments("test/http/framework/instance.ts"), {
       env: { ...process.env, SERVICE_URL: created.serviceUrl },
       stdio: ["ignore", "pipe", "inherit"],
     });

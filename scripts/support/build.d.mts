@@ -1,0 +1,1 @@
+export function built(root?: string): Promise<string>;

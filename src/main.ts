@@ -1,4 +1,0 @@
-import { runService } from "./program.ts";
-
-// All the rest is compiled before it is run (scripts/support/compiled.mjs).
-await runService();
