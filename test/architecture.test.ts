@@ -231,8 +231,12 @@ describe("the architecture", () => {
     expect(files.filter((file) => /\.ofAll\b/.test(textOf(file)))).to.deep.equal(["projections/workspaces/queries.ts"]);
   });
 
-  it("sanitises HTML in the pool of threads alone", () => {
-    const onTheLoop = files.filter((file) => /^import (?!type\b)[^;]*"#src\/html\/sanitise\.ts"/m.test(textOf(file)));
+  it("reads HTML that somebody wrote in the pool of threads alone", () => {
+    const reading =
+      /^import (?!type\b)[^;]*"#src\/(html\/(sanitise|letter\/\w+|reduce\/reduce\w+)|channels\/(letter|readableLetter))\.ts"/m;
+    const onTheLoop = files.filter(
+      (file) => /^src\/(commands|http|processes)\//.test(file) && reading.test(textOf(file)),
+    );
     expect(onTheLoop).to.deep.equal([]);
   });
 

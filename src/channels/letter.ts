@@ -37,7 +37,7 @@ const large = 10_000;
 let kept: { of: Made; letter: Letter }[] = [];
 
 /** `textDerived`: the plain text was made of the HTML, so there is nothing to compare. The same object may be given again. */
-export function letterOf(content: DraftContent, { textDerived }: { textDerived: boolean }): Letter {
+export function letterOf(content: Omit<Made, "textDerived">, { textDerived }: { textDerived: boolean }): Letter {
   const { body_html, body_text, signature_html, signature_text } = content;
   const of = { body_html, body_text, signature_html, signature_text, textDerived };
   if ([body_html, body_text, signature_html].join("").length < large) return newLetter(of);

@@ -18,8 +18,11 @@ export function visibleLine(text: string): string {
 
 /** Such a line with at most `max` characters, for places where a long value would push our own words out of sight. */
 export function shortLine(text: string, max: number): string {
-  const characters = [...visibleLine(text)];
-  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : characters.join("");
+  // Most of a long text is not looked at: a run of blanks, which are shown as one, may have to be passed over.
+  const start = text.trimStart().slice(0, 16 * max);
+  const characters = [...visibleLine(start)];
+  const isCut = start.length < text.trim().length;
+  return isCut || characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : characters.join("");
 }
 
 /** Whether looking at the text would not show all that is in it. */

@@ -1,10 +1,10 @@
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
+import type { LetterToRead, ReadableLetter } from "#src/channels/readableLetter.ts";
 import type { Difference } from "#src/html/compare/compareReadings.ts";
 import type { compareVersions } from "#src/html/compare/compareVersions.ts";
 import type { reduceBody } from "#src/html/reduce/reduceBody.ts";
 import type { Sanitised } from "#src/html/sanitise.ts";
-import type { DraftContent } from "#streams/draft/content.ts";
 import type { Search } from "./searchText.ts";
 
 /** Work that takes long where people write much: a function from a value to a value, both of them plain data. */
@@ -25,7 +25,7 @@ const work = <Input, Result>(of: Work<Input, Result>): Work<Input, Result> => of
 const lengthOf = (...texts: (string | null | undefined)[]): number =>
   texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
-const charactersOf = (content: DraftContent): number =>
+const charactersOf = (content: LetterToRead["content"]): number =>
   lengthOf(content.body_text, content.body_html, content.signature_text, content.signature_html);
 
 /** Reading HTML from its beginning to its end takes 2.5 ms for each 1,000 characters at worst. */
@@ -78,6 +78,11 @@ export const works = {
     size: ({ text, questions }) => text.length * questions.size,
     smallSize: 300_000,
     quickSize: 6_000_000,
+  }),
+  readableLetter: work<LetterToRead, ReadableLetter>({
+    load: async () => (await import("#src/channels/readableLetter.ts")).readableLetter,
+    size: ({ content }) => charactersOf(content),
+    ...reading,
   }),
   reviewCard: work<ApprovalView, ReviewCard>({
     load: async () => (await import("#src/channels/card/reviewCard.ts")).reviewCard,

@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import { endingsOf, trickIn } from "#src/channels/attachments/fileNames.ts";
+import { earlierText } from "#src/channels/card/earlierTexts.ts";
 import { foldQuotations } from "#src/channels/card/quotes.ts";
 import { hintsAbout } from "#src/channels/hints/hints.ts";
 import { chunks } from "#src/channels/slack/blocks.ts";
+import { shortLine } from "#src/html/visible.ts";
 import { shownText } from "#src/http/mcp/texts/letter.ts";
 import { attachmentNamed } from "#src/http/present/files.ts";
 import { createLogger } from "#src/logger.ts";
@@ -51,9 +53,10 @@ const readers: Record<string, (text: string) => unknown> = {
     hintsAbout({ subject: "", newText: "Hello", text: "Hello", html: `<p>${text}</p>` }),
   "looks for hints in what a mail hides": (text) =>
     hintsAbout({ subject: "", newText: "Hello", text: "Hello", html: hidden(text) }),
-  "parts what is new in a mail from what it quotes": (text) => foldQuotations(`a\n${text}`, [text]),
+  "parts what is new in a mail from what it quotes": (text) => foldQuotations(`a\n${text}`, [earlierText(text)]),
   "finds the ending of a name in an archive": (name) => endingsOf(name),
   "names a download": (name) => attachmentNamed(name),
+  "shows the beginning of a text in one line": (text) => shortLine(text.repeat(9), 300),
   "looks for what a name hides": (name) => trickIn(name),
   "shows a mail to an assistant": (text) => shownText(text),
   "parts a text for a chat": (text) => chunks(text, 3_000),

@@ -13,7 +13,8 @@ describe("a letter as approvers are shown it", () => {
 
   it("is made once where it is large, however often its page is opened", () => {
     const first = letterOf(large, { textDerived: true });
-    expect(letterOf({ ...large, to: ["other@x.example"] }, { textDerived: true })).to.equal(first);
+    const toAnother = { ...large, to: ["other@x.example"] };
+    expect(letterOf(toAnother, { textDerived: true })).to.equal(first);
     const other = letterOf({ ...large, body_html: null, body_text: "x".repeat(10_000) }, { textDerived: true });
     expect([other.html, other.text.slice(0, 1)]).to.deep.equal([null, "x"]);
     expect(letterOf(large, { textDerived: true })).to.equal(first);

@@ -37,6 +37,19 @@ describe("costly work", () => {
     ]);
   });
 
+  it("is a thread's for a long letter and a long signature that the console shows", async () => {
+    const { asked, work } = noting();
+    const letter = (body_html: string) => ({
+      content: { body_html, body_text: "", signature_html: null, signature_text: null },
+    });
+    expect(await work("readableLetter", letter("<p>Hello</p>"), "w1")).to.deep.equal({
+      text: "",
+      html: { page: "<p>Hello</p>", asText: "Hello" },
+    });
+    expect(asked).to.deep.equal([]);
+    expect(await work("readableLetter", letter("<p>Hello</p>".repeat(1_000)), "w1")).to.equal("by a thread");
+  });
+
   it("is unavailable where there is too much to do, and fails where it fails", async () => {
     const large = versions("a", "b".repeat(10_000));
     const overBudget = new TaskFault("took more than 1 ms", { overBudget: true });

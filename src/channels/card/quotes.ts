@@ -4,7 +4,13 @@ import { visible } from "#src/html/visible.ts";
 import { isAttribution } from "#src/mail/in/quotes/attribution.ts";
 import { partsOf } from "#src/mail/in/quotes/parts.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
+import { type EarlierText, earlierText, searchIn, words } from "./earlierTexts.ts";
 import type { Writing } from "./reviewCard.ts";
+
+/** A longer text, in UTF-16 units, is shown as it came, and of a longer earlier one the beginning is compared. */
+const maxText = 64 * 1024;
+/** Quotations in quotations. */
+const maxDepth = 5;
 
 type Around = { signature: string; answers: Pick<AnsweredMessage, "newText" | "quotedText"> | null };
 
@@ -14,13 +20,13 @@ type Around = { signature: string; answers: Pick<AnsweredMessage, "newText" | "q
  */
 export function foldQuote(letter: string, { signature, answers }: Around): Writing {
   const whole = letter.trim();
-  if (answers === null) return { text: whole, folded: "" };
+  if (answers === null || whole.length > maxText) return { text: whole, folded: "" };
   const end = endOfBody(whole, signature);
   const lines = whole.slice(0, end).trimEnd().split("\n");
   const first = lines.findLastIndex((line) => line.trim() !== "" && !isQuoted(line)) + 1;
   const quoted = lines.slice(first).join("\n").trim();
-  const isTheirs = words(`${answers.newText}\n${answers.quotedText}`).includes(words(quoted));
-  if (quoted === "" || !isTheirs) {
+  const theirs = earlierText(`${answers.newText}\n${answers.quotedText}`);
+  if (quoted === "" || !searchIn([theirs])(words(quoted))) {
     return { text: whole, folded: "" };
   }
   const text = [lines.slice(0, first).join("\n").trimEnd(), whole.slice(end).trim()];
@@ -30,28 +36,18 @@ export function foldQuote(letter: string, { signature, answers }: Around): Writi
 /** A message that came in, as it is shown: `quotedText` is what it quotes of earlier messages, and folded; the rest is `newText`. */
 export type Folded = { newText: string; quotedText: string };
 
-/** Texts of earlier messages are compared with so much together, in UTF-16 units, and a longer quotation, or one of more paragraphs, is shown. */
-const maxEarlier = 512 * 1024;
-const maxQuotation = 64 * 1024;
-const maxParagraphs = 200;
-/** A longer text, in UTF-16 units, is shown as it came, and so are the quotations behind this many: pages fold 20 messages on the event loop. */
-const maxText = 64 * 1024;
-const maxQuotations = 50;
-/** Quotations in quotations. */
-const maxDepth = 5;
-
-/** True for a text with a quotation: only then it matters what earlier messages say. */
-export const quotesAnything = (text: string): boolean => partsOf(text).some(({ kind }) => kind === "quoted");
+/** True for a text with a quotation that may be folded: only then it matters what earlier messages say. */
+export const quotesAnything = (text: string): boolean =>
+  text.length <= maxText && partsOf(text).some(({ kind }) => kind === "quoted");
 
 /**
- * Folds what a message quotes of earlier messages of its conversation. A quotation with any paragraph that none of them has is shown: it is the
- * writer's own, or from elsewhere.
+ * Folds what a message quotes of earlier messages of its conversation, given newest first. A quotation with any paragraph that none of them has
+ * is shown: it is the writer's own, or from elsewhere. So is one that takes too many steps to find.
  */
-export function foldQuotations(text: string | null, earlier: readonly string[]): Folded {
+export function foldQuotations(text: string | null, earlier: readonly EarlierText[]): Folded {
   const whole = text ?? "";
   if (whole.length > maxText) return { newText: whole.trim(), quotedText: "" };
-  let known: readonly string[] | undefined;
-  let quotations = 0;
+  const isIn = searchIn(earlier);
   const [shown, folded]: [string[], string[]] = [[], []];
   /** Lines that introduce a quotation, and are folded with it. */
   let introduction: string[] = [];
@@ -62,13 +58,7 @@ export function foldQuotations(text: string | null, earlier: readonly string[]):
       introduction.push(part);
       continue;
     }
-    if (kind === "quoted") quotations++;
-    let isFolded = false;
-    if (kind === "quoted" && quotations <= maxQuotations) {
-      // Only a quotation is compared with what was written before.
-      known ??= wordsOfAll(earlier);
-      isFolded = isKnown(part, known);
-    }
+    const isFolded = kind === "quoted" && earlier.length > 0 && wordsOfParagraphs(part).every(isIn);
     (isFolded ? folded : shown).push(...introduction, part);
     introduction = [];
   }
@@ -82,25 +72,10 @@ const joined = (parts: readonly string[]): string =>
     .filter((part) => part !== "")
     .join("\n\n");
 
-function wordsOfAll(texts: readonly string[]): string[] {
-  let left = maxEarlier;
-  return texts.map((text) => {
-    const part = text.slice(0, left);
-    left -= part.length;
-    return words(part);
-  });
-}
-
-function isKnown(quotation: string, known: readonly string[]): boolean {
-  if (known.length === 0 || quotation.length > maxQuotation) return false;
-  const paragraphs = paragraphsOf(quotation)
+const wordsOfParagraphs = (quotation: string): string[] =>
+  paragraphsOf(quotation)
     .map(words)
     .filter((paragraph) => paragraph.trim() !== "");
-  return (
-    paragraphs.length <= maxParagraphs &&
-    paragraphs.every((paragraph) => known.some((text) => text.includes(paragraph)))
-  );
-}
 
 /** The paragraphs of a quotation, and of what it quotes itself, without what introduces each. */
 function paragraphsOf(quotation: string, depth = 0): string[] {
@@ -130,6 +105,3 @@ function endOfBody(whole: string, signature: string): number {
 }
 
 const isQuoted = (line: string): boolean => /^\s*>/.test(line);
-
-/** Its words in one line, a blank around each, without the marks of quotes. */
-const words = (text: string): string => ` ${text.replace(/^[ \t]*(?:>[ \t]?)+/gm, "").trim()} `.replace(/\s+/g, " ");

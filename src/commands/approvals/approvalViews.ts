@@ -17,6 +17,7 @@ import type {
   RecordedOutcome,
 } from "#src/channels/approvalView.ts";
 import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
+import { earlierText } from "#src/channels/card/earlierTexts.ts";
 import { foldQuotations, quotesAnything } from "#src/channels/card/quotes.ts";
 import { hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -156,7 +157,7 @@ async function messageOf(
     fromEmail: message.from_email,
     receivedAt: (message.received_at ?? message.created_at).toISOString(),
     subject: message.subject,
-    ...foldQuotations(body.text, [...earlier, identity.signatureText ?? ""]),
+    ...foldQuotations(body.text, [identity.signatureText ?? "", ...earlier].map(earlierText)),
     authentication: message.authentication,
     attachments: receivedFacts(message.attachments),
   };

@@ -1,7 +1,6 @@
 import { type DraftRow, otherPendingDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
 import { messageById } from "#projections/messages/queries.ts";
 import type { ApprovalView, BriefMail } from "#src/channels/approvalView.ts";
-import { textOfBody } from "#src/html/letter/plainText.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 
@@ -23,7 +22,7 @@ async function answeredMeanwhile(
 ): Promise<ApprovalView["answeredMeanwhile"]> {
   const message = answered && (await messageById(deps.reads, workspace_id, answered.message_id));
   if (!answered || !message) return null;
-  const { content_blob: contentBlob, subject, body_text, body_html } = message;
+  const { content_blob: contentBlob, subject, body_text } = message;
   const { kind, id, name = id } = answered.by;
   const by =
     kind === "api_key"
@@ -36,7 +35,7 @@ async function answeredMeanwhile(
   const at = new Date(answered.at).toISOString();
   if (contentBlob !== null)
     return { ...(await brief(deps, { content: null, content_blob: contentBlob, created_at: at })), by };
-  return { by, at, subject, text: body_text ?? textOfBody(body_html ?? "") };
+  return { by, at, subject, text: body_text ?? "" };
 }
 
 /** A content that is lost does not keep the draft from being shown. */
@@ -47,6 +46,6 @@ async function brief(
   const at = new Date(created_at).toISOString();
   const isLost = content === null && (await deps.blobs.size(content_blob ?? "")) === undefined;
   if (isLost) return { at, subject: "", text: "(The text is not there any more.)" };
-  const { subject, body_text, body_html } = await loadContent(deps.blobs, { content, contentBlob: content_blob });
-  return { at, subject, text: body_text ?? textOfBody(body_html ?? "") };
+  const { subject, body_text } = await loadContent(deps.blobs, { content, contentBlob: content_blob });
+  return { at, subject, text: body_text };
 }

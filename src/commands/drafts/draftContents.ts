@@ -1,10 +1,10 @@
 import type { Blobs } from "#src/blobs/blobs.ts";
 import { htmlOfText } from "#src/html/htmlOfText.ts";
-import { textOfBody } from "#src/html/letter/plainText.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
 
 export { contentSha256 };
 
@@ -25,22 +25,23 @@ export async function loadContent(blobs: Blobs, stored: StoredContent): Promise<
   return JSON.parse(bytes.toString("utf8"));
 }
 
+export type IdentityParts = Pick<DraftContent, "from" | "reply_to" | "signature_text" | "signature_html">;
+
 /**
  * The parts of a content that are the identity's: when they change, every open draft's content does. A signature that is given in one form
  * alone is made into the other where the mail needs it, so that every recipient reads it.
  */
-export function identityParts(identity: Identity, { body_html }: Pick<DraftContent, "body_html">) {
-  const { signatureText, signatureHtml } = identity;
-  const needed = body_html !== null && signatureText ? htmlOfText(signatureText) : null;
+export async function identityParts(
+  { costlyWork }: Pick<Dependencies, "costlyWork">,
+  { identity, letter }: { identity: Identity; letter: Pick<DraftContent, "body_html"> },
+): Promise<IdentityParts> {
+  const { workspaceId, signatureText, signatureHtml } = identity;
+  const needed = letter.body_html !== null && signatureText ? htmlOfText(signatureText) : null;
   return {
     from: { name: identity.displayName, address: identity.emailAddress },
     reply_to: identity.replyToEmail,
-    signature_text: signatureText ?? (signatureHtml ? textOfBody(signatureHtml) : null),
+    signature_text:
+      signatureText ?? (signatureHtml ? await costlyWork("textOfBody", signatureHtml, workspaceId) : null),
     signature_html: signatureHtml ?? needed,
   };
 }
-
-export const withIdentity = (content: DraftContent, identity: Identity): DraftContent => ({
-  ...content,
-  ...identityParts(identity, content),
-});

@@ -4,7 +4,7 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { changeDraft } from "./changeDraft.ts";
-import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
+import { contentSha256, identityParts, loadContent, storeContent } from "./draftContents.ts";
 
 /**
  * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, the draft
@@ -16,7 +16,8 @@ export async function refreshContent(
   cause: Cause,
 ): Promise<boolean> {
   const { state: identity } = await deps.identities.load(draft.identityId);
-  const content = withIdentity(await loadContent(deps.blobs, draft.stored), identity);
+  const letter = await loadContent(deps.blobs, draft.stored);
+  const content = { ...letter, ...(await identityParts(deps, { identity, letter })) };
   const sha256 = contentSha256(content);
   if (sha256 === draft.contentSha256) return false;
   const edited: Omit<Extract<DraftEvent, { type: "DraftEdited" }>["data"], "version"> = {

@@ -6,7 +6,6 @@ import { invalid, missing } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { recipientsOfReply, requireUsableRecipients } from "#streams/draft/recipients.ts";
 import { newerWord } from "#streams/draft/staleness.ts";
-import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
@@ -19,7 +18,7 @@ import { requireMaySend } from "../sends/mayLeave.ts";
 import { type Answered, mailAt } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
-import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
+import { contentSha256, type IdentityParts, identityParts, storeContent } from "./draftContents.ts";
 import { type GivenAttachment, type Letter, writeLetter } from "./letters.ts";
 
 export type SubmitDraftRequest = {
@@ -72,7 +71,8 @@ export async function submitDraft(
   requireNoLoop(current, { draftId: "", ...answersMachine });
   // Last of what may be refused: it stores what is attached.
   const { making, ...letter } = await writeLetter(deps, request);
-  const content = contentOf(request, letter, { identity, to, subject: current.subject, message });
+  const own = await identityParts(deps, { identity, letter });
+  const content = contentOf(request, letter, { own, to, subject: current.subject, message });
   const draft = {
     ...(await storeContent(deps.blobs, content)),
     ...making,
@@ -131,10 +131,10 @@ async function isOneThread(deps: Dependencies, oneId: string, otherId: string): 
 function contentOf(
   request: SubmitDraftRequest,
   letter: Pick<Letter, "body_text" | "body_html" | "attachments">,
-  { identity, to, subject, message }: { identity: Identity; to: string[]; subject: string; message: Answered },
+  { own, to, subject, message }: { own: IdentityParts; to: string[]; subject: string; message: Answered },
 ): DraftContent {
   return {
-    ...identityParts(identity, letter),
+    ...own,
     to,
     ...answerHeaders({ messageId: message.rfcMessageId, references: message.references }),
     cc: request.cc,

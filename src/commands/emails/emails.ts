@@ -63,7 +63,7 @@ export async function openByMail(
   await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
-    ...identityParts(identity, letter),
+    ...(await identityParts(deps, { identity, letter })),
     to,
     cc,
     bcc,
@@ -153,7 +153,7 @@ async function answer(
   // Last of what may be refused: it stores what is attached.
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
-    ...identityParts(identity, letter),
+    ...(await identityParts(deps, { identity, letter })),
     ...recipients,
     subject: thread.subject,
     ...answerHeaders({ messageId: mail.rfcMessageId, references: mail.references }),

@@ -1,14 +1,17 @@
 import { expect } from "chai";
-import { foldQuotations } from "#src/channels/card/quotes.ts";
+import { type EarlierText, earlierText } from "#src/channels/card/earlierTexts.ts";
+import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
 
 const ours = "Dear Ada,\n\nshall we cancel your order 4711?\nIt costs nothing.\n\nLena";
 const quoted = (text: string): string => text.replace(/^/gm, "> ").replace(/^> $/gm, ">");
 const attribution = "On Mon, Nov 23, 2026 at 10:12 AM Support <support@agents.example> wrote:";
 
+const fold = (text: string | null, earlier: readonly string[]) => foldQuotations(text, earlier.map(earlierText));
+
 describe("what the card folds of a message", () => {
   it("is a quotation of an earlier message, with the line that introduces it", () => {
     const text = `Yes, please.\n\n${attribution}\n\n${quoted(ours)}`;
-    expect(foldQuotations(text, ["Something else", ours])).to.deep.equal({
+    expect(fold(text, ["Something else", ours])).to.deep.equal({
       newText: "Yes, please.",
       quotedText: `${attribution}\n\n${quoted(ours)}`,
     });
@@ -18,14 +21,14 @@ describe("what the card folds of a message", () => {
     const broken = quoted(ours.replace("your order", "your\norder"));
     const older = "> > My lamp is broken.";
     const text = `Yes.\n\n${attribution}\n${broken}\n>\n> On 22/11/2026 09:00, Ada wrote:\n${older}`;
-    const { newText, quotedText } = foldQuotations(text, [ours, "My lamp is broken."]);
+    const { newText, quotedText } = fold(text, [ours, "My lamp is broken."]);
     expect(newText).to.equal("Yes.");
     expect(quotedText).to.include(older);
   });
 
   it("is an earlier message below a block of header fields", () => {
     const header = "From: Support <s@x.example>\nSent: Monday, November 23, 2026 10:12\nTo: Ada\nSubject: Order";
-    const { newText, quotedText } = foldQuotations(`Yes.\n\n${header}\n\n${ours}`, [ours]);
+    const { newText, quotedText } = fold(`Yes.\n\n${header}\n\n${ours}`, [ours]);
     expect([newText, quotedText]).to.deep.equal(["Yes.", `${header}\n\n${ours}`]);
   });
 
@@ -36,28 +39,78 @@ describe("what the card folds of a message", () => {
   ] as const) {
     it(`is no quotation that ${name}`, () => {
       const text = `As you said.\n\n${attribution}\n\n${quotation}`;
-      expect(foldQuotations(text, [ours])).to.deep.equal({ newText: text, quotedText: "" });
+      expect(fold(text, [ours])).to.deep.equal({ newText: text, quotedText: "" });
     });
   }
 
-  it("is no more than 50 quotations, and nothing of a text above 64 KB: many messages are folded for one page", () => {
-    const answers = (count: number) =>
-      Array.from({ length: count }, (_, index) => `> Old.\n\nNew ${index}.`).join("\n\n");
-    expect(foldQuotations(answers(60), ["Old."]).newText.match(/> Old\./g)).to.have.length(10);
+  it("is each of 60 quotations, in the order of the earlier message or not", () => {
+    const lines = Array.from({ length: 60 }, (_, index) => `This is line number ${index}.`);
+    const answered = (all: readonly string[]) => all.map((line) => `> ${line}\n\nYes.`).join("\n\n");
+    for (const order of [lines, lines.toReversed()])
+      expect(fold(answered(order), ["Something else", lines.join("\n\n")]).newText).to.equal(
+        lines.map(() => "Yes.").join("\n\n"),
+      );
+  });
+
+  it("is nothing of a text above 64 KB", () => {
     const long = `${"x".repeat(64 * 1024)}\n\n> Old.`;
-    expect(foldQuotations(long, ["Old."])).to.deep.equal({ newText: long, quotedText: "" });
+    expect(fold(long, ["Old."])).to.deep.equal({ newText: long, quotedText: "" });
   });
 
   it("is no answer between two quotations, nor a signature", () => {
     const text = `${attribution}\n> shall we cancel your order 4711?\nYes.\n\n> It costs nothing.\nGood.\n\n-- \nAda Lund\n+49 30 123456`;
-    const { newText } = foldQuotations(text, [ours]);
+    const { newText } = fold(text, [ours]);
     expect(newText).to.equal("Yes.\n\nGood.\n\n-- \nAda Lund\n+49 30 123456");
   });
 
   it("is nothing of a mail that quotes nothing, whatever its lines end with, nor all of one", () => {
     const flowed = "this is about order 1029. Please \ntell me what comes next. \n\nThanks \n";
-    expect(foldQuotations(flowed, [flowed]).quotedText).to.equal("");
-    expect(foldQuotations(quoted(ours), [ours])).to.deep.equal({ newText: quoted(ours), quotedText: "" });
-    expect(foldQuotations(null, [ours])).to.deep.equal({ newText: "", quotedText: "" });
+    expect(fold(flowed, [flowed]).quotedText).to.equal("");
+    expect(fold(quoted(ours), [ours])).to.deep.equal({ newText: quoted(ours), quotedText: "" });
+    expect(fold(null, [ours])).to.deep.equal({ newText: "", quotedText: "" });
+  });
+});
+
+describe("looking for a quotation", () => {
+  /** Earlier texts that count how many of them are read. */
+  function readTexts(texts: readonly string[]) {
+    const read = new Set<number>();
+    const earlier = texts.map((text, index): EarlierText => {
+      const { words } = earlierText(text);
+      return {
+        get words() {
+          read.add(index);
+          return words;
+        },
+      };
+    });
+    return { earlier, read };
+  }
+
+  it("ends after four texts of the greatest length, whatever is looked for, and shows the rest whole", () => {
+    const { earlier, read } = readTexts([...Array.from({ length: 30 }, () => "x y ".repeat(16_384)), "a b"]);
+    const text = `${"Yes.\n\n> a b\n\n".repeat(4_000)}No.`;
+    expect(foldQuotations(text, earlier)).to.deep.equal({ newText: text, quotedText: "" });
+    expect([...read]).to.deep.equal([0, 1, 2, 3]);
+  });
+
+  it("ends soon in a text that begins anew at each of its words as the quotation does", () => {
+    const { earlier, read } = readTexts(["a ".repeat(32_000), `b ${"a ".repeat(1_000)}c`]);
+    const text = `Yes.\n\n> ${"a ".repeat(1_000)}c`;
+    expect(foldQuotations(text, earlier)).to.deep.equal({ newText: text, quotedText: "" });
+    expect([...read]).to.deep.equal([0]);
+  });
+
+  it("reads the newest message alone where that has all that is quoted", () => {
+    const { earlier, read } = readTexts([`Me too.\n\n${quoted(ours)}`, ours]);
+    expect(foldQuotations(`Yes.\n\n${quoted(ours)}`, earlier).newText).to.equal("Yes.");
+    expect([...read]).to.deep.equal([0]);
+  });
+
+  it("folds nothing of a letter above 64 KB", () => {
+    const letter = `${"x".repeat(64 * 1024)}\n\n${quoted(ours)}`;
+    const answers = { newText: ours, quotedText: "" };
+    expect(foldQuote(letter, { signature: "", answers })).to.deep.equal({ text: letter, folded: "" });
+    expect(foldQuote(`Yes.\n\n${quoted(ours)}`, { signature: "", answers }).text).to.equal("Yes.");
   });
 });

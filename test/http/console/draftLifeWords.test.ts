@@ -1,11 +1,14 @@
 import { expect } from "chai";
 import { parseDocument } from "htmlparser2";
 import { applyToDraft, type DraftRow } from "#projections/drafts/queries.ts";
+import { type LetterToRead, readableLetter } from "#src/channels/readableLetter.ts";
 import { answerOf } from "#src/commands/drafts/life/answer.ts";
 import { lifeOf } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { inText } from "#src/commands/drafts/life/phrases.ts";
+import { html } from "#src/html/html.ts";
 import { sanitise } from "#src/html/sanitise.ts";
+import { letterSection } from "#src/http/console/drafts/letterView.ts";
 import { draftPage, lifePage } from "#src/http/console/drafts/lifePage.ts";
 import { listPage } from "#src/http/console/drafts/listPage.ts";
 import { headOf, mimeView } from "#src/http/console/drafts/mimeView.ts";
@@ -102,7 +105,7 @@ describe("console: a draft's life in words", () => {
     const [sentEvents] = lives["sent by the link of an approval mail"]!;
     const draft = await wireDraft(sentEvents);
     const page = (events: LifeEvent[]) =>
-      lifePage(reader, { draft, steps: stepsOf(events), isWhole: true }).markup.replace(/<[^>]+>/g, " ");
+      lifePage(reader, { draft, steps: stepsOf(events), isWhole: true }, html``).markup.replace(/<[^>]+>/g, " ");
     const changed = (type: string) =>
       sentEvents.map((event) =>
         event.type === type ? ({ ...event, data: { ...event.data, contentSha256: "other" } } as LifeEvent) : event,
@@ -205,6 +208,8 @@ describe("console: a draft's life in words", () => {
         attachments: [attachment],
       };
       const asHtml = parsed.bodyHtml === null ? null : sanitise(parsed.bodyHtml);
+      const read = async (given: LetterToRead) => readableLetter(given);
+      const letter = await letterSection(read, last.version);
       const handedOver = { messageId: draftId, raw, parsed, asHtml, recorded: "a" };
       const workspace = { id: draftId, name: content.subject };
       const printed = { workspace, at: "2026-11-21T10:00:00.000Z", by: content.subject, url: "http://x", zone: "UTC" };
@@ -220,11 +225,11 @@ describe("console: a draft's life in words", () => {
         retryAfter: undefined,
       };
       return [
-        lifePage(reader, walk),
-        lifePage(reader, { ...walk, isWhole: false }),
-        stepPage(reader, walk, { step: last, handedOver }),
-        printPage(walk, printed, handedOver),
-        draftPage(reader, draft, content),
+        lifePage(reader, walk, letter),
+        lifePage(reader, { ...walk, isWhole: false }, letter),
+        stepPage(reader, walk, { step: last, letter, handedOver }),
+        printPage(walk, printed, { letter: await letterSection(read, last.version, { frames: false }), handedOver }),
+        draftPage(reader, draft, letter),
         listPage(reader, { drafts, filter, refused }),
       ].map(({ markup }) => markup);
     }

@@ -1,31 +1,46 @@
 import { letterHead } from "#src/channels/card/fields.ts";
-import { letterOf } from "#src/channels/letter.ts";
+import type { LetterToRead, ReadableLetter } from "#src/channels/readableLetter.ts";
 import type { Comparison, Line } from "#src/html/compare/compareVersions.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
-import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { frame } from "#src/html/page.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import type { Version } from "./steps.ts";
 
+/** Reads a letter in a thread: the costly work `readableLetter`. */
+export type ReadLetter = (letter: LetterToRead) => Promise<ReadableLetter>;
+
+/** A version, as it says what would be, or was, sent. */
+export async function letterSection(
+  read: ReadLetter,
+  version: Version,
+  { frames = true, title = `What version ${version.version} says` } = {},
+): Promise<Markup> {
+  const { body_html, body_text, signature_html, signature_text } = version.content;
+  const letter = await read({ content: { body_html, body_text, signature_html, signature_text } });
+  return html`<section aria-labelledby="letter"><h2 id="letter">${title}</h2>
+${letterView(version, letter, { frames })}
+<p class="meta">Content hash <bdi class="code">${visibleLine(version.contentSha256)}</bdi></p></section>`;
+}
+
 /** What a version says, to whom. `frames`: HTML as mail programs show it; on paper its words alone. */
 export function letterView(
   { content, rationale }: Pick<Version, "content" | "rationale">,
+  letter: ReadableLetter,
   { frames }: { frames: boolean },
 ): Markup {
   const head = letterHead(content).filter(({ values }) => values.length > 0);
   return html`<dl>${head.map(({ label, values }) => html`<dt>${label}</dt><dd>${values.map((value) => html`<div><bdi lang="">${visibleLine(value)}</bdi></div>`)}</dd>`)}
 ${content.attachments.length > 0 && html`<dt>Attached</dt><dd>${content.attachments.map(({ filename, content_type, sha256 }) => html`<div><bdi lang="">${visibleLine(filename)}</bdi> (<bdi>${visibleLine(content_type)}</bdi>, SHA-256 <bdi class="code">${sha256}</bdi>)</div>`)}</dd>`}</dl>
-${bodies(content, frames)}
+${bodies(letter, frames)}
 ${rationale ? html`<p class="label">Why it was written, in its author's words</p>${writing(rationale)}` : ""}`;
 }
 
-function bodies(content: Version["content"], frames: boolean): Markup {
-  const { html: formatted, text } = letterOf(content, { textDerived: true });
+function bodies({ html: formatted, text }: ReadableLetter, frames: boolean): Markup {
   if (formatted === null) return writing(text);
   if (!frames) {
     return html`<p class="label">Words of its HTML</p>${writing(formatted.asText)}${formatted.asText.trim() !== text.trim() && html`<p class="label">Its plain text</p>${writing(text)}`}`;
   }
-  return html`${frame(pageHtml(formatted.pieces), "The letter as most mail programs show it")}
+  return html`${frame(formatted.page, "The letter as most mail programs show it")}
 <details><summary>As programs without HTML show it</summary>${writing(text)}</details>`;
 }
 

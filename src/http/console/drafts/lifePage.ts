@@ -1,13 +1,12 @@
 import { answerOf } from "#src/commands/drafts/life/answer.ts";
 import type { Life } from "#src/commands/drafts/life/life.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
-import { shortLine, visibleLine } from "#src/html/visible.ts";
+import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { hashView } from "./hashView.ts";
-import { letterView } from "./letterView.ts";
 import { mostSteps, type Walk } from "./read.ts";
 import { statusWords } from "./statusWords.ts";
-import type { Step, Version } from "./steps.ts";
+import type { Step } from "./steps.ts";
 import { stepItem } from "./stepView.ts";
 import { inMarkup, type Reader } from "./telling.ts";
 import { lifeOfDraft } from "./wire.ts";
@@ -41,8 +40,8 @@ export type Decider = Reader & { mayDecide: boolean };
 const decisionLink = ({ mayDecide }: Decider, { id, status }: WireDraft): Markup | false =>
   mayDecide && status === "pending" && html`<p><a class="press" href="/review?draft=${id}">Decide about it</a></p>`;
 
-/** A draft's life for who may read histories. */
-export function lifePage(reader: Decider, { draft, steps, isWhole }: Walk): Markup {
+/** A draft's life for who may read histories. `letter`: the section about its newest version. */
+export function lifePage(reader: Decider, { draft, steps, isWhole }: Walk, letter: Markup): Markup {
   const last = steps.at(-1) as Step;
   return html`${headView(draft)}
 ${moving(
@@ -51,7 +50,7 @@ ${moving(
 ${decisionLink(reader, draft)}
 <p><a href="/drafts/${draft.id}/print">To print, or to keep</a></p>
 ${isWhole && hashView(reader, steps, { draftId: draft.id })}
-${letterSection(last.version)}
+${letter}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
 <p class="meta">Each step has a page of its own, which shows the draft as it was then.</p>
 <ol class="walk">${steps.map((step) => stepItem(reader, step, { draftId: draft.id }))}</ol>
@@ -60,25 +59,12 @@ ${!isWhole && html`<p class="meta">Only its first ${mostSteps} steps are shown h
 )}`;
 }
 
-/** A version, as it says what would be, or was, sent. */
-export const letterSection = (
-  version: Version,
-  { frames = true, title = `What version ${version.version} says` } = {},
-) =>
-  html`<section aria-labelledby="letter"><h2 id="letter">${title}</h2>
-${letterView(version, { frames })}
-<p class="meta">Content hash <bdi class="code">${visibleLine(version.contentSha256)}</bdi></p></section>`;
-
-/** For who may read drafts, and no histories. `content`: of its newest version. */
-export const draftPage = (
-  reader: Decider,
-  draft: WireDraft,
-  content: Version["content"],
-): Markup => html`${headView(draft)}
+/** For who may read drafts, and no histories. `letter`: the section about its newest version. */
+export const draftPage = (reader: Decider, draft: WireDraft, letter: Markup): Markup => html`${headView(draft)}
 ${moving(
   draft,
   html`${answerView(reader, lifeOfDraft(draft))}
 ${decisionLink(reader, draft)}
 <div class="card"><p>Its history shows who was asked, who decided what and when, and what was handed over. Owners, admins and auditors of this workspace can see it: ask one of them, or ask an owner to change your role.</p></div>
-${letterSection({ version: draft.version, contentSha256: draft.content_sha256, content, rationale: draft.rationale })}`,
+${letter}`,
 )}`;

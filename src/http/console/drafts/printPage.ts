@@ -2,7 +2,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import { hashView } from "./hashView.ts";
-import { answerView, letterSection, titleOf } from "./lifePage.ts";
+import { answerView, titleOf } from "./lifePage.ts";
 import { type HandedOver, mimeView } from "./mimeView.ts";
 import type { Walk } from "./read.ts";
 import type { Step } from "./steps.ts";
@@ -12,8 +12,12 @@ import { lifeOfDraft } from "./wire.ts";
 /** What a printed page says about itself. `at`: an ISO time. */
 export type Printed = { workspace: { id: string; name: string }; at: string; by: string; url: string; zone: string };
 
-/** Everything there is about a draft, unfolded, in words alone: to be printed or kept. */
-export function printPage(walk: Walk, printed: Printed, handedOver: HandedOver | undefined): Markup {
+/** Everything there is about a draft, unfolded, in words alone: to be printed or kept. `letter`: the section about its newest version. */
+export function printPage(
+  walk: Walk,
+  printed: Printed,
+  { letter, handedOver }: { letter: Markup; handedOver: HandedOver | undefined },
+): Markup {
   const { draft, steps, isWhole } = walk;
   const last = steps.at(-1) as Step;
   return html`<div class="printed"><h1>The life of a draft: <bdi lang="">${titleOf(draft)}</bdi></h1>
@@ -25,7 +29,7 @@ export function printPage(walk: Walk, printed: Printed, handedOver: HandedOver |
 <p class="screen"><a href="/drafts/${draft.id}">Back to the draft</a>. Your browser prints this page, or keeps it as a file.</p>
 ${answerView(printed, isWhole ? last.life : lifeOfDraft(draft))}
 ${isWhole && hashView(printed, steps, { draftId: draft.id, opened: true })}
-${letterSection(last.version, { frames: false })}
+${letter}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
 <ol class="walk">${steps.map((step) => stepItem(printed, step, { draftId: draft.id, opened: true }))}</ol>
 ${!isWhole && html`<p>It has more steps than these ${steps.length}.</p>`}</section>

@@ -3,11 +3,13 @@ import type { HttpDependencies } from "../../framework/dependencies.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import { handOverStep, readHandedOver } from "./handedOver.ts";
+import { letterSection, type ReadLetter } from "./letterView.ts";
 import { type Decider, draftPage, lifePage, titleOf } from "./lifePage.ts";
 import { any, type Drafts, type Filter, listPage } from "./listPage.ts";
 import { printPage } from "./printPage.ts";
-import { compareWalk, readDraft, readWalk, stepNamed } from "./read.ts";
+import { compareWalk, readDraft, readWalk, stepNamed, type Walk } from "./read.ts";
 import { stepPage } from "./stepPage.ts";
+import type { Step, Version } from "./steps.ts";
 
 type Deps = Pick<HttpDependencies, "parser" | "clock" | "costlyWork"> & {
   settings: Pick<HttpDependencies["settings"], "publicUrl">;
@@ -27,10 +29,11 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
     return shown({ title: "Drafts", main, wide: true, ...(refused && { status: refused.status }) });
   }),
   consolePage("GET /drafts/:id", async (visit) => {
-    if (!visit.may("read:audit")) return withoutHistory(visit);
+    if (!visit.may("read:audit")) return withoutHistory(deps, visit);
     const walk = await readWalk(visit);
     await compareWalk(deps.costlyWork, visit, walk.steps);
-    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(visit), walk) });
+    const letter = await letterSection(reading(deps, visit), newest(walk));
+    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(visit), walk, letter) });
   }),
   consolePage("GET /drafts/:id/at/:n", async (visit) => {
     requireHistories(visit);
@@ -39,7 +42,9 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
     await compareWalk(deps.costlyWork, visit, [step]);
     const hasMail = step === handOverStep(walk.steps);
     const handedOver = hasMail ? await readHandedOver(deps, visit, walk.steps) : undefined;
-    const main = stepPage(visit, walk, { step, handedOver });
+    const title = `What it said then (version ${step.version.version})`;
+    const letter = await letterSection(reading(deps, visit), step.version, { title });
+    const main = stepPage(visit, walk, { step, letter, handedOver });
     return shown({ title: `Step ${step.n} of ${walk.steps.length}: ${titleOf(walk.draft)}`, main });
   }),
   consolePage("GET /drafts/:id/print", async (visit) => {
@@ -54,18 +59,28 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
       url: `${deps.settings.publicUrl.replace(/\/$/, "")}/drafts/${walk.draft.id}`,
       zone: visit.zone,
     };
-    const main = printPage(walk, printed, await readHandedOver(deps, visit, walk.steps));
+    const letter = await letterSection(reading(deps, visit), newest(walk), { frames: false });
+    const main = printPage(walk, printed, { letter, handedOver: await readHandedOver(deps, visit, walk.steps) });
     return shown({ title: `The life of a draft: ${titleOf(walk.draft)}`, main });
   }),
 ];
 
 const deciderOf = (visit: Visit): Decider => ({ zone: visit.zone, mayDecide: visit.may("decide:drafts") });
 
+const reading =
+  ({ costlyWork }: Deps, { principal }: Visit): ReadLetter =>
+  (letter) =>
+    costlyWork("readableLetter", letter, principal.workspaceId);
+
+const newest = ({ steps }: Walk): Version => (steps.at(-1) as Step).version;
+
 /** Who may not read histories sees the draft, and who can show them more. */
-async function withoutHistory(visit: Visit) {
+async function withoutHistory(deps: Deps, visit: Visit) {
   const draft = await readDraft(visit);
   const content = await visit.ask("GET /v1/drafts/:id/content", { params: { id: draft.id } });
-  return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(deciderOf(visit), draft, content) });
+  const { version, content_sha256: contentSha256, rationale } = draft;
+  const letter = await letterSection(reading(deps, visit), { version, contentSha256, content, rationale });
+  return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(deciderOf(visit), draft, letter) });
 }
 
 function requireHistories(visit: Visit): void {

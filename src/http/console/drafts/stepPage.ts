@@ -2,18 +2,18 @@ import { actorInWords } from "#src/commands/drafts/life/people.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { whenExactly } from "#src/html/times.ts";
 import { handOverStep } from "./handedOver.ts";
-import { answerView, headView, letterSection } from "./lifePage.ts";
+import { answerView, headView } from "./lifePage.ts";
 import { type HandedOver, mimeView } from "./mimeView.ts";
 import type { Walk } from "./read.ts";
 import type { Step } from "./steps.ts";
 import { stepBody, stepPath } from "./stepView.ts";
 import { inMarkup, type Reader } from "./telling.ts";
 
-/** A draft as it was at a step: what happened then, what could be said of it, what it said. `handedOver`: the mail, at the step that handed it over. */
+/** A draft as it was at a step: what happened then, what could be said of it, what it said. `letter`: the section about what it said. `handedOver`: the mail, at the step that handed it over. */
 export function stepPage(
   reader: Reader,
   { draft, steps }: Walk,
-  { step, handedOver }: { step: Step; handedOver: HandedOver | undefined },
+  { step, letter, handedOver }: { step: Step; letter: Markup; handedOver: HandedOver | undefined },
 ): Markup {
   const walk = (label: string) => stepNav(label, { draftId: draft.id, n: step.n, count: steps.length });
   return html`${headView(draft)}
@@ -25,7 +25,7 @@ ${stepBody(reader, step, { draftId: draft.id, opened: false })}
 ${mailOf({ step, steps, handedOver, draftId: draft.id })}
 <h2>What could be said of it then</h2>
 ${answerView(reader, step.life)}
-${letterSection(step.version, { title: `What it said then (version ${step.version.version})` })}
+${letter}
 ${walk("Steps, once more")}`;
 }
 

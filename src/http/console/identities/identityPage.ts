@@ -42,7 +42,7 @@ ${mayWrite && html`<p><a class="press" href="${path}/approval">Change approval, 
 ${mayWrite && testSection(visit, identity)}
 <section aria-labelledby="mail"><h2 id="mail">Address and signature</h2>
 ${mayWrite ? html`<dl>${fixedValues(identity, surroundings)}</dl>${partForm(visit, { identity, part: "mail", action: path, again }, surroundings)}` : values("mail")}
-${await signatureOf(deps, identity, preview)}</section>
+${await signatureOf(deps, visit, { identity, preview })}</section>
 ${mayWrite && switching(visit, identity)}`;
   return shown({ title: address, main, status: statusOf(again) });
 }
@@ -109,11 +109,16 @@ const fixedValues = (identity: Identity, around: Parameters<typeof valueInWords>
     .filter(({ onlyAtCreation }) => onlyAtCreation)
     .map((field) => html`<dt>${field.label}</dt><dd><bdi>${valueInWords(field, identity, around)}</bdi></dd>`);
 
-async function signatureOf(deps: ConsoleDependencies, identity: Identity, preview: Markup | undefined) {
+async function signatureOf(
+  deps: ConsoleDependencies,
+  { principal }: Visit,
+  { identity, preview }: { identity: Identity; preview: Markup | undefined },
+) {
   if (preview)
     return html`<h3 id="preview">Preview of the signature</h3><p role="status">This is how it would be kept. Nothing is saved yet.</p>${preview}`;
   const content = { attachments: [], body_html: null, signature_html: identity.signature_html };
-  const stored = storedSignature(identity, await shownPictures(deps, content));
+  const pictures = await shownPictures(deps, content);
+  const stored = await storedSignature(deps, principal.workspaceId, { identity, pictures });
   return stored && html`<h3>The signature as it is sent</h3>${stored}`;
 }
 

@@ -2,40 +2,51 @@ import { removedInWords } from "#src/channels/card/removed.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { refusedHtml } from "#src/commands/drafts/refusedHtml.ts";
 import { html, type Markup } from "#src/html/html.ts";
-import { pageHtml } from "#src/html/letter/pageHtml.ts";
-import { readLetter } from "#src/html/letter/readLetter.ts";
 import { frame } from "#src/html/page.ts";
 import type { Identity } from "./around.ts";
+
+type Deps = Pick<Dependencies, "costlyWork">;
 
 /** Pictures are fetched when an identity is saved; until then each is shown by its alternative text. */
 const notFetched = "0".repeat(64);
 
 /** What would be kept of a signature's HTML if it were saved, and what would go. Throws Rejected for what is not taken. */
-export async function signaturePreview(
-  { costlyWork }: Pick<Dependencies, "costlyWork">,
-  workspaceId: string,
-  typed: string,
-): Promise<Markup> {
+export async function signaturePreview(deps: Deps, workspaceId: string, typed: string): Promise<Markup> {
   if (typed.trim() === "") return html`<p>There is no HTML signature to preview.</p>`;
-  const named = await costlyWork("picturesNamed", typed, workspaceId);
+  const named = await deps.costlyWork("picturesNamed", typed, workspaceId);
   const sources = named.filter((source) => /^(https|data|cid):/i.test(source));
   const pictures = new Map(sources.map((source) => [source, notFetched]));
-  const reduced = await costlyWork("reduceBody", { html: typed, pictures }, workspaceId);
+  const reduced = await deps.costlyWork("reduceBody", { html: typed, pictures }, workspaceId);
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
-  return html`<div class="signature">${frame(pageHtml(readLetter(reduced.html)), "Preview of the signature")}</div>
+  const page = await pageOf(deps, workspaceId, { signatureHtml: reduced.html });
+  return html`<div class="signature">${frame(page, "Preview of the signature")}</div>
 ${removedList(removedInWords(reduced.removed), "Would be removed:")}
 ${sources.length > 0 && html`<p class="hint">Pictures are fetched when you save. One that cannot be had is removed, and its alternative text stays.</p>`}`;
 }
 
 /** The signature as it is stored, with its pictures (`data:` addresses by the hash of their bytes), and what was removed from it. */
-export const storedSignature = (
-  { signature_html, html_removed, signature_difference }: Identity,
-  pictures: ReadonlyMap<string, string>,
-): Markup | false =>
-  signature_html !== null &&
-  html`<div class="signature">${frame(pageHtml(readLetter(signature_html), { pictures }), "The signature as most mail programs show it")}</div>
+export async function storedSignature(
+  deps: Deps,
+  workspaceId: string,
+  { identity, pictures }: { identity: Identity; pictures: ReadonlyMap<string, string> },
+): Promise<Markup | false> {
+  const { signature_html, html_removed, signature_difference } = identity;
+  if (signature_html === null) return false;
+  const page = await pageOf(deps, workspaceId, { signatureHtml: signature_html, pictures });
+  return html`<div class="signature">${frame(page, "The signature as most mail programs show it")}</div>
 ${removedList(removedInWords(html_removed), "Removed when it was saved:")}
 ${signature_difference !== null && differences(signature_difference)}`;
+}
+
+async function pageOf(
+  { costlyWork }: Deps,
+  workspaceId: string,
+  { signatureHtml, pictures = new Map() }: { signatureHtml: string; pictures?: ReadonlyMap<string, string> },
+): Promise<string> {
+  const content = { body_html: signatureHtml, body_text: "", signature_html: null, signature_text: null };
+  const { html } = await costlyWork("readableLetter", { content, pictures }, workspaceId);
+  return html?.page ?? "";
+}
 
 const removedList = (removed: readonly string[], title: string): Markup | false =>
   removed.length > 0 && html`<p class="hint">${title} ${removed.join(", ")}.</p>`;

@@ -1,5 +1,6 @@
 import { receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import { type Attachment, attachmentsShown } from "#src/channels/card/attachments.ts";
+import { type EarlierText, earlierText } from "#src/channels/card/earlierTexts.ts";
 import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
 import { type Proof, proofOf } from "#src/channels/card/senderProof.ts";
 import type { Sanitised } from "#src/html/sanitise.ts";
@@ -37,46 +38,47 @@ const shownCharacters = 20_000;
 /** The messages of a page, oldest first; what a reply of ours quotes is folded where the quoted message is among them. */
 export function messageViews(messages: readonly WireMessage[], wishes: Wishes): MessageView[] {
   const answered = new Map(messages.map((message) => [message.rfc_message_id, message]));
-  return messages.map((message, index) =>
-    messageView(message, { wishes, answered: answered.get(message.in_reply_to), earlier: messages.slice(0, index) }),
-  );
+  const texts = messages.map(({ body_text }) => earlierText(body_text ?? ""));
+  return messages.map((message, index) => {
+    const earlier = texts.slice(0, index).reverse();
+    return messageView(message, { wishes, answered: answered.get(message.in_reply_to), earlier });
+  });
 }
 
 function messageView(
   message: WireMessage,
-  { wishes, answered, earlier }: { wishes: Wishes; answered: WireMessage | undefined; earlier: readonly WireMessage[] },
+  { wishes, answered, earlier }: { wishes: Wishes; answered: WireMessage | undefined; earlier: readonly EarlierText[] },
 ): MessageView {
   const { id, direction, authentication } = message;
   const asHtml = wishes.html?.id === id ? wishes.html : null;
-  const { text, folded } = direction === "inbound" ? received(message, earlier) : sent(message, answered);
+  const { written, quoted } = direction === "inbound" ? received(message, earlier) : sent(message, answered);
   const most = wishes.whole === id ? Number.POSITIVE_INFINITY : shownCharacters;
   return {
     message,
     isOpen: wishes.open.has(id) || asHtml !== null || wishes.whole === id,
-    written: excerpt(text, most),
-    quoted: excerpt(folded, most),
+    written: excerpt(written, most),
+    quoted: excerpt(quoted, most),
     proof: direction === "inbound" ? proofOf(authentication) : null,
     attachments: attachmentsOf(message),
     asHtml: asHtml?.sanitised ?? null,
   };
 }
 
-function received({ body_text }: WireMessage, earlier: readonly WireMessage[]) {
-  const { newText, quotedText } = foldQuotations(
-    body_text,
-    earlier.map((message) => message.body_text ?? ""),
-  );
-  return { text: visible(newText).trim(), folded: visible(quotedText).trim() };
+function received({ body_text }: WireMessage, earlier: readonly EarlierText[]) {
+  const { newText, quotedText } = foldQuotations(body_text, earlier);
+  return { written: newText, quoted: quotedText };
 }
 
 function sent({ body_text }: WireMessage, answered: WireMessage | undefined) {
   const answers = answered ? { newText: answered.body_text ?? "", quotedText: "" } : null;
-  return foldQuote(visible(body_text ?? ""), { signature: "", answers });
+  const { text, folded } = foldQuote(body_text ?? "", { signature: "", answers });
+  return { written: text, quoted: folded };
 }
 
+/** Only what is shown is made safe to look at: a page may have twenty long messages. */
 function excerpt(text: string, most: number): Excerpt {
-  const shown = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
-  return { text: shown, left: text.length - shown.length };
+  const start = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+  return { text: visible(start).trim(), left: text.length - start.length };
 }
 
 function attachmentsOf({ attachments }: WireMessage): MessageView["attachments"] {

@@ -1,7 +1,7 @@
-import { textOfBody } from "#src/html/letter/plainText.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { pieceOf } from "../bounds.ts";
 import { type Fence, quoted, untrustedLine } from "../fence.ts";
+import type { ToolCall } from "../tool.ts";
 import { ago } from "./ago.ts";
 import { shownText } from "./letter.ts";
 
@@ -11,6 +11,12 @@ export const wholeText = 6_000;
 const maxReason = 2_000;
 
 export type DraftOptions = { fence: Fence; now: Date; most?: number };
+
+/** The draft with its text, where that is made of its HTML. */
+export async function withText({ deps, workspaceId }: ToolCall, draft: WireDraft): Promise<WireDraft> {
+  const { body_text, body_html } = draft;
+  return { ...draft, body_text: body_text ?? (await deps.costlyWork("textOfBody", body_html ?? "", workspaceId)) };
+}
 
 /** A draft: what became of it, who decided, and what to do next. */
 export function draftText(draft: WireDraft, { fence, now, most = wholeText }: DraftOptions): string {
@@ -89,8 +95,7 @@ const steps: Record<Exclude<WireDraft["status"], "approved">, string> = {
   failed: "tell the user that it was not sent, and why. Do not send it again unasked.",
 };
 
-const bodyOf = ({ body_text, body_html }: WireDraft, most: number) =>
-  pieceOf(body_text ?? textOfBody(body_html ?? ""), { most, show: shownText });
+const bodyOf = ({ body_text }: WireDraft, most: number) => pieceOf(body_text ?? "", { most, show: shownText });
 
 const reasonOf = (reason: string, most: number): string =>
   pieceOf(reason, { most: Math.min(most, maxReason), show: shownText }).text;

@@ -4,9 +4,10 @@ import type { WireDraft } from "../../present/drafts.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import type { WireThread } from "../../present/threads.ts";
 import { createFence, untrustedLine } from "../fence.ts";
-import type { ToolResult } from "../tool.ts";
+import type { ToolCall, ToolResult } from "../tool.ts";
 import { ago } from "./ago.ts";
-import { briefText, decisionWords, draftData, draftText } from "./draft.ts";
+import { briefText, decisionWords, draftData, draftText, withText } from "./draft.ts";
+import { earlierTexts } from "./letter.ts";
 import { type MessageShown, messageData, messageText, shownMessage } from "./message.ts";
 
 export type ThreadParts = {
@@ -25,8 +26,8 @@ export type ThreadParts = {
 const [ofNewest, ofOlder, ofAll, least] = [6_000, 2_000, 12_000, 300];
 const maxDrafts = 3;
 
-/** A thread as a tool and a resource show it. */
-export function threadResult(parts: ThreadParts): ToolResult {
+/** A thread as a tool shows it. */
+export async function threadResult(call: ToolCall, parts: ThreadParts): Promise<ToolResult> {
   const { thread, drafts, skip, newestMessageId, now } = parts;
   const fence = createFence();
   const shown = shownMessages(parts.messages);
@@ -35,7 +36,9 @@ export function threadResult(parts: ThreadParts): ToolResult {
   // What was sent is there as a message already.
   const isMessage = new Set(shown.map(({ message }) => message.draft_id));
   const others = drafts.filter(({ id }) => !isMessage.has(id));
-  const newestDrafts = skip === 0 ? others.slice(0, maxDrafts) : [];
+  const newestDrafts = await Promise.all(
+    (skip === 0 ? others.slice(0, maxDrafts) : []).map((draft) => withText(call, draft)),
+  );
   const decisionOf = ({ message }: MessageShown): string => {
     const draft = message.draft_id === null ? undefined : drafts.find(({ id }) => id === message.draft_id);
     return draft ? decisionWords(draft, now) : "";
@@ -85,13 +88,14 @@ const answering = (thread: WireThread, newestMessageId: string | null): string =
 /** The newest has the most room, and what it leaves goes to those before it. */
 function shownMessages(messages: readonly WireMessage[]): MessageShown[] {
   const byId = new Map(messages.map((message) => [message.rfc_message_id, message]));
+  const texts = earlierTexts(messages);
   let left = ofAll;
   return [...messages]
     .reverse()
     .map((message, age) => {
       const most = Math.max(least, Math.min(age === 0 ? ofNewest : ofOlder, left));
       const answered = message.in_reply_to === null ? undefined : byId.get(message.in_reply_to);
-      const shown = shownMessage(message, { answered, earlier: messages.slice(0, messages.length - 1 - age), most });
+      const shown = shownMessage(message, { answered, earlier: texts.slice(age + 1), most });
       left -= shown.piece.text.length;
       return shown;
     })

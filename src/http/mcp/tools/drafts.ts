@@ -4,8 +4,8 @@ import { Strict, Uuid } from "../../schemas/common.ts";
 import { CreateDraft, Draft, EditDraft } from "../../schemas/drafts.ts";
 import { createFence } from "../fence.ts";
 import { idempotencyKey } from "../input.ts";
-import { draftData, draftText } from "../texts/draft.ts";
-import type { Tool, ToolResult } from "../tool.ts";
+import { draftData, draftText, withText } from "../texts/draft.ts";
+import type { Tool, ToolCall, ToolResult } from "../tool.ts";
 import { reading, sending, writing } from "./hints.ts";
 
 const { version } = Draft.properties;
@@ -26,9 +26,10 @@ export const submitDraft: Tool = {
   input: Strict({ ...Type.Pick(CreateDraft, written as never).properties, ...idempotencyKey }),
   limit: "write",
   annotations: writing,
-  async run({ ask, args: { idempotency_key: once, ...body }, now }) {
-    const { warnings, ...draft } = await ask("POST /v1/drafts", { body }, { once });
-    const { text, structured } = draftResult(draft, now());
+  async run(call) {
+    const { idempotency_key: once, ...body } = call.args;
+    const { warnings, ...draft } = await call.ask("POST /v1/drafts", { body }, { once });
+    const { text, structured } = await draftResult(call, draft);
     return {
       text: [text, ...warnings.map((each: string) => `Warning: ${each}.`)].join("\n"),
       structured: { ...structured, warnings },
@@ -46,8 +47,9 @@ export const reviseDraft: Tool = {
   input: Strict({ ...draftId, version, ...EditDraft.properties }),
   limit: "write",
   annotations: writing,
-  async run({ ask, args: { draft_id: id, version: ifMatch, ...body }, now }) {
-    return draftResult(await ask("PATCH /v1/drafts/:id", { params: { id }, ifMatch, body }), now());
+  async run(call) {
+    const { draft_id: id, version: ifMatch, ...body } = call.args;
+    return draftResult(call, await call.ask("PATCH /v1/drafts/:id", { params: { id }, ifMatch, body }));
   },
 };
 
@@ -61,8 +63,8 @@ export const getDraft: Tool = {
   input: Strict(draftId),
   limit: "read",
   annotations: reading,
-  async run({ ask, args, now }) {
-    return draftResult(await ask("GET /v1/drafts/:id", { params: { id: args.draft_id } }), now());
+  async run(call) {
+    return draftResult(call, await call.ask("GET /v1/drafts/:id", { params: { id: call.args.draft_id } }));
   },
 };
 
@@ -86,6 +88,8 @@ export const sendDraft: Tool = {
 };
 
 /** A draft as every tool about one shows it. */
-export function draftResult(draft: WireDraft, now: Date): ToolResult {
+export async function draftResult(call: ToolCall, given: WireDraft): Promise<ToolResult> {
+  const draft = await withText(call, given);
+  const now = call.now();
   return { text: draftText(draft, { fence: createFence(), now }), structured: { draft: draftData(draft, { now }) } };
 }

@@ -5,6 +5,7 @@ import type { WireDraft } from "../../present/drafts.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import { Strict, Uuid } from "../../schemas/common.ts";
 import { createFence } from "../fence.ts";
+import { earlierTexts } from "../texts/letter.ts";
 import { messageData, messageText, shownMessage } from "../texts/message.ts";
 import { threadResult } from "../texts/thread.ts";
 import type { Tool, ToolCall, ToolResult } from "../tool.ts";
@@ -46,13 +47,14 @@ export const readThread: Tool = {
   run: (call) => (call.args.message_id === undefined ? wholeThread(call) : oneMessage(call)),
 };
 
-async function wholeThread({ ask, args, now }: ToolCall): Promise<ToolResult> {
+async function wholeThread(call: ToolCall): Promise<ToolResult> {
+  const { ask, args, now } = call;
   const params = { id: args.thread_id };
   const thread = await ask("GET /v1/threads/:id", { params });
   const skip: number = args.skip_messages;
   const messages: WireMessage[] =
     skip === 0 ? thread.messages.slice(-maxMessages) : await newestAfter({ ask, args }, { skip, count: maxMessages });
-  return threadResult({
+  return threadResult(call, {
     ...{ thread, messages, skip, now: now() },
     drafts: thread.drafts as WireDraft[],
     newestMessageId: newestMessageId(thread.messages),
@@ -95,7 +97,7 @@ async function findMessage(call: Asking & Pick<ToolCall, "signal">) {
     const message = messages.find(({ id }) => id === args.message_id);
     if (message) {
       const answered = messages.find(({ rfc_message_id: id }) => id !== null && id === message.in_reply_to);
-      return { message, answered, earlier: messages.slice(0, messages.indexOf(message)) };
+      return { message, answered, earlier: earlierTexts(messages.slice(0, messages.indexOf(message))) };
     }
     if (messages.length < maxMessages) break;
   }

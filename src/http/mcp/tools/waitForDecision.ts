@@ -30,7 +30,7 @@ export const waitForDecision: Tool = {
     const place = call.deps.waits.take(holdersOf({ id: call.keyId, workspaceId: call.workspaceId }));
     const { draft, waitedSeconds } = await decided(call, place.replaced).finally(place.leave);
     const isOver = !isUndecided(draft);
-    const { text, structured } = draftResult(draft, call.now());
+    const { text, structured } = await draftResult(call, draft);
     const notYet = `Nobody has decided within ${waitedSeconds} s. Nothing is lost: call wait_for_decision again, or get_draft later.`;
     return {
       text: isOver ? text : `${notYet}\n${text}`,
