@@ -1,8 +1,8 @@
 /** A text of an earlier message, in which quotations are looked for. Its words are taken out once, however many messages are compared with it. */
 export type EarlierText = { readonly words: string };
 
-/** Of a longer text, in UTF-16 units, only the beginning is compared. */
-const maxText = 64 * 1024;
+/** A longer text, in UTF-16 units, is not folded, and only its beginning is compared. */
+export const maxText = 64 * 1024;
 /** UTF-16 units that one search may look through and compare: four texts of the greatest length. */
 const maxSteps = 4 * maxText;
 /** Looking for so much of a paragraph takes time in proportion to the text; the rest of it is compared where this is found. */
@@ -28,7 +28,8 @@ export function searchIn(texts: readonly EarlierText[]): (paragraph: string) => 
 
   function findIn(text: EarlierText, paragraph: string, from = 0): boolean {
     const start = paragraph.slice(0, beginning);
-    for (let at = from; left > 0; at += 1) {
+    let at = from;
+    while (left > 0) {
       const found = text.words.indexOf(start, at);
       left -= (found === -1 ? text.words.length : found + paragraph.length) - at;
       if (found === -1) return false;
@@ -37,7 +38,7 @@ export function searchIn(texts: readonly EarlierText[]): (paragraph: string) => 
         last = { text, end: found + paragraph.length - 1 };
         return true;
       }
-      at = found;
+      at = found + 1;
     }
     return false;
   }

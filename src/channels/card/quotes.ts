@@ -4,11 +4,9 @@ import { visible } from "#src/html/visible.ts";
 import { isAttribution } from "#src/mail/in/quotes/attribution.ts";
 import { partsOf } from "#src/mail/in/quotes/parts.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
-import { type EarlierText, earlierText, searchIn, words } from "./earlierTexts.ts";
+import { type EarlierText, earlierText, maxText, searchIn, words } from "./earlierTexts.ts";
 import type { Writing } from "./reviewCard.ts";
 
-/** A longer text, in UTF-16 units, is shown as it came, and of a longer earlier one the beginning is compared. */
-const maxText = 64 * 1024;
 /** Quotations in quotations. */
 const maxDepth = 5;
 
