@@ -15,8 +15,7 @@ export type Tx = {
 /** The one thing a projector may use of the database: its transaction, whose search_path names the schema its tables are in. */
 export type ProjectorTx = Tx & {
   /**
-   * Does this in its turn. Nobody waits for it: it goes out together with what is asked or written next, the last of a batch with its commit. The
-   * batch fails if it fails.
+   * Sends a statement without waiting for its answer. The commit of the batch waits for it, and the batch fails if it fails.
    */
   write(text: string, values?: readonly unknown[]): void;
 };

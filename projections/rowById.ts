@@ -10,7 +10,7 @@ export async function rowById<Row extends Record<string, unknown>>(
   { id, select, from, where = "true" }: RowQuery,
 ): Promise<Row | undefined> {
   const { rows } = await reads
-    .lookUp(workspaceId)
+    .of(workspaceId)
     .query<Row>(`select ${select} from ${from} where workspace_id = $1 and id = $2 and ${where}`, [workspaceId, id]);
   return rows[0];
 }

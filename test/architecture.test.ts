@@ -31,7 +31,7 @@ const ports =
   /^(src\/(clock|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|payments\/paymentProcessor|processes\/process|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets))|projections\/(projection|reads|page))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
-const database = /^src\/postgres\/(database|described|reads|unavailable)\.ts$/;
+const database = /^src\/postgres\/(database|reads|unavailable)\.ts$/;
 const within = (folder: string) => new RegExp(`^${folder}/`);
 
 const rules: Rule[] = [

@@ -186,7 +186,7 @@ export async function openRequests(
   workspaceId: string,
   { address, besides, most }: { address: string; besides: string; most: number },
 ): Promise<number> {
-  const { rows } = await reads.lookUp(workspaceId).query<{ count: number }>(
+  const { rows } = await reads.of(workspaceId).query<{ count: number }>(
     `select count(*)::int as count from (
        select 1 from approval_requests
        where workspace_id = $1 and address = $2 and open and draft_id <> $3 limit $4

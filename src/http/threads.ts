@@ -36,12 +36,12 @@ const defaultHistoryDepth = 10;
 /** A thread with its newest messages and its drafts, all of one moment. Of a merged one, those of what it was merged into. */
 async function threadWithContent(reads: Reads, workspaceId: string, id: string) {
   for (let threadId = id; ; ) {
-    const [own, content, { messages, total }, drafts] = await reads.together(workspaceId, (together) =>
+    const [own, content, { messages, total }, drafts] = await reads.snapshot(workspaceId, (snapshot) =>
       Promise.all([
-        threadById(together, workspaceId, id),
-        threadId === id ? undefined : threadById(together, workspaceId, threadId),
-        newestMessages(together, workspaceId, { threadId, otherwise: defaultHistoryDepth }),
-        draftsOfThread(together, workspaceId, threadId),
+        threadById(snapshot, workspaceId, id),
+        threadId === id ? undefined : threadById(snapshot, workspaceId, threadId),
+        newestMessages(snapshot, workspaceId, { threadId, otherwise: defaultHistoryDepth }),
+        draftsOfThread(snapshot, workspaceId, threadId),
       ]),
     );
     if (!own) return undefined;

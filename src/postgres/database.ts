@@ -1,12 +1,11 @@
 import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { askDescribed } from "./described.ts";
-import { type Exchange, endable, exchangeOn, NotRun, rollbackFails } from "./exchange.ts";
-import { isOutdated, prepared, single } from "./prepared.ts";
+import { NotRun, onConnection } from "./pipeline.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
-import { asUnavailable, isCutOff } from "./unavailable.ts";
+import { named, type Statement } from "./statements.ts";
+import { inTransaction, type Settings } from "./transaction.ts";
+import { isCutOff } from "./unavailable.ts";
 
 export { NotRun };
 
@@ -16,19 +15,15 @@ export type Sql = Tx;
 /** SQL under one role. Every query throws Unavailable if the server could not be reached or did not answer. */
 export type Role = Sql & {
   /**
-   * All or nothing on one connection. Unavailable at the commit means that the outcome is not known. What is asked without waiting for an answer
-   * in between goes out in one message, the beginning with the first of it (`exchange.ts`).
+   * All or nothing on one connection. A failed statement fails the transaction, also if `work` does not await it or catches its error. Throws
+   * OutcomeUnknown if the connection was lost at the commit: the transaction may have been committed.
    */
   transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
 };
 
 export type TransactionOptions = {
-  /** PostgreSQL's, by name, until the end of the transaction. */
-  settings?: Readonly<Record<string, string>>;
-  /**
-   * All its statements come again and again, and each is one command: they are parsed and planned once a connection, not only those about what is
-   * under way, and none of them goes out alone for want of values.
-   */
+  settings?: Settings;
+  /** All its statements are single commands that recur: each connection parses and plans them once, not only those about the schema `work`. */
   recurring?: boolean;
 };
 
@@ -89,6 +84,7 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     // For a server that hangs, and does not end its statements itself.
     query_timeout: statementTimeoutMs + 1_000,
     idle_in_transaction_session_timeout: 60_000,
+    pipeline: true,
   };
   const pool = new pg.Pool({ ...ofService, options: plannedOnce, max: maxConnections });
   const backgroundPool = new pg.Pool({ ...ofService, options: plannedOnce, max: maxBackgroundConnections });
@@ -150,78 +146,11 @@ function surviveLostConnections(
 }
 
 const roleOf = (pool: pg.Pool): Role => ({
-  query: (text, values) => ask(pool, text, values) as never,
-  transaction: (work, options) => transact(pool, work, options),
+  query: (text, values) => onConnection(pool, (pipeline) => pipeline.ask(stated(text, values))) as never,
+  transaction: (work, { settings, recurring = false } = {}) =>
+    inTransaction(pool, work, { settings, stated: recurring ? named : stated }),
 });
 
-/** Statements about what is under way come often, and their tables are never made again: they are parsed and planned once a connection. */
-const isOfWork = (text: string): boolean => text.includes(" work.");
-
-const asStatement = (text: string, values?: readonly unknown[]): pg.QueryConfig =>
-  isOfWork(text) ? prepared(text, values) : { text, values: values as unknown[] };
-
-async function ask(pool: pg.Pool, text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
-  let client: pg.PoolClient | undefined;
-  let failure: unknown;
-  try {
-    client = await pool.connect();
-    return await askDescribed<pg.QueryResult>(client, asStatement(text, values));
-  } catch (error) {
-    failure = asUnavailable(error);
-    throw failure;
-  } finally {
-    client?.release(failure as Error | undefined);
-  }
-}
-
-async function transact<T>(
-  pool: pg.Pool,
-  work: (tx: Sql) => Promise<T>,
-  { settings, recurring = false }: TransactionOptions = {},
-): Promise<T> {
-  const client = await pool.connect().catch((error) => {
-    throw asUnavailable(error);
-  });
-  const exchange = exchangeOn(client);
-  const asking: Exchange = (statement) =>
-    exchange(statement).catch((error) => {
-      throw asUnavailable(error);
-    });
-  const { ask, end } = endable(asking);
-  const stated = recurring ? single : asStatement;
-  let broken: boolean | Unavailable = true;
-  try {
-    const begun = begin(asking, settings);
-    begun.catch(end);
-    const result = await work({ query: (text, values) => ask(stated(text, values)) as never }).finally(end);
-    await commit(asking);
-    await begun;
-    broken = false;
-    return result;
-  } catch (thrown) {
-    const error = thrown instanceof NotRun ? asUnavailable(thrown.cause) : thrown;
-    // A connection that fails or hangs takes no rollback; its end is one. One that remembers what a table was before its rebuild goes too.
-    broken = error instanceof Unavailable ? error : isOutdated(error) || (await rollbackFails(asking));
-    throw error;
-  } finally {
-    client.release(broken);
-  }
-}
-
-/**
- * Goes out with what is asked next, and fails it if it fails. Nothing may follow where it failed: each message would be a transaction then, and
- * PostgreSQL answers the commit of none as it does any other.
- */
-function begin(asking: Exchange, settings: TransactionOptions["settings"] = {}): Promise<unknown> {
-  const given = Object.entries(settings).flat();
-  const calls = given.flatMap((_, n) => (n % 2 === 0 ? [`set_config($${n + 1}, $${n + 2}, true)`] : []));
-  const begun = asking({ text: "begin", values: [] });
-  if (given.length > 0) asking(prepared(`select ${calls.join(", ")}`, given)).catch(() => {});
-  return begun;
-}
-
-/** PostgreSQL answers the commit of a failed transaction with a rollback and no error: work that swallowed an error must not pass for done. */
-async function commit(asking: Exchange): Promise<void> {
-  const { command } = await asking({ text: "commit", values: [] });
-  if (command !== "COMMIT") throw new Error("the transaction was rolled back: one of its statements had failed");
-}
+/** Statements about the schema `work` recur, and its tables are never replaced: each connection parses and plans them once. */
+const stated = (text: string, values: readonly unknown[] = []): Statement =>
+  text.includes(" work.") && values.length > 0 ? named(text, values) : { text, values: values as unknown[] };

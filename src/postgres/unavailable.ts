@@ -1,6 +1,14 @@
 import pg from "pg";
 import { StatementTimedOut, Unavailable } from "#src/eventStore/eventStore.ts";
 
+/** The connection was lost at the commit: the transaction may have been committed. */
+export class OutcomeUnknown extends Unavailable {
+  override readonly name = "OutcomeUnknown";
+  constructor(cause: Error) {
+    super(`the outcome of a commit is unknown: ${cause.message}`, { cause });
+  }
+}
+
 /** SQLSTATE of a statement that was given up because it took too long. */
 const timedOut = "57014";
 

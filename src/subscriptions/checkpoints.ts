@@ -44,7 +44,7 @@ export async function writeBatch(database: Database, places: readonly Place[], b
         ]);
         if (moved.status === "rejected") throw moved.reason;
         if (fault !== undefined) throw fault;
-        // What is written goes out with the commit.
+        // The commit waits for what they write.
       },
       { settings, recurring: true },
     );
@@ -70,8 +70,8 @@ const settings = {
 };
 
 /**
- * All projectors on one connection: what they ask first goes out in one message, and what they then write in another. Their tables are their
- * own, so that it does not matter whose statement comes first. `blame` is told of every failure as it comes: the first is the one that counts.
+ * Runs all projectors on one connection, which sends each statement without waiting for the answer to the one before. Their tables are their own,
+ * so that the order of their statements does not matter. `blame` is called with every failure, in order: the first is the one that counts.
  */
 async function projectAll(
   tx: Sql,
@@ -81,13 +81,13 @@ async function projectAll(
   for (const place of places) {
     const hand = handOver(tx, place, { batch, blame });
     hands.push(hand);
-    // If there is much to compute, PostgreSQL works on what one projector asks while the next computes.
+    // Requests are served between the projectors of a large batch.
     if (batch.events.length >= large) await new Promise((resolve) => setImmediate(resolve));
   }
   await Promise.allSettled(hands.map(({ projected }) => projected));
 }
 
-/** Events of a batch from which on that is worth it. */
+/** Events of a large batch. */
 const large = 100;
 
 /** Whether a batch has events for this projection that are new to it. */

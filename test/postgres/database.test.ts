@@ -87,7 +87,7 @@ describe("the database", () => {
         await tx.query("select no_such_column").catch(() => {});
       }),
     );
-    expect((error as Error).message).to.match(/rolled back/);
+    expect((error as pg.DatabaseError).code).to.equal("42703");
     expect(await numbers()).to.deep.equal([1, 2]);
   });
 

@@ -80,7 +80,7 @@ default_pool_size = 1
   const owners = async (sql: Reads["ofNone"]) => (await sql.query<{ of: string }>(whose)).rows.map((row) => row.of);
 
   async function withPool<T>(use: (pool: pg.Pool) => Promise<T>): Promise<T> {
-    const pool = new pg.Pool({ connectionString: url, max: 4 });
+    const pool = new pg.Pool({ connectionString: url, max: 4, pipeline: true });
     try {
       return await use(pool);
     } finally {

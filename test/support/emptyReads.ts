@@ -7,8 +7,6 @@ const nothing: Tx = { query: async () => ({ rows: [], rowCount: 0 }) };
 export const emptyReads: Reads = {
   of: () => nothing,
   snapshot: (_, ask) => ask(emptyReads),
-  together: (_, ask) => ask(emptyReads),
-  lookUp: () => nothing,
   ofNone: nothing,
   ofAll: nothing,
 };

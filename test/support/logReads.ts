@@ -85,6 +85,6 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
     },
   };
   const snapshot: Reads["snapshot"] = (_, ask) => ask(reads);
-  const reads: Reads = { of: () => tx, lookUp: () => tx, snapshot, together: snapshot, ofNone: tx, ofAll: tx };
+  const reads: Reads = { of: () => tx, snapshot, ofNone: tx, ofAll: tx };
   return reads;
 }

@@ -115,28 +115,22 @@ function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded
 /** The draft's row, the message it answers and what came after that. */
 type Rows = { row?: ReadDraft | undefined; answered?: MessageRow | undefined; newer?: MessageRow; held?: HeldRow };
 
-/** All of one moment. */
-async function readRows(reads: Reads, draftId: string, draft: Draft): Promise<Rows> {
-  const { workspaceId } = draft;
-  const [row, answered] = await reads.together(workspaceId, (together) => subjectsOf(together, draftId, draft));
-  // The row says whether anything newer came in: that is seldom so.
-  if (row?.newer_message_id === null) return { row, answered };
-  return reads.snapshot(workspaceId, (snapshot) => rowsWithNewer(snapshot, draftId, draft));
-}
-
-const subjectsOf = (reads: Reads, draftId: string, { workspaceId, basedOnMessageId }: Draft) =>
-  Promise.all([
-    draftById(reads, workspaceId, draftId),
-    basedOnMessageId === null ? undefined : messageById(reads, workspaceId, basedOnMessageId),
-  ]);
-
-async function rowsWithNewer(reads: Reads, draftId: string, draft: Draft): Promise<Rows> {
-  const { workspaceId } = draft;
-  const [row, answered] = await subjectsOf(reads, draftId, draft);
-  const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
-  const [newer, held] = await Promise.all([newerWord(reads, workspaceId, after), newerHeld(reads, workspaceId, after)]);
-  return { row, answered, ...(newer && { newer }), ...(held && { held }) };
-}
+/** Reads all rows from one state of the read models. */
+const readRows = (reads: Reads, draftId: string, draft: Draft): Promise<Rows> =>
+  reads.snapshot(draft.workspaceId, async (snapshot) => {
+    const { workspaceId, basedOnMessageId } = draft;
+    const [row, answered] = await Promise.all([
+      draftById(snapshot, workspaceId, draftId),
+      basedOnMessageId === null ? undefined : messageById(snapshot, workspaceId, basedOnMessageId),
+    ]);
+    if (row?.newer_message_id === null) return { row, answered };
+    const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
+    const [newer, held] = await Promise.all([
+      newerWord(snapshot, workspaceId, after),
+      newerHeld(snapshot, workspaceId, after),
+    ]);
+    return { row, answered, ...(newer && { newer }), ...(held && { held }) };
+  });
 
 async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageBody> {
   if (message.body_blob === null) {

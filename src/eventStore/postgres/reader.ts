@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { askDescribed } from "#src/postgres/described.ts";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
 import { type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
@@ -103,7 +102,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
     try {
       client = await pool.connect();
       const query = { ...named, rowMode: "array", query_timeout } as const;
-      const { rows } = await askDescribed<pg.QueryArrayResult<R>>(client, query);
+      const { rows } = await client.query<R>(query);
       failed = false;
       return rows;
     } catch (error) {

@@ -1,0 +1,136 @@
+import pg from "pg";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { isOutdated, type Statement } from "./statements.ts";
+import { asUnavailable, OutcomeUnknown } from "./unavailable.ts";
+
+/** A statement had no effect because an earlier one of its transaction failed. That failure is the `cause`. */
+export class NotRun extends Error {
+  override readonly name = "NotRun";
+  constructor(cause: unknown) {
+    super("a statement sent before it failed", { cause });
+  }
+}
+
+type Asked = { reject(error: unknown): void };
+
+/**
+ * The statements that one caller sends over one connection, in the order of the calls. A connection with `pipeline: true` sends each at once; any
+ * other connection waits for the answer to the one before. An answer counts only if all statements before it succeeded.
+ */
+export class Pipeline {
+  readonly #client: pg.PoolClient;
+  readonly #timeoutMs: number | undefined;
+  /** In the order in which they were sent, which is the order of the answers. */
+  readonly #unanswered = new Set<Asked>();
+  #last: Promise<unknown> = Promise.resolve();
+  #failure: { error: unknown } | undefined;
+  #inTransaction = false;
+
+  /** `timeoutMs`: the time that PostgreSQL has for one statement. */
+  constructor(client: pg.PoolClient, timeoutMs: number | undefined) {
+    this.#client = client;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Throws what PostgreSQL refused, Unavailable, NotRun, or the error of a value that cannot be sent. */
+  ask(statement: Statement): Promise<pg.QueryResult> {
+    const send = (): Promise<pg.QueryResult> => this.#send(statement);
+    const answer = this.#client.pipeline ? send() : this.#last.then(send, send);
+    // `commit` throws the failure of a statement that its caller does not await.
+    answer.catch(() => {});
+    this.#last = answer;
+    return answer;
+  }
+
+  begin(text: string): Promise<unknown> {
+    this.#inTransaction = true;
+    return this.ask({ text });
+  }
+
+  /** Resolves when every statement that was sent is answered. */
+  async settled(): Promise<void> {
+    await this.#last.catch(() => {});
+  }
+
+  /** Throws the first failure instead of committing. Throws OutcomeUnknown if the commit is not answered. */
+  async commit(): Promise<void> {
+    if (this.#failure) throw this.#failure.error;
+    this.#inTransaction = false;
+    await this.ask({ text: "commit" }).catch((error) => {
+      throw isLost(error) ? new OutcomeUnknown(error) : error;
+    });
+  }
+
+  /** Rolls back an open transaction. Returns why the connection cannot serve another one; undefined if it can. */
+  async rollBack(): Promise<Error | true | undefined> {
+    await this.settled();
+    const failed = this.#failure?.error;
+    if (this.#failure && !isRefusal(failed)) return failed instanceof Error ? failed : true;
+    if (!this.#inTransaction) return undefined;
+    return this.#client.query("rollback").then(
+      () => undefined,
+      () => true as const,
+    );
+  }
+
+  #send(statement: Statement): Promise<pg.QueryResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure) return reject(new NotRun(this.#failure.error));
+      const asked = { reject };
+      this.#unanswered.add(asked);
+      const sent = { ...statement, query_timeout: this.#patience() };
+      this.#client.query(sent, (error, answer) => {
+        if (error || this.#failure) this.#fail(asked, error);
+        else resolve(answer);
+        this.#unanswered.delete(asked);
+      });
+    });
+  }
+
+  /** Milliseconds after which pg closes the connection: a statement also waits for those before it. */
+  #patience(): number | undefined {
+    return this.#timeoutMs && this.#timeoutMs * Math.min(1 + Math.floor(this.#unanswered.size / 8), 4);
+  }
+
+  /** The first failure is that of its statement. A lost connection is that of the first statement without an answer: the others were not run. */
+  #fail(asked: Asked, met: unknown): void {
+    if (!this.#failure) {
+      const error = asUnavailable(met);
+      this.#failure = { error };
+      const [first = asked] = isLost(error) ? this.#unanswered : [asked];
+      first.reject(error);
+    }
+    // Without effect on the one that was rejected above.
+    asked.reject(new NotRun(this.#failure.error));
+  }
+}
+
+/** True if the connection ended before an answer. After an ERROR of PostgreSQL's it goes on. */
+const isLost = (error: unknown): boolean =>
+  error instanceof Unavailable && !(error.cause instanceof pg.DatabaseError && error.cause.severity === "ERROR");
+
+/**
+ * True if PostgreSQL refused a statement and the connection is as before. After a value that could not be sent, pg believes in a prepared statement
+ * that it has closed; an outdated statement stays outdated on its connection.
+ */
+const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && !isOutdated(error);
+
+/** Runs `work` on a connection of the pool, which is closed if it cannot serve another caller. */
+export async function onConnection<T>(pool: pg.Pool, work: (pipeline: Pipeline) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error) => {
+    throw asUnavailable(error);
+  });
+  const pipeline = new Pipeline(client, pool.options.query_timeout);
+  let broken: Error | true | undefined;
+  try {
+    return await work(pipeline);
+  } catch (thrown) {
+    broken = await pipeline.rollBack();
+    const error = thrown instanceof NotRun ? thrown.cause : thrown;
+    // It was made where the answer arrived, and its stack does not say who asked.
+    if (error instanceof pg.DatabaseError) Error.captureStackTrace(error);
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}

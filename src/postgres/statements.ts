@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+
+/** `queryMode` "extended": refused if it holds several commands, also where it has no values. */
+export type Statement = pg.QueryConfig & { queryMode?: "extended" };
+
+const mostNames = 500;
+const names = new Map<string, string>();
+
+/**
+ * One command that each connection parses once and then knows by its name. Texts beyond the 500th are parsed every time: they are put together
+ * from what people typed.
+ */
+export const named = (text: string, values: readonly unknown[] = []): Statement => {
+  const name = nameOf(text);
+  return { text, values: values as unknown[], queryMode: "extended", ...(name !== undefined && { name }) };
+};
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= mostNames) return known;
+  // Derived from the text, so that a name means the same in every process that a pooler may give one session to.
+  const name = `countersign_${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
+  names.set(text, name);
+  return name;
+}
+
+/** True of a prepared statement whose tables were rebuilt with other columns. A new connection does not know the statement yet. */
+export const isOutdated = (error: unknown): boolean =>
+  (error as { code?: string }).code === "0A000" && /cached plan/.test((error as Error).message);
+
+/**
+ * True of a statement that was prepared in another session than the current one, or that another client prepared in this one: a pooler hands out
+ * sessions by transaction, and does not track prepared statements.
+ */
+export const isOfAnotherSession = (error: unknown): boolean =>
+  ["26000", "42P05"].includes((error as { code?: string }).code ?? "");
