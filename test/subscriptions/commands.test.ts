@@ -77,7 +77,7 @@ describe("npm run projections, npm run processes", () => {
     const clean = await run("projections", "verify");
     expect(clean).to.include({ code: 0 });
     expect(clean.out).to.match(/^workspaces: 1 rows at position \d+, equal$/m);
-    await database.reads.ofAll.query("update workspaces set name = 'Somebody Else'");
+    await database.owner.query("update workspaces set name = 'Somebody Else'");
     const differing = await asProcess("projections", "verify", "workspaces");
     expect(differing.code).to.equal(1);
     expect(differing.out).to.match(/only in live: .*Somebody Else[\s\S]*only in replayed: .*Harbour Lights/);

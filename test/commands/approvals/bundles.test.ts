@@ -8,7 +8,7 @@ const depsWith = (open: number, settings: object = {}) =>
   ({
     settings,
     reads: {
-      lookUp: () => ({
+      of: () => ({
         query: async (_: string, values: number[]) => ({ rows: [{ count: Math.min(open, values[3]!) }] }),
       }),
     },

@@ -208,7 +208,7 @@ describe("a merge", () => {
       await projectEvents(chains as Projection, client, filed);
       const node = {
         ...world.createNode(),
-        reads: { of: () => client, lookUp: () => client, ofNone: client, ofAll: client } as never,
+        reads: { of: () => client, ofNone: client, ofAll: client } as never,
       };
       const origin = { identityId, threadId: younger, attemptId: identityId, domain: "agents.localhost" };
       const ours = world.node.messageIds.mint(origin);
@@ -237,7 +237,7 @@ describe("a merge", () => {
           },
         },
       }) as unknown as Recorded<FilingEvent>;
-    const reads = () => ({ of: () => client, lookUp: () => client, ofNone: client, ofAll: client }) as never;
+    const reads = () => ({ of: () => client, ofNone: client, ofAll: client }) as never;
 
     /** Projects in batches of so many, into empty tables; answers how many rows of merges were written or deleted. */
     async function project(events: readonly Recorded<FilingEvent>[], size: number): Promise<number> {
