@@ -33,7 +33,7 @@ export class Pipeline {
   }
 
   /** Throws what PostgreSQL refused, Unavailable, NotRun, or the error of a value that cannot be sent. */
-  ask(statement: Statement): Promise<pg.QueryResult> {
+  ask(statement: Statement | string): Promise<pg.QueryResult> {
     const send = (): Promise<pg.QueryResult> => this.#send(statement);
     const answer = this.#client.pipeline ? send() : this.#last.then(send, send);
     // `commit` throws the failure of a statement that its caller does not await.
@@ -44,7 +44,7 @@ export class Pipeline {
 
   begin(text: string): Promise<unknown> {
     this.#inTransaction = true;
-    return this.ask({ text });
+    return this.ask(text);
   }
 
   /** Resolves when every statement that was sent is answered. */
@@ -56,7 +56,7 @@ export class Pipeline {
   async commit(): Promise<void> {
     if (this.#failure) throw this.#failure.error;
     this.#inTransaction = false;
-    await this.ask({ text: "commit" }).catch((error) => {
+    await this.ask("commit").catch((error) => {
       throw isLost(error) ? new OutcomeUnknown(error) : error;
     });
   }
@@ -73,23 +73,26 @@ export class Pipeline {
     );
   }
 
-  #send(statement: Statement): Promise<pg.QueryResult> {
+  #send(statement: Statement | string): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       if (this.#failure) return reject(new NotRun(this.#failure.error));
       const asked = { reject };
-      this.#unanswered.add(asked);
-      const sent = { ...statement, query_timeout: this.#patience() };
-      this.#client.query(sent, (error, answer) => {
+      const answered = (error: unknown, answer: pg.QueryResult): void => {
         if (error || this.#failure) this.#fail(asked, error);
         else resolve(answer);
         this.#unanswered.delete(asked);
-      });
+      };
+      const sent = this.#withPatience(statement);
+      this.#unanswered.add(asked);
+      this.#client.query(sent, answered);
     });
   }
 
-  /** Milliseconds after which pg closes the connection: a statement also waits for those before it. */
-  #patience(): number | undefined {
-    return this.#timeoutMs && this.#timeoutMs * Math.min(1 + Math.floor(this.#unanswered.size / 8), 4);
+  /** Gives a statement more time before pg closes the connection if it waits for others. An object of fewer properties costs pg less. */
+  #withPatience(statement: Statement | string): Statement | string {
+    const times = Math.min(1 + Math.floor(this.#unanswered.size / 8), 4);
+    if (times === 1 || !this.#timeoutMs || typeof statement === "string") return statement;
+    return { ...statement, query_timeout: this.#timeoutMs * times };
   }
 
   /** The first failure is that of its statement. A lost connection is that of the first statement without an answer: the others were not run. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
-import { isOfAnotherSession, isOutdated, named, type Statement } from "./statements.ts";
+import { isOfAnotherSession, isOutdated, named, unnamed } from "./statements.ts";
 import { askOnce, inTransaction } from "./transaction.ts";
 
 /** The name under which a transaction sees the rows of all workspaces. */
@@ -67,10 +67,3 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
     ofAll: seeing(settingsOf(everyWorkspace)),
   };
 }
-
-/** `queryMode`: a question without values is refused, too, if it holds several commands. */
-const unnamed = (text: string, values: readonly unknown[] = []): Statement => ({
-  text,
-  values: values as unknown[],
-  queryMode: "extended",
-});

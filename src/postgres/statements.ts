@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 
-/** `queryMode` "extended": refused if it holds several commands, also where it has no values. */
-export type Statement = pg.QueryConfig & { queryMode?: "extended" };
+/**
+ * `queryMode` "extended": a statement without values is refused, too, if it holds several commands. `query_timeout`: milliseconds after which pg
+ * closes the connection, as set for the pool unless given.
+ */
+export type Statement = pg.QueryConfig & { queryMode?: "extended"; query_timeout?: number };
 
 const mostNames = 500;
 const names = new Map<string, string>();
@@ -13,8 +16,15 @@ const names = new Map<string, string>();
  */
 export const named = (text: string, values: readonly unknown[] = []): Statement => {
   const name = nameOf(text);
-  return { text, values: values as unknown[], queryMode: "extended", ...(name !== undefined && { name }) };
+  return name === undefined ? unnamed(text, values) : { name, text, values: values as unknown[] };
 };
+
+/** One command that is parsed every time. */
+export const unnamed = (text: string, values: readonly unknown[] = []): Statement => ({
+  text,
+  values: values as unknown[],
+  queryMode: "extended",
+});
 
 function nameOf(text: string): string | undefined {
   const known = names.get(text);

@@ -151,10 +151,10 @@ describe("isolation by row level security", () => {
       const client = await pool.connect();
       const query = client.query.bind(client) as (...given: unknown[]) => unknown;
       const seen: number[] = [];
-      client.query = ((config: pg.QueryConfig, answered: (error: unknown, answer: pg.QueryResult) => void) => {
-        const text = config.text.replace("set local countersign.workspace", "set local countersign.workspace = no");
-        return query({ ...config, text }, (error: unknown, answer: pg.QueryResult) => {
-          if (config.text === whose) seen.push(answer?.rows.length ?? 0);
+      client.query = ((sent: pg.QueryConfig | string, answered: (error: unknown, answer: pg.QueryResult) => void) => {
+        const changed = typeof sent === "string" ? sent.replace("set local", "set no") : sent;
+        return query(changed, (error: unknown, answer: pg.QueryResult) => {
+          if (typeof sent !== "string") seen.push(answer?.rows.length ?? 0);
           answered(error, answer);
         });
       }) as never;

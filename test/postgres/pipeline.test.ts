@@ -48,10 +48,11 @@ describe("a transaction on a pipelined connection", () => {
     const noted: string[] = [];
     pool.on("connect", (client) => {
       const query = client.query.bind(client) as (statement: unknown, answered: unknown) => unknown;
-      client.query = ((statement: pg.QueryConfig, answered?: (...given: unknown[]) => void) => {
+      client.query = ((statement: pg.QueryConfig | string, answered?: (...given: unknown[]) => void) => {
         if (!answered) return query(statement, undefined);
-        noted.push(statement.text);
-        return query({ ...statement, text: change(statement.text) }, (...given: unknown[]) => {
+        const isText = typeof statement === "string";
+        noted.push(isText ? statement : statement.text);
+        return query(isText ? change(statement) : statement, (...given: unknown[]) => {
           noted.push("answer");
           answered(...given);
         });
