@@ -32,7 +32,6 @@ import type { EventStore, LogRewound } from "./eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
 import { measured } from "./eventStore/measured.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
-import { sharingLog } from "./eventStore/sharedLog.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
 import { keepingAppendsWhole } from "./eventStore/wholeAppends.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
@@ -123,7 +122,7 @@ export function compose(
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
   const unmeasured = keepingAppendsWhole(
-    upcasting(sharingLog(createStore(config, urls, { logger, ...(onRewound && { onRewound }) }))),
+    upcasting(createStore(config, urls, { logger, ...(onRewound && { onRewound }) })),
   );
   const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
   const metrics = prometheusMetrics({

@@ -29,7 +29,7 @@ export type SubscribeOptions = {
   after: number;
   /** Only streams of these categories; all if absent. */
   categories?: readonly string[];
-  /** About this many events a batch (default 500): an adapter brings no more, what is composed up to the rest of an append. */
+  /** Events in a batch (default 500). Adapters deliver at most this many; the composed store may add the rest of the last append. */
   batchSize?: number;
   /** True: an event that cannot be brought to its newest version is delivered, and only its data throw. Otherwise the subscription does. */
   keepsUnreadable?: boolean;

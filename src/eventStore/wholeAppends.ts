@@ -3,8 +3,8 @@ import type { Batch, EventStore } from "./eventStore.ts";
 
 /**
  * An event store whose subscriptions never part the events of one append: what was written together is read together, and no read model shows a
- * thread without the message that opened it. A batch then has up to the rest of an append more than was asked for. Below, a batch ends wherever its
- * size or its delivery ends: EventStoreDB brings one event after the other.
+ * thread without the message that opened it. A batch then has up to the rest of an append more than was asked for. Adapters end
+ * a batch wherever its size or a page of the log ends.
  */
 export const keepingAppendsWhole = (store: EventStore): EventStore => ({
   ...store,

@@ -1,6 +1,6 @@
-import { ErrorType, EventStoreDBClient, jsonEvent, streamNameFilter } from "@eventstore/db-client";
+import { ErrorType, EventStoreDBClient, jsonEvent } from "@eventstore/db-client";
 import { expect } from "chai";
-import { foreignEvent, maxAppendSize } from "#test/support/eventStoreDbStandIn/log.ts";
+import { maxAppendSize } from "#test/support/eventStoreDbStandIn/log.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { errorOf } from "./contract/support.ts";
 
@@ -66,23 +66,6 @@ describe("EventStoreDB stand-in, seen by the bare client", () => {
     expect(await readFrom(at)).to.have.length(3);
     expect(await typeOf(readFrom(at + 1))).to.equal(ErrorType.UNKNOWN);
     expect(await readFrom(at + 1_000_000)).to.deep.equal([]);
-  });
-
-  it("lets checkpoints and caughtUp run ahead of the consumer", async () => {
-    server.calls.checkpointEvery = 1;
-    for (let n = 0; n < 10; n++) server.log.write("note-2", [foreignEvent()]);
-    const checkpoints: bigint[] = [];
-    const filter = streamNameFilter({
-      prefixes: ["note-"],
-      checkpointReached: (_, position) => void checkpoints.push(position.commit),
-    });
-    const subscription = client.subscribeToAll({ filter });
-    subscription.on("error", () => {});
-    await new Promise((resolve) => subscription.once("caughtUp", resolve));
-    const first = subscription.read();
-    expect(checkpoints.length, "checkpoints before the first event was taken").to.be.greaterThan(5);
-    expect(checkpoints.at(-1)! > first!.event!.position!.commit).to.equal(true);
-    await subscription.unsubscribe();
   });
 
   it("ends a subscription when more than 32 live events wait for it", async () => {

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { sharingLog } from "#src/eventStore/sharedLog.ts";
 import { upcasting } from "#src/eventStore/upcasting.ts";
 import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
 import { fold } from "#streams/decider.ts";
@@ -49,7 +48,7 @@ describe("an event whose shape has changed", () => {
   it("is read in its newest version through the store that the service composes, and stays stored as it was", async () => {
     const log = createMemoryEventStore();
     await log.append("person-1", -1, [{ ...old, id: "1", metadata }]);
-    const store = keepingAppendsWhole(upcasting(sharingLog(log), known));
+    const store = keepingAppendsWhole(upcasting(log, known));
     const { type, data } = newest;
     await store.append("person-1", 0, [{ type, data, id: "2", metadata }]);
 

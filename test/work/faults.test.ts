@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { type Clock, systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
-import { sharingLog } from "#src/eventStore/sharedLog.ts";
 import { upcasting } from "#src/eventStore/upcasting.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
@@ -319,7 +318,7 @@ describe("the work table when something is broken", () => {
     const seen: string[] = [];
     const named = (name: string, type: string): Process =>
       rule({ name, on: { [type]: async ({ data }) => void seen.push(`${name} ${data.number}`) } });
-    const store = upcasting(sharingLog(work.store), upcasters);
+    const store = upcasting(work.store, upcasters);
     const logger = quietLog();
     const runner = run([named("one", "Happened"), named("other", "Else")], { store, logger });
     await happen("toy-1", 13);

@@ -1,4 +1,3 @@
-import type { Position, ResolvedEvent } from "@eventstore/db-client";
 import type { Metadata, Recorded } from "#streams/event.ts";
 
 /** A record of the log as the adapter needs it. `event` is absent if this service did not write it. */
@@ -31,15 +30,6 @@ export function recordOf(stored: Stored): LogRecord | undefined {
   return { stream, position, event: event as Recorded };
 }
 
-/** As a subscription of the client brings it. */
-export function toLogRecord(resolved: ResolvedEvent): LogRecord | undefined {
-  const record = resolved.link ?? resolved.event;
-  if (!record) return undefined;
-  const { streamId: stream, position, revision, id, type, isJson, metadata } = record;
-  const place = { commit: position?.commit, prepare: position?.prepare };
-  return recordOf({ ...place, stream, revision, id, type, isJson, data: () => record.data, metadata });
-}
-
 /** A log position as a number. Throws if the server gives none (older than 22.10) or one beyond 2^53. */
 export function safe(value: bigint | string): number {
   const number = Number(value);
@@ -47,7 +37,3 @@ export function safe(value: bigint | string): number {
     throw new Error(`the event store returned ${value}, which is not a position that this service can store`);
   return number;
 }
-
-/** The other way: a position as the client wants it; 0 is before everything. */
-export const toPosition = (position: number): Position | "start" =>
-  position === 0 ? "start" : { commit: BigInt(position), prepare: BigInt(position) };

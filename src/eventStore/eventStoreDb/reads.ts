@@ -1,8 +1,8 @@
 import { ErrorType } from "@eventstore/db-client";
 import type { ReadResp } from "@eventstore/db-client/generated/streams_pb.js";
 import type { Recorded } from "#streams/event.ts";
-import { type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
-import { sharingAnswers } from "../sharedAnswers.ts";
+import { type Batch, LogRewound, type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
+import { joiningUnsent } from "../unsentReads.ts";
 import type { Calls } from "./calls.ts";
 import type { LogRecord } from "./events.ts";
 import { accessDenied, failureType, persist, unavailable } from "./failures.ts";
@@ -10,14 +10,16 @@ import { bytesOfAnswer, firstPosition, readLogRequest, readStreamRequest, record
 
 /** Events asked for at once: large enough to be quick, small enough for a server with few threads. */
 const pageSize = 500;
+/** A page of the log is cut behind the record that makes it this large. */
+const pageBytes = 2_000_000;
 
 export type Reads = {
   stream(name: string, fromRevision: number, maxCount: number): Promise<Recorded[]>;
   streamPage(name: string, stretch: Stretch): Promise<StreamPage>;
   last(name: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
-  /** Records of the whole log from `position` (inclusive) on, system records too, and whether the log ends there. One try. */
-  log(position: number, maxCount: number): Promise<{ records: LogRecord[]; atEnd: boolean }>;
+  /** Reads what this service wrote after a position, as much as a page of the log holds, and moves over the records of others. One try. Throws LogRewound. */
+  page(after: number): Promise<Batch>;
 };
 
 /** Reads from the leader. The server puts no time limit to them, so each has one here, counted again with every event. */
@@ -25,11 +27,11 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
   const persistently = <T>(what: string, attempt: (budgetMs: number) => Promise<T>): Promise<T> =>
     persist({ what, timeoutMs, closed, attempt, verdict: (error) => verdict(what, error) });
 
-  const shared = sharingAnswers();
+  const joined = joiningUnsent();
 
-  /** The same array for all who asked at once. */
+  /** The same array for all who ask at once. */
   const page = (name: string, from: number | "end", count: number): Promise<readonly Recorded[]> =>
-    shared(`${name} ${from} ${count}`, async () => (await stretch(name, { from, events: count })).events);
+    joined(`${name} ${from} ${count}`, async () => (await stretch(name, { from, events: count })).events);
 
   const stretch = (
     name: string,
@@ -59,18 +61,34 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
       return events;
     },
     streamPage: (name, { from, events, bytes }) =>
-      shared(`${name} ${from} ${events} ${bytes}`, () => stretch(name, { from, events, bytes })),
+      joined(`${name} ${from} ${events} ${bytes}`, () => stretch(name, { from, events, bytes })),
     last: async (name) => (await page(name, "end", 1))[0],
     head: () =>
-      shared("the end of the log", () =>
+      joined("the end of the log", () =>
         persistently("reading the end of the log", async (budgetMs) => {
           const answers = await calls.read(readLogRequest("end", 1), budgetMs);
           return firstPosition(answers) ?? 0;
         }),
       ),
-    async log(position, maxCount) {
-      const records = recordsIn(await calls.read(readLogRequest(position, maxCount), timeoutMs));
-      return { records: records.filter((record) => record !== undefined), atEnd: records.length < maxCount };
+    async page(after) {
+      const read = { events: 0, bytes: 0 };
+      const isFull = (answer: ReadResp): boolean => {
+        if (answer.hasEvent()) read.events += 1;
+        read.bytes += bytesOfAnswer(answer);
+        return read.events > 1 && read.bytes >= pageBytes;
+      };
+      // The first record is the one at the position.
+      const answers = await calls.read(readLogRequest(after, pageSize + 1), timeoutMs, isFull);
+      if (after > 0 && read.events === 0)
+        throw new LogRewound(`the event log ends before position ${after}, but had been read up to there`);
+      const records = recordsIn(answers)
+        .filter((record) => record !== undefined)
+        .filter(({ position }) => position > after);
+      return {
+        events: records.flatMap(({ stream, event }) => (event && !stream.startsWith("$") ? event : [])),
+        position: records.at(-1)?.position ?? after,
+        caughtUp: read.events <= pageSize && read.bytes < pageBytes,
+      };
     },
   };
 }

@@ -1,26 +1,32 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ErrorType, WrongExpectedVersionError } from "@eventstore/db-client";
 import {
   type Appended,
   asExpected,
+  type Batch,
   type EventStore,
   type Expected,
   type Guard,
   InvalidAppend,
+  LogRewound,
   type NewEvent,
   noStream,
   StreamMoved,
+  type SubscribeOptions,
   Unavailable,
 } from "../eventStore.ts";
+import { pauses } from "../recovery.ts";
+import { sharingPages } from "../sharedPages.ts";
+import { subscription } from "../subscription.ts";
 import { isStreamName, type ValidEvent, validateAppend, validateStream } from "../validate.ts";
 import { createCalls } from "./calls.ts";
 import { connect } from "./connection.ts";
 import { safe } from "./events.ts";
 import { accessDenied, asCommandError, failureType, persist, unavailable } from "./failures.ts";
-import { type Feed, passes } from "./feed.ts";
-import { follow, type Log } from "./follow.ts";
 import { appendOutcome, appendRequests } from "./messages.ts";
-import { createReads } from "./reads.ts";
+import { createReads, type Reads } from "./reads.ts";
+import { createWatch } from "./watch.ts";
 
 export type EventStoreDbOptions = {
   /** `esdb://…` or `kurrentdb://…`. */
@@ -29,6 +35,8 @@ export type EventStoreDbOptions = {
   timeoutMs?: number;
   logger?: Log;
 };
+
+export type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
 const silent: Log = { warn() {}, error() {} };
 
@@ -40,17 +48,8 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   setMaxListeners(0, closing.signal); // every call that waits for its next try listens
   const calls = createCalls(client, closing.signal);
   const reads = createReads(calls, timeoutMs, closing.signal);
-  const feeds = new Map<Feed, readonly string[] | undefined>();
-
-  function opened(feed: Feed, categories?: readonly string[]): () => void {
-    feeds.set(feed, categories);
-    return () => feeds.delete(feed);
-  }
-
-  /** Those that this stream's events are not for learn of them only by looking. */
-  function wakeOthers(stream: string): void {
-    for (const [feed, categories] of feeds) if (!passes(stream, categories)) feed.wake();
-  }
+  const watch = createWatch({ client, reads, log, closed: closing.signal });
+  const page = sharingPages((after) => pageOrVerdict(reads, after));
 
   const write = (
     stream: string,
@@ -94,8 +93,18 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
     const valid = validateAppend(stream, wanted.revision, events);
     for (const guard of wanted.unlessMoved ?? []) validateStream(guard.stream);
     const appended = await write(stream, wanted, valid);
-    wakeOthers(stream);
+    watch.saw(appended.position);
     return appended;
+  }
+
+  async function* follow(options: SubscribeOptions): AsyncGenerator<Batch, void> {
+    try {
+      yield* subscription({ page, beyond: watch.beyond, log, closing: closing.signal }, options);
+    } catch (error) {
+      if (error instanceof LogRewound)
+        log.error({ err: error }, "the event log is not the one that was read before, stopping");
+      throw error;
+    }
   }
 
   return {
@@ -111,16 +120,31 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
     async readLast(stream) {
       return isStreamName(stream) ? reads.last(stream) : undefined;
     },
-    subscribe({ signal, ...rest }) {
-      const until = AbortSignal.any([signal, closing.signal]);
-      return follow({ client, reads, log, opened, stallMs: timeoutMs }, { ...rest, signal: until });
-    },
+    subscribe: follow,
     head: () => reads.head(),
     async close() {
       closing.abort();
       await client.dispose();
     },
   };
+}
+
+/** A position that is none of its records' is "unknown" to the server, and so is a fault of its own. */
+const unknownsInARow = 5;
+
+/** Reads a page of the log. Throws Unavailable or LogRewound. */
+async function pageOrVerdict(reads: Pick<Reads, "page">, after: number): Promise<Batch> {
+  const pause = pauses();
+  for (let unknowns = 0; unknowns < unknownsInARow; unknowns++) {
+    try {
+      return await reads.page(after);
+    } catch (error) {
+      if (error instanceof LogRewound) throw error;
+      if (failureType(error) !== ErrorType.UNKNOWN) throw unavailable("reading the log", error);
+    }
+    await sleep(pause.next());
+  }
+  throw new LogRewound(`${after} is not a position in this log`);
 }
 
 /** What an append's error says for certain. Any other error leaves open whether it was written: repeating the append finds out. */

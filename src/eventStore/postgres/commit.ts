@@ -1,13 +1,9 @@
 import type pg from "pg";
 import { type Appended, StreamMoved } from "../eventStore.ts";
 import type { Request } from "./batch.ts";
-import type { Written, WrittenEvent } from "./ownCommits.ts";
 
 /** What became of a request that the database judged. */
 export type Outcome = Appended | StreamMoved;
-
-/** `written`: what the commit added to the log; undefined where that is nothing. */
-export type Committed = { outcomes: Outcome[]; written: Written | undefined };
 
 /** `moved`: the first of its guards, from 1, that is not where it was seen, and where that is. */
 type Answer = [position: string | null, actual: string, moved: number | null, movedTo: string | null];
@@ -15,46 +11,15 @@ type Answer = [position: string | null, actual: string, moved: number | null, mo
 const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 
 /** Commits a batch in one round trip: an outcome per request, in order. Durable when it resolves. */
-export async function commit(client: pg.Client, batch: readonly Request[]): Promise<Committed> {
+export async function commit(client: pg.Client, batch: readonly Request[]): Promise<Outcome[]> {
   const { rows } = await client.query<Answer>({
     name: "append",
     text: append,
     values: parameters(batch),
     rowMode: "array",
   });
-  return { outcomes: batch.map((request, index) => outcome(request, rows[index]!)), written: written(batch, rows) };
+  return batch.map((request, index) => outcome(request, rows[index]!));
 }
-
-/**
- * The events of the requests that were granted. Their positions count from the log's end on, over those of refused requests too, which stay
- * empty for ever. A request whose events an earlier call has written is answered with their position, and its stream is no longer where
- * it expects.
- */
-function written(batch: readonly Request[], rows: readonly Answer[]): Written | undefined {
-  const events: WrittenEvent[] = [];
-  let [sent, bytes] = [0, 0];
-  let after: number | undefined;
-  for (const [index, request] of batch.entries()) {
-    const [position, actual] = rows[index]!;
-    sent += request.events.length;
-    if (position === null || Number(actual) !== request.expectedRevision) continue;
-    const logEnd = Number(position) - sent;
-    after ??= logEnd;
-    if (logEnd !== after) return undefined;
-    bytes += request.bytes;
-    events.push(...placed(request, Number(position)));
-  }
-  return after === undefined ? undefined : { after, position: events.at(-1)!.position, events, bytes };
-}
-
-/** `last`: the position of the last one. */
-const placed = ({ stream, expectedRevision, events }: Request, last: number): WrittenEvent[] =>
-  events.map((event, index) => ({
-    stream,
-    revision: expectedRevision + 1 + index,
-    position: last - events.length + 1 + index,
-    event,
-  }));
 
 function outcome(
   { stream, expectedRevision, events, guards }: Request,

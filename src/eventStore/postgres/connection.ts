@@ -17,8 +17,6 @@ export type Connection = {
    * and so does an answer that did not come in `patienceMs`.
    */
   run<T>(patienceMs: number, work: (client: pg.Client) => Promise<T>): Promise<T>;
-  /** The process on the server that serves it; undefined while there is none. */
-  backend(): number | undefined;
   close(): void;
 };
 
@@ -60,7 +58,6 @@ export function createConnection(options: ConnectionOptions): Connection {
         throw error;
       }
     },
-    backend: () => (current?.client as { processID?: number | null } | undefined)?.processID ?? undefined,
     close() {
       if (current) drop(current.client);
     },

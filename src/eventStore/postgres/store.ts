@@ -1,10 +1,9 @@
-import { setMaxListeners } from "node:events";
-import { asExpected, type EventStore, type LogRewound } from "../eventStore.ts";
+import { asExpected, type Batch, type EventStore, type LogRewound } from "../eventStore.ts";
+import { type Log, silent } from "../recovery.ts";
+import { sharingPages } from "../sharedPages.ts";
+import { subscription } from "../subscription.ts";
 import { isStreamName, validateAppend, validateRevision, validateStream } from "../validate.ts";
-import { createOwnCommits } from "./ownCommits.ts";
 import { createReader } from "./reader.ts";
-import { type Log, silent } from "./recovery.ts";
-import { subscription } from "./subscription.ts";
 import { createTail } from "./tail.ts";
 import { createWriter } from "./writer.ts";
 
@@ -27,27 +26,27 @@ export type PostgresEventStoreOptions = {
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
   const { connectionString, timeoutMs = 5_000, readers = 8, logger: log = silent, onRewound = () => {} } = options;
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // every subscription listens
   const reader = createReader({
     connectionString,
     timeoutMs,
     connections: readers,
     onRead: (event) => tail.saw(event),
   });
-  const own = createOwnCommits();
   const writer = createWriter({
     connectionString,
     timeoutMs,
     log,
     requireSameLog: (client) => tail.requireSameLog(client),
-    onCommitted(newest, written) {
-      if (written) own.add(written);
-      tail.saw(newest);
-    },
-    onLost: own.forget,
+    onCommitted: (newest) => tail.saw(newest),
   });
-  const tail = createTail({ connectionString, timeoutMs, log, ownBackend: writer.backend, onRewound });
+  const tail = createTail({ connectionString, timeoutMs, log, onRewound });
+  const page = sharingPages(readPage);
   let closed: Promise<void> | undefined;
+
+  async function readPage(after: number): Promise<Batch> {
+    const { events, atEnd } = await reader.page(after);
+    return { events, position: events.at(-1)?.position ?? after, caughtUp: atEnd };
+  }
 
   async function close(): Promise<void> {
     closing.abort();
@@ -67,7 +66,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
       }
       return writer.append(stream, expected, valid);
     },
-    // A name that the database refuses would fail those that are read with it.
+    // A name that the database refuses is no stream's.
     async read(stream, fromRevision = 0, maxCount) {
       return isStreamName(stream) ? reader.stream(stream, fromRevision, maxCount) : [];
     },
@@ -79,7 +78,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     },
     head: () => reader.head(),
     subscribe: (subscribeOptions) =>
-      subscription({ pages: reader, own, tail, log, closing: closing.signal }, subscribeOptions),
+      subscription({ page, beyond: tail.beyond, log, closing: closing.signal }, subscribeOptions),
     close: () => (closed ??= close()),
   };
 }

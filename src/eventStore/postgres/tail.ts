@@ -1,14 +1,13 @@
 import type pg from "pg";
 import { LogRewound } from "../eventStore.ts";
+import { type Log, pauses } from "../recovery.ts";
+import { createWaiters, endsBefore } from "../waiters.ts";
 import { createConnection } from "./connection.ts";
-import { type Log, pauses } from "./recovery.ts";
 
 export type TailOptions = {
   connectionString: string;
   timeoutMs: number;
   log: Log;
-  /** The server's process that this process's commits come from: it says itself what it has committed. */
-  ownBackend: () => number | undefined;
   /** Called once if the log no longer holds the newest event that is known here. */
   onRewound: (error: LogRewound) => void;
 };
@@ -18,8 +17,6 @@ export type Place = { position: number; id: string };
 
 /** Knows where the log ends, and wakes the readers that wait for more. */
 export type Tail = {
-  /** The highest position known to be committed. */
-  head(): number;
   /** An event that was read, or committed by this very process: no need to wait for the notification. */
   saw(event: Place): void;
   /** For a new connection, before anything is written by it. Throws LogRewound. */
@@ -28,8 +25,6 @@ export type Tail = {
   beyond(after: number, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 };
-
-type Waiter = { after: number; since: number; wake(): void; fail(error: Error): void };
 
 const readEndAndKnown = `select position, event_id, (select event_id from es.events where position = $1)
   from es.events order by position desc limit 1`;
@@ -43,8 +38,8 @@ const pollMs = 1_000;
  * check is the poll: it has a timeout, finds what a lost notification would have said, and a failed one costs the connection, which is
  * opened again for as long as it takes.
  */
-export function createTail({ connectionString, timeoutMs, log, ownBackend, onRewound }: TailOptions): Tail {
-  const waiters = new Set<Waiter>();
+export function createTail({ connectionString, timeoutMs, log, onRewound }: TailOptions): Tail {
+  const waiters = createWaiters();
   let newest: Place = { position: 0, id: "" };
   let rewound: LogRewound | undefined;
   let watching: Promise<void> | undefined;
@@ -55,10 +50,9 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend, onRew
     connectionString,
     name: "countersign log listener",
     prepare(client) {
-      // One's own comes about when the commit is answered, which says what was written too. If that is lost, the commit is sent again.
-      client.on("notification", ({ processId, payload }) => {
+      client.on("notification", ({ payload }) => {
         const [position, id = ""] = (payload ?? "").split(" ");
-        if (processId !== ownBackend()) saw({ position: Number(position), id });
+        saw({ position: Number(position), id });
       });
       return client.query("listen events");
     },
@@ -68,7 +62,7 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend, onRew
   function saw({ position, id }: Place): void {
     if (!(position > newest.position)) return;
     newest = { position, id };
-    for (const waiter of waiters) if (waiter.after < position) waiter.wake();
+    waiters.wake(position);
   }
 
   /** The log's own word of its end. It lacks the newest event that is known here only if it is not the log it was. */
@@ -92,11 +86,8 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend, onRew
     const asked = performance.now();
     const found = await connection.run(timeoutMs, readEnd);
     saw(found);
-    for (const waiter of waiters) {
-      if (rewound) waiter.fail(rewound);
-      else if (waiter.since < asked && waiter.after > found.position)
-        waiter.fail(endsBefore(waiter.after, found.position));
-    }
+    if (rewound) waiters.failAll(rewound);
+    else waiters.failBeyond(found.position, asked);
   }
 
   async function watch(): Promise<void> {
@@ -124,31 +115,15 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend, onRew
     });
 
   return {
-    head: () => newest.position,
     saw,
     async requireSameLog(client) {
       await readEnd(client);
       if (rewound) throw rewound;
     },
-    beyond(after, signal) {
+    async beyond(after, signal) {
       watching ??= watch();
-      return new Promise((resolve, reject) => {
-        const settle = (end: () => void): void => {
-          waiters.delete(waiter);
-          signal.removeEventListener("abort", waiter.wake);
-          end();
-        };
-        const waiter: Waiter = {
-          after,
-          since: performance.now(),
-          wake: () => settle(resolve),
-          fail: (error) => settle(() => reject(error)),
-        };
-        waiters.add(waiter);
-        signal.addEventListener("abort", waiter.wake);
-        if (rewound) waiter.fail(rewound);
-        else if (after < newest.position || signal.aborted) waiter.wake();
-      });
+      if (rewound) throw rewound;
+      if (after >= newest.position) await waiters.wait(after, signal);
     },
     async close() {
       closed = true;
@@ -159,9 +134,6 @@ export function createTail({ connectionString, timeoutMs, log, ownBackend, onRew
     },
   };
 }
-
-const endsBefore = (known: number, found: number): LogRewound =>
-  new LogRewound(`the event log ends at position ${found}, but had reached ${known}: it was restored or replaced`);
 
 const differsAt = ({ position }: Place): LogRewound =>
   new LogRewound(`the event log holds another event at position ${position} than it did: it has lost events since`);

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Appended, type Expected, InvalidAppend, LogRewound, Unavailable } from "../eventStore.ts";
+import { type Log, pauses } from "../recovery.ts";
 import type { ValidEvent } from "../validate.ts";
 import { type Request, takeBatch } from "./batch.ts";
 import { commit, type Outcome } from "./commit.ts";
 import { createConnection } from "./connection.ts";
-import type { Written } from "./ownCommits.ts";
-import { type Log, pauses } from "./recovery.ts";
 import type { Place } from "./tail.ts";
 
 export type WriterOptions = {
@@ -15,16 +14,12 @@ export type WriterOptions = {
   log: Log;
   /** Throws LogRewound if the server that a connection leads to has another log. */
   requireSameLog: (client: pg.Client) => Promise<void>;
-  /** Called after every commit with the event of its highest position, and what it added to the log. */
-  onCommitted: (newest: Place, written: Written | undefined) => void;
-  /** Called when the connection broke: the server may come back with another log. */
-  onLost: () => void;
+  /** Called after every commit with the event of its highest position. */
+  onCommitted: (newest: Place) => void;
 };
 
 export type Writer = {
   append(stream: string, expected: Expected, events: ValidEvent[]): Promise<Appended>;
-  /** The server's process that its commits come from; undefined while there is none. */
-  backend(): number | undefined;
   close(): Promise<void>;
 };
 
@@ -33,7 +28,7 @@ export type Writer = {
  * connection leaves undecided is sent again, ids and revisions unchanged: the log finds what it has.
  */
 export function createWriter(options: WriterOptions): Writer {
-  const { connectionString, timeoutMs, log, requireSameLog, onCommitted, onLost } = options;
+  const { connectionString, timeoutMs, log, requireSameLog, onCommitted } = options;
   const queue: Request[] = [];
   const pause = pauses();
   const connection = createConnection({
@@ -43,7 +38,6 @@ export function createWriter(options: WriterOptions): Writer {
       await setUp(client, timeoutMs);
       await requireSameLog(client);
     },
-    onLost,
   });
   let draining: Promise<void> | undefined;
   let trouble: Error | undefined;
@@ -65,10 +59,10 @@ export function createWriter(options: WriterOptions): Writer {
     // Under overload every batch holds one that is nearly due: giving up on the connection for it would let none through.
     const patience = Math.max(timeoutMs / 5, rest);
     try {
-      const { outcomes, written } = await connection.run(patience, (client) => commit(client, batch));
+      const outcomes = await connection.run(patience, (client) => commit(client, batch));
       pause.reset();
       trouble = undefined;
-      onCommitted(newestOf(batch, outcomes), written);
+      onCommitted(newestOf(batch, outcomes));
       for (const [index, outcome] of outcomes.entries()) {
         if (outcome instanceof Error) batch[index]!.reject(outcome);
         else batch[index]!.resolve(outcome);
@@ -94,7 +88,6 @@ export function createWriter(options: WriterOptions): Writer {
   async function tryAgain(batch: readonly Request[], error: Error): Promise<void> {
     log.warn({ err: error, appends: batch.length }, "the outcome of an append is unknown, checking");
     trouble = error;
-    onLost();
     queue.unshift(...batch);
     await sleep(pause.next());
   }
@@ -129,7 +122,6 @@ export function createWriter(options: WriterOptions): Writer {
         });
         draining ??= drain();
       }),
-    backend: () => connection.backend(),
     async close() {
       closed = true;
       await draining;

@@ -70,11 +70,6 @@ export function eventMessage(record: StoredRecord): streams.ReadResp {
   return new ReadResp().setEvent(new ReadResp.ReadEvent().setEvent(recorded).setCommitPosition(position));
 }
 
-export function checkpointMessage(position: number): streams.ReadResp {
-  const checkpoint = new ReadResp.Checkpoint().setCommitPosition(String(position)).setPreparePosition(String(position));
-  return new ReadResp().setCheckpoint(checkpoint);
-}
-
 export const caughtUpMessage = (): streams.ReadResp => new ReadResp().setCaughtUp(new ReadResp.CaughtUp());
 export const confirmationMessage = (id: string): streams.ReadResp =>
   new ReadResp().setConfirmation(new ReadResp.SubscriptionConfirmation().setSubscriptionId(id));

@@ -31,8 +31,6 @@ export class StreamsCalls {
   readonly appendFaults: AppendFault[] = [];
   /** Reads are taken and never answered. */
   readsHang = false;
-  /** Checkpoints after this many records, whatever the subscriber asked for. */
-  checkpointEvery: number | undefined;
   appends = 0;
   batchAppends = 0;
   subscriptionsOpened = 0;
@@ -141,11 +139,7 @@ export class StreamsCalls {
     const index = this.#startOf(call, options);
     if (index === undefined) return;
     const exclusive = options.getAll()!.hasPosition() && index < this.log.records.length ? 1 : 0;
-    const wished = options.getFilter()
-      ? options.getFilter()!.getMax() * options.getFilter()!.getCheckpointintervalmultiplier()
-      : 0;
-    const every = (): number => this.checkpointEvery ?? (wished || Number.POSITIVE_INFINITY);
-    const subscription = new LogSubscription(call, this.log, { passes: filterOf(options), checkpointEvery: every });
+    const subscription = new LogSubscription(call, this.log, filterOf(options));
     this.subscriptions.add(subscription);
     call.once("close", () => this.subscriptions.delete(subscription));
     call.once("cancelled", () => this.subscriptions.delete(subscription));

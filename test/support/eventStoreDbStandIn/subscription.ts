@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type streams from "@eventstore/db-client/generated/streams_pb.js";
 import { type ServerWritableStream, status } from "@grpc/grpc-js";
 import type { RecordLog, StoredRecord } from "./log.ts";
-import { caughtUpMessage, checkpointMessage, confirmationMessage, eventMessage } from "./messages.ts";
+import { caughtUpMessage, confirmationMessage, eventMessage } from "./messages.ts";
 
 export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 export type Filter = (record: StoredRecord) => boolean;
@@ -19,22 +19,15 @@ export class LogSubscription {
   readonly #call: ReadCall;
   #log: RecordLog;
   readonly #passes: Filter;
-  readonly #checkpointEvery: () => number;
   readonly #waiting: streams.ReadResp[] = [];
-  #considered = 0;
   #pumping = false;
   #over = false;
   #stopListening = (): void => {};
 
-  constructor(
-    call: ReadCall,
-    log: RecordLog,
-    { passes, checkpointEvery }: { passes: Filter; checkpointEvery: () => number },
-  ) {
+  constructor(call: ReadCall, log: RecordLog, passes: Filter) {
     this.#call = call;
     this.#log = log;
     this.#passes = passes;
-    this.#checkpointEvery = checkpointEvery;
     call.once("close", () => this.#finish());
     call.once("cancelled", () => this.#finish());
   }
@@ -44,7 +37,8 @@ export class LogSubscription {
     await this.#send(confirmationMessage(crypto.randomUUID()));
     let next = from;
     while (!this.#over && next < this.#log.records.length) {
-      for (const message of this.#consider(this.#log.records[next++]!)) await this.#send(message);
+      const record = this.#log.records[next++]!;
+      if (this.#passes(record)) await this.#send(eventMessage(record));
     }
     if (this.#over) return;
     this.#stopListening = this.#log.onWrite((record) => this.#live(record));
@@ -66,14 +60,8 @@ export class LogSubscription {
     this.#call.emit("error", { code, details });
   }
 
-  #consider(record: StoredRecord): streams.ReadResp[] {
-    const messages = this.#passes(record) ? [eventMessage(record)] : [];
-    if (++this.#considered % this.#checkpointEvery() === 0) messages.push(checkpointMessage(record.position));
-    return messages;
-  }
-
   #live(record: StoredRecord): void {
-    for (const message of this.#consider(record)) this.#enqueue(message);
+    if (this.#passes(record)) this.#enqueue(eventMessage(record));
   }
 
   #enqueue(message: streams.ReadResp): void {

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { categoryOf } from "#streams/event.ts";
+import { type Batch, type SubscribeOptions, Unavailable } from "./eventStore.ts";
+import { type Log, pauses } from "./recovery.ts";
+
+/** The log, as an adapter lets subscriptions read it. */
+export type PagedLog = {
+  /**
+   * Reads the events of all categories after a position, as many as fit into a page. `caughtUp`: nothing came after them. The page ends at the same
+   * position where there is nothing yet. Throws Unavailable or LogRewound; does not try again.
+   */
+  page(after: number): Promise<Batch>;
+  /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
+  beyond(after: number, signal: AbortSignal): Promise<void>;
+  log: Log;
+  /** Aborted when the store closes. */
+  closing: AbortSignal;
+};
+
+const defaultBatchSize = 500;
+
+/** Reads the log page by page to its end, then waits for more. While a page is consumed the next one is read, unless the end is reached. */
+export async function* subscription(paged: PagedLog, options: SubscribeOptions): AsyncGenerator<Batch, void> {
+  const { categories, batchSize = defaultBatchSize } = options;
+  const signal = AbortSignal.any([options.signal, paged.closing]);
+  let read = { position: options.after, caughtUp: true };
+  for (;;) {
+    const page = await unlessAborted(nextPage(paged, read, signal), signal);
+    if (!page) return;
+    read = page;
+    if (!page.caughtUp) paged.page(page.position).catch(() => {}); // the loop itself asks again
+    for (const batch of batchesOf(page, categories, batchSize)) {
+      yield batch;
+      if (signal.aborted) return;
+    }
+  }
+}
+
+/** Tries until the log has more than was read, or is known to have no more; undefined on abort. */
+async function nextPage(
+  paged: PagedLog,
+  { position, caughtUp }: Omit<Batch, "events">,
+  signal: AbortSignal,
+): Promise<Batch | undefined> {
+  for (const pause = pauses(); ; await sleep(pause.next())) {
+    if (caughtUp) await paged.beyond(position, signal);
+    if (signal.aborted) return undefined;
+    try {
+      const page = await paged.page(position);
+      if (page.position > position || !caughtUp) return page;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (!(error instanceof Unavailable)) throw error;
+      paged.log.warn({ err: error }, "cannot read the event log, retrying");
+    }
+  }
+}
+
+/** The events of a page that a subscription asks for, so many at most in a batch. The last batch moves over all of the page. */
+function* batchesOf(
+  { events: all, position, caughtUp }: Batch,
+  categories: readonly string[] | undefined,
+  size: number,
+): Generator<Batch> {
+  const events = categories ? all.filter(({ stream }) => categories.includes(categoryOf(stream))) : all;
+  let begin = 0;
+  for (; begin + size < events.length; begin += size) {
+    const part = events.slice(begin, begin + size);
+    yield { events: part, position: part.at(-1)!.position, caughtUp: false };
+  }
+  yield { events: events.slice(begin), position, caughtUp };
+}
+
+/** Gives what the promise gives, or undefined as soon as the signal is aborted. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => resolve(undefined);
+    signal.addEventListener("abort", leave);
+    if (signal.aborted) leave();
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}

@@ -1,0 +1,21 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/**
+ * Lets callers that ask the same question in one turn of the event loop share its answer. The question is sent in the next turn, so the answer is
+ * never older than any caller's question; a caller that comes later asks again. All who share an answer get the same object.
+ */
+export function joiningUnsent(): <T>(question: string, send: () => Promise<T>) => Promise<T> {
+  const unsent = new Map<string, Promise<unknown>>();
+
+  async function sendNextTurn<T>(question: string, send: () => Promise<T>): Promise<T> {
+    await nextTurn();
+    unsent.delete(question);
+    return send();
+  }
+
+  return <T>(question: string, send: () => Promise<T>): Promise<T> => {
+    const answer = unsent.get(question) ?? sendNextTurn(question, send);
+    unsent.set(question, answer);
+    return answer as Promise<T>;
+  };
+}
