@@ -10,6 +10,9 @@ export function createLogger(level: string, destination: DestinationStream = log
   return pino(
     {
       level,
+      // Names and times as the usual tools read them: {"level":"info","time":"2026-11-26T22:30:00.000Z",…}.
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: pino.stdTimeFunctions.isoTime,
       base: { pid: process.pid },
       redact: { paths: sensitive.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: "[removed]" },
       serializers: { err: describeError, error: describeError },

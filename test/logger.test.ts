@@ -71,6 +71,12 @@ describe("the logger", () => {
     expect(text).to.include("23505").and.to.include("duplicate key").and.not.to.include("canary");
   });
 
+  it("writes the level by its name and the time in ISO 8601, for the usual tools", () => {
+    const line = JSON.parse(logged((logger) => logger.warn({ draft: "d1" }, "a sentence")));
+    expect(line).to.deep.include({ level: "warn", msg: "a sentence", draft: "d1" });
+    expect(line.time).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
   it("writes for a terminal one readable line each, with the same secrets left out", () => {
     let text = "";
     const terminal = new Writable({

@@ -45,6 +45,7 @@ create index on drafts (workspace_id, status, created_at desc, id);
 create index on drafts (workspace_id, identity_id, created_at desc, id);
 create index on drafts (identity_id, status);
 create index on drafts (id) where status = 'sending';
+create index on drafts (pending_since) where status = 'pending';
 -- What waits for a decision, without the rows themselves.
 create index on drafts (workspace_id, identity_id) include (id, thread_id, pending_since, escalated) where status = 'pending';
 create index on drafts (workspace_id, changed_position desc);

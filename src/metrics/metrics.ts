@@ -47,6 +47,9 @@ export type Depths = {
   /** Events and timers that processes gave up on. */
   parked: ReadonlyMap<string, number>;
   draftsSending: number;
+  draftsPending: number;
+  /** How long the draft has waited that waits longest for a decision, in seconds; 0 if none waits. */
+  oldestPendingSeconds: number;
   webhookDeliveriesPending: number;
   /** The operator lets nothing leave. */
   paused: boolean;
@@ -174,6 +177,18 @@ export const measures = {
     name: "countersign_drafts_sending",
     kind: "gauge",
     help: "Drafts that are queued or being sent.",
+    labels: [],
+  },
+  draftsPending: {
+    name: "countersign_drafts_pending",
+    kind: "gauge",
+    help: "Drafts that wait for a decision, of all workspaces.",
+    labels: [],
+  },
+  oldestPendingSeconds: {
+    name: "countersign_drafts_oldest_pending_seconds",
+    kind: "gauge",
+    help: "How long the draft has waited that waits longest for a decision, in seconds; 0 if none waits.",
     labels: [],
   },
   webhookDeliveriesPending: {

@@ -92,6 +92,8 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
     parked: by(measures.parked),
   };
   const sending = gauge(measures.draftsSending);
+  const pending = gauge(measures.draftsPending);
+  const oldestPending = gauge(measures.oldestPendingSeconds);
   const webhooks = gauge(measures.webhookDeliveriesPending);
   const paused = gauge(measures.paused);
   return (depths) => {
@@ -99,8 +101,13 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
       gauge.reset();
       for (const [value, depth] of depths?.[name as keyof typeof gauges] ?? []) gauge.set({ [label]: value }, depth);
     }
-    if (!depths) return [sending, webhooks, paused].forEach((gauge) => void gauge.remove());
+    if (!depths) {
+      for (const gauge of [sending, pending, oldestPending, webhooks, paused]) gauge.remove();
+      return;
+    }
     sending.set(depths.draftsSending);
+    pending.set(depths.draftsPending);
+    oldestPending.set(depths.oldestPendingSeconds);
     webhooks.set(depths.webhookDeliveriesPending);
     paused.set(Number(depths.paused));
   };

@@ -21,27 +21,27 @@ export async function readDepths({
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
-  const [checkpoints, planned, lanes, timersDue, parked, draftsSending, webhookDeliveriesPending, paused] =
-    await Promise.all([
-      loadCheckpoints(database, names),
-      counts(database, "select name, planned as count from work.planned"),
-      lanesOf(database),
-      counts(
-        database,
-        "select process as name, count(*) from work.items where timer is not null and due_at <= now() group by process",
-      ),
-      counts(database, "select process as name, count(*) from work.parked group by process"),
-      countSending(database),
-      counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
-      isPaused(),
-    ]);
+  const [checkpoints, planned, lanes, timersDue, parked, drafts, webhookDeliveriesPending, paused] = await Promise.all([
+    loadCheckpoints(database, names),
+    counts(database, "select name, planned as count from work.planned"),
+    lanesOf(database),
+    counts(
+      database,
+      "select process as name, count(*) from work.items where timer is not null and due_at <= now() group by process",
+    ),
+    counts(database, "select process as name, count(*) from work.parked group by process"),
+    draftsOf(database),
+    counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
+    isPaused(),
+  ]);
   return {
     projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
     projectionLeft: leftBehind(checkpoints, projections),
     processLag: new Map([...planned].map(([name, position]) => [name, behind(position)])),
     webhookDeliveriesPending: webhookDeliveriesPending.get("all") ?? 0,
     ...lanes,
-    ...{ timersDue, parked, draftsSending, paused },
+    ...drafts,
+    ...{ timersDue, parked, paused },
   };
 }
 
@@ -81,10 +81,17 @@ async function counts(sql: Sql, text: string): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, count }) => [name, count]));
 }
 
-/** Of all workspaces: the operator's number. */
-const countSending = (database: Database): Promise<number> =>
+type Drafts = Pick<Depths, "draftsSending" | "draftsPending" | "oldestPendingSeconds">;
+
+/** Of all workspaces: the operator's numbers. Each is read from an index or from the counts, however many drafts there are. */
+const draftsOf = (database: Database): Promise<Drafts> =>
   database.transaction(async (tx) => {
     await tx.query("select set_config('countersign.workspace', '*', true)");
-    const { rows } = await tx.query<{ count: number }>("select count(*) from drafts where status = 'sending'");
-    return rows[0]!.count;
+    const { rows } = await tx.query<Drafts>(
+      `select (select count(*) from drafts where status = 'sending') as "draftsSending",
+         (select coalesce(sum(count), 0)::bigint from draft_counts where status = 'pending') as "draftsPending",
+         (select greatest(0, extract(epoch from clock_timestamp() - min(pending_since))) from drafts where status = 'pending')::float
+           as "oldestPendingSeconds"`,
+    );
+    return rows[0]!;
   });

@@ -80,9 +80,23 @@ describe("/metrics", () => {
       body_text: "x",
     };
     const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
+    const waiting = async () => {
+      const text = await shown();
+      return ["countersign_drafts_pending", "countersign_drafts_oldest_pending_seconds"].map((name) =>
+        value(text, name),
+      );
+    };
+    await service.database.transaction(async (tx) => {
+      await tx.query("select set_config('countersign.workspace', '*', true)");
+      await tx.query("update drafts set pending_since = now() - interval '10 minutes'");
+    });
+    const [pending, oldest] = await waiting();
+    expect(pending).to.equal(1);
+    expect(oldest).to.be.within(600, 3_600);
     await tenant.ask(`POST /v1/drafts/${id}/send`);
     await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
     await service.caughtUp();
+    expect(await waiting()).to.deep.equal([0, 0]);
     const text = await shown();
     expect(value(text, "countersign_append_duration_seconds_count", { outcome: "done" })).to.be.greaterThan(5);
     expect(value(text, "countersign_events_appended_total", { type: "DraftSubmitted" })).to.equal(1);
