@@ -4,9 +4,10 @@ import { pageFiles, withTables } from "#src/http/docs/documents.ts";
 import { allTables } from "#src/http/docs/tables.ts";
 import { settingDescriptions } from "#src/settings.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
+import { envExample } from "./support/envFile.ts";
 
 /**
- * `npm run documents`: writes the tables of the pages under /docs into their files as the code has them now. A test fails until that is done.
+ * `npm run documents`: writes the tables of the pages under /docs, and `.env.example`, as the code has them now. A test fails until that is done.
  * With `story` it also plays the story of an agent and writes the transcript; the test that compares it is what plays it.
  */
 const tables = allTables({ routes: realRoutes(), settings: settingDescriptions });
@@ -18,6 +19,7 @@ for (const file of pageFiles) {
     console.log(`${file.pathname}: updated`);
   }
 }
+await writeFile(".env.example", envExample(settingDescriptions));
 if (process.argv[2] === "story") {
   const { status } = spawnSync("npm", ["test", "--", "test/http/mcp/story.test.ts"], {
     stdio: "inherit",

@@ -185,19 +185,20 @@ describe("the configuration", () => {
         .slice(1)
         .map((service) => [service.slice(0, service.indexOf(":")), service]),
     );
-    expect([...services.keys()]).to.include.members(["countersign", "proxy", "eventstore-user", "eventstore"]);
+    expect([...services.keys()]).to.include.members(["countersign", "proxy", "mail", "eventstore-user", "eventstore"]);
     const having = (words: string) => [...services].filter(([, said]) => said.includes(words)).map(([name]) => name);
     // A port of the machine, or a name, can be had once.
-    expect([having("\n    ports:"), having("container_name:")]).to.deep.equal([["proxy"], []]);
+    expect([having("\n    ports:"), having("container_name:")]).to.deep.equal([["proxy", "mail"], []]);
     expect(having("://admin:")).to.deep.equal(["eventstore-user"]);
-    expect(having("ADMIN_PASSWORD")).to.have.members(["eventstore-user", "eventstore"]);
+    expect(having("ADMIN_PASSWORD")).to.have.members(["eventstore-user", "eventstore", "certificates"]);
     expect(services.get("countersign"))
-      .to.match(/EVENT_STORE_URL: (&\S+ )?esdb:\/\/countersign:/)
-      .and.to.match(/eventstore-user: \{ condition: service_completed_successfully \}/)
+      .to.match(/EVENT_STORE_URL: (&\S+ )?\$\{EVENTSTORE_SERVICE_PASSWORD:\+esdb:\/\/countersign:/)
+      .and.to.match(/eventstore-user: \{ condition: service_completed_successfully, required: false \}/)
       .and.to.match(/SMTP_IN_PROXY: "true"\n.*TRUST_PROXY: \$\{TRUST_PROXY:-1\}/);
-    expect(await readFile("scripts/compose/haproxy.cfg", "utf8"))
-      .to.match(/countersign:8080 check/)
-      .and.to.match(/countersign:2525 check .*send-proxy/);
+    expect(await readFile("scripts/compose/haproxy.cfg", "utf8")).to.match(/countersign:2525 check .*send-proxy/);
+    expect(await readFile("scripts/compose/Caddyfile", "utf8"))
+      .to.match(/dynamic a countersign 8080/)
+      .and.to.match(/@inside path \/metrics \/readyz\n\s+respond @inside 404/);
     // Compose starts no container that is read-only and has a config which is written in the file itself.
     const inline = [...compose.matchAll(/\n {2}(\w+):\n {4}content:/g)].map(([, name]) => name);
     const readOnly = having("read_only: true").map((name) => services.get(name)!);

@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { newRingKey } from "#src/secrets/keyRing.ts";
+
+export type Answers = {
+  domain: string;
+  "mail-provider": string;
+  "smtp-url": string;
+  "sendgrid-api-key": string;
+  "approvals-from": string;
+  operator: string;
+};
+
+export type Question = {
+  flag: keyof Answers;
+  text: string;
+  /** The answer of who just presses Enter; undefined where there has to be one. */
+  usual(given: Partial<Answers>): string | undefined;
+  /** Asked always, unless this is there. */
+  onlyIf?(given: Partial<Answers>): boolean;
+};
+
+export const questions: readonly Question[] = [
+  { flag: "domain", text: "Host name of this installation, such as mail.example.com", usual: () => undefined },
+  {
+    flag: "mail-provider",
+    text: "How mail leaves: smtp, sendgrid, or outbox (it is only caught)",
+    usual: () => "smtp",
+  },
+  {
+    flag: "smtp-url",
+    text: "URL of your mail relay, such as smtp://user:password@relay.example.com:587",
+    usual: () => undefined,
+    onlyIf: (given) => given["mail-provider"] === "smtp",
+  },
+  {
+    flag: "sendgrid-api-key",
+    text: "API key of SendGrid, with the rights Mail Send and Sender Authentication",
+    usual: () => undefined,
+    onlyIf: (given) => given["mail-provider"] === "sendgrid",
+  },
+  {
+    flag: "approvals-from",
+    text: "Sender of the mail to approvers",
+    usual: ({ domain }) => `approvals@${domain}`,
+  },
+  { flag: "operator", text: "Your own email address, as the operator (may be left out)", usual: () => "" },
+];
+
+/** What `.env` says after these answers. `before`: what it said, of which all stays that was not asked for; its secrets above all. */
+export function envOf(
+  answers: Partial<Answers>,
+  { before, eventStore }: { before: Record<string, string>; eventStore: boolean },
+): Record<string, string> {
+  const { domain = "" } = answers;
+  const provider = answers["mail-provider"];
+  const isHere = domain === "localhost";
+  return {
+    NODE_ENV: "production",
+    SMTP_PUBLISH: isHere ? "127.0.0.1:2525" : "25",
+    SECRETS_KEYS: newRingKey("1"),
+    POSTGRES_OWNER_PASSWORD: newPassword(),
+    POSTGRES_SERVICE_PASSWORD: newPassword(),
+    METRICS_TOKEN: newPassword(),
+    ...(provider === "outbox" && { OUTBOX_TOKEN: newPassword() }),
+    ...(eventStore && {
+      EVENTSTORE_ADMIN_PASSWORD: newPassword(),
+      EVENTSTORE_OPS_PASSWORD: newPassword(),
+      EVENTSTORE_SERVICE_PASSWORD: newPassword(),
+    }),
+    ...before,
+    ...(eventStore && { COMPOSE_PROFILES: "eventstore" }),
+    PUBLIC_URL: `${isHere ? "http" : "https"}://${domain}`,
+    INBOUND_MX_HOST: domain,
+    MAIL_PROVIDER: provider ?? "",
+    ...(provider === "smtp" && { SMTP_URL: answers["smtp-url"] ?? "" }),
+    ...(provider === "sendgrid" && { SENDGRID_API_KEY: answers["sendgrid-api-key"] ?? "" }),
+    APPROVALS_FROM: answers["approvals-from"] ?? "",
+    ...(answers.operator && { OPERATOR_EMAILS: answers.operator }),
+  };
+}
+
+/** Without a character that has a meaning in a URL or in `.env`. */
+const newPassword = (): string => randomBytes(24).toString("hex");
