@@ -68,7 +68,9 @@ export async function writeEnvFile(
 }
 
 export const fileIsThere = (file: string): StartError =>
-  new StartError(`${file} is there already. --overwrite replaces it, and keeps its secrets and all that is not asked for.`);
+  new StartError(
+    `${file} is there already. --overwrite replaces it, and keeps its secrets and all that is not asked for.`,
+  );
 
 /** As dotenv and Compose both read it: between single quotes nothing has a meaning. */
 function quoted(name: string, value: string): string {
