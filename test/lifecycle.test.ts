@@ -121,6 +121,19 @@ describe("the service as a process", () => {
     await service.stop();
   });
 
+  it("killed with kill -9, it starts again on its data, with a PostgreSQL started again too", async () => {
+    const killed = await startService({ database: "embedded", dataDir });
+    const left = await killed.logged(({ msg }) => msg === "embedded PostgreSQL runs");
+    await killed.kill("SIGKILL");
+    const service = await startService({ database: "embedded", dataDir });
+    await service.logged(({ msg }) => msg === "a killed service left its PostgreSQL running, stopping it");
+    const running = await service.logged(({ msg }) => msg === "embedded PostgreSQL runs");
+    expect(running.postmaster).not.to.equal(left.postmaster);
+    expect(service.apiKey, "the workspace of the first start is there").to.equal(undefined);
+    await reaped(Number(left.postmaster));
+    await service.stop();
+  });
+
   it("says in one sentence that its port is in use, and leaves nothing running", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");

@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { createHmac, randomBytes } from "node:crypto";
-import { chmod, chown, cp, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, cp, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { StartError } from "#src/startError.ts";
 import { chooseUser, type RunAs } from "./runAs.ts";
 
@@ -119,21 +121,12 @@ async function reachableBinaries(runAs: RunAs | undefined): Promise<string> {
     await createSystemDirectory();
     const unfinished = `${copy}.${randomBytes(4).toString("hex")}`;
     await cp(native, unfinished, { recursive: true, verbatimSymlinks: true });
-    await letEverybodyRead(unfinished);
+    // An installation made under a strict umask is for its owner alone.
+    await promisify(execFile)("chmod", ["-R", "a+rX", unfinished]);
     // Somebody else may have finished the same copy meanwhile: then theirs stays.
     await rename(unfinished, copy).catch(() => rm(unfinished, { recursive: true, force: true }));
   }
   return join(copy, "bin");
-}
-
-/** An installation made under a strict umask is its owner's alone. */
-async function letEverybodyRead(directory: string): Promise<void> {
-  await chmod(directory, 0o755);
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    if (entry.isSymbolicLink()) continue;
-    const path = join(entry.parentPath, entry.name);
-    await chmod(path, (await stat(path)).mode & 0o100 ? 0o755 : 0o644);
-  }
 }
 
 function packagedServer(): { native: string; version: string } {

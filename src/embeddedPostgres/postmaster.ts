@@ -1,16 +1,23 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chown, constants, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { StartError } from "#src/startError.ts";
 import type { Place } from "./place.ts";
+import { scheduleInBatches } from "./scheduling.ts";
 
 const run = promisify(execFile);
 
-/** What postmaster.pid says of a server that lives. `socketIn`: the directory of its Unix socket, "" where it has none. `ready` once it takes connections. */
-export type Postmaster = { pid: number; port: number; socketIn: string; ready: boolean };
+/**
+ * A running server, as postmaster.pid describes it. `socketIn`: the directory of its Unix socket, "" if it has none. `ready`: it takes connections.
+ * `keptBy`: the process that started it, undefined if that has ended.
+ */
+export type Postmaster = { pid: number; port: number; socketIn: string; ready: boolean; keptBy: number | undefined };
+
+/** A server that this process started. `ended` resolves at its end. */
+export type Launched = Postmaster & { ended: Promise<unknown> };
 
 /**
  * A small machine's server, on loopback alone. Durability stays as PostgreSQL has it: fsync and synchronous_commit are on.
@@ -84,14 +91,11 @@ export function socketDirectory({ pgdata }: Pick<Place, "pgdata">): string {
 
 const socketName = (port: number | ""): string => `.s.PGSQL.${port}`;
 
-/**
- * Starts a server on `port` and waits until postmaster.pid is its own and says ready. "busy" if it gave up for a reason that
- * passes: another one was quicker, or processes of a killed one still hold its memory.
- */
-export async function launch(place: Place, port: number): Promise<Postmaster | "busy" | "port taken"> {
-  await disarmForeignLocks(place, port);
+/** Starts a server on `port` and waits until it is ready. Undefined if it ended for a reason that passes. */
+export async function launch(place: Place, port: number): Promise<Launched | undefined> {
+  await removeForeignLock(place);
   const log = await open(place.logFile, "w", 0o600);
-  const all = { ...settings, unix_socket_directories: socketDirectory(place) };
+  const all = { ...settings, unix_socket_directories: socketDirectory(place), [keeper]: String(process.pid) };
   const options = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   // In a session of its own: a Ctrl-C is for the service, which stops its server when nothing needs it any more.
   const child = spawn(join(place.binaries, "postgres"), ["-D", place.pgdata, "-p", String(port), ...options], {
@@ -103,10 +107,13 @@ export async function launch(place: Place, port: number): Promise<Postmaster | "
   try {
     for (;;) {
       const running = await readPostmaster(place);
-      if (running?.ready && running.pid === child.pid) return running;
+      if (running?.ready && running.pid === child.pid) {
+        await Promise.all([removeStaleSockets(place, port), scheduleInBatches(running.pid)]);
+        return { ...running, ended };
+      }
       const gone = await Promise.race([ended, sleep(10)]);
       if (gone instanceof Error) throw new StartError(`The embedded PostgreSQL cannot be started: ${gone.message}.`);
-      if (gone) return whyEnded(place);
+      if (gone) return void (await requirePassing(place));
     }
   } finally {
     child.unref();
@@ -114,27 +121,26 @@ export async function launch(place: Place, port: number): Promise<Postmaster | "
   }
 }
 
-async function whyEnded(place: Place): Promise<"busy" | "port taken"> {
+/** Throws what PostgreSQL said as a sentence, unless the reason passes: another one has the port or the data, or processes of a killed one still run. */
+async function requirePassing(place: Place): Promise<void> {
   const said = await readFile(place.logFile, "utf8");
-  if (/could not bind|could not create any TCP\/IP sockets/.test(said)) return "port taken";
-  if (/lock file .* already exists|is still in use/.test(said)) return "busy";
-  throw startFailure(place, said);
+  if (!/could not bind|could not create any TCP|lock file .* already exists|is still in use/.test(said))
+    throw startFailure(place, said);
 }
 
-/** Reads who serves `place` now; undefined if nobody does, whatever a killed one left behind. */
+/** Returns the server that runs on `place`; undefined if none does, whatever files a killed one left. */
 export async function readPostmaster(place: Place): Promise<Postmaster | undefined> {
   const lines = (await readLock(place)).split("\n");
   const pid = Number(lines[0]);
   if (!(pid > 0) || !(await isServerOf(place, pid))) return undefined;
-  return { pid, port: Number(lines[3]), socketIn: lines[4]?.trim() ?? "", ready: lines[7]?.trim() === "ready" };
+  const [port, socketIn, ready] = [Number(lines[3]), lines[4]?.trim() ?? "", lines[7]?.trim() === "ready"];
+  return { pid, port, socketIn, ready, keptBy: await keeperOf(pid) };
 }
 
-/** Removes what killed servers on other ports left beside the socket of the one that runs. For its keeper alone. */
-export async function removeStaleSockets({ pgdata }: Place, { port }: Postmaster): Promise<void> {
-  const stale = (await readdir(pgdata)).filter(
-    (name) => name.startsWith(socketName("")) && name.replace(/\.lock$/, "") !== socketName(port),
-  );
-  for (const name of stale) await rm(join(pgdata, name), { force: true });
+/** Removes the sockets that killed servers left on other ports. */
+async function removeStaleSockets({ pgdata }: Place, port: number): Promise<void> {
+  const isStale = (name: string) => name.startsWith(socketName("")) && name.replace(/\.lock$/, "") !== socketName(port);
+  for (const name of (await readdir(pgdata)).filter(isStale)) await rm(join(pgdata, name), { force: true });
 }
 
 /** Stops a server: what clients are doing is rolled back, everything committed is on disk, nothing is left running. */
@@ -160,55 +166,60 @@ const asServer = ({ runAs, directory }: Place) => ({
 });
 
 const lockFile = (place: Place): string => join(place.pgdata, "postmaster.pid");
-const readLock = (place: Place, file = lockFile(place)): Promise<string> => readFile(file, "utf8").catch(() => "");
-
-/** Never through a symbolic link: as root we write into a folder of the server's user. */
-const overwrite = constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW;
+const readLock = (place: Place): Promise<string> => readFile(lockFile(place), "utf8").catch(() => "");
 
 /**
- * A process id is used again after a restart of the machine, and PostgreSQL refuses to start over a lock that names a living process.
- * Our own id in its place makes it look further: it still checks that no process of the old server holds its memory.
+ * A process id is used again after a restart of the machine, and PostgreSQL refuses to start over a lock that names a living process. Without the
+ * lock it still checks that no process of the old server holds its memory.
  */
-async function disarmForeignLocks(place: Place, port: number): Promise<void> {
-  for (const file of [lockFile(place), join(place.pgdata, `${socketName(port)}.lock`)]) {
-    const lock = await readLock(place, file);
-    if (!lock || (await isServerOf(place, Number.parseInt(lock, 10)))) continue;
-    await writeFile(file, lock.replace(/^\d+/, String(process.pid)), { flag: overwrite });
+async function removeForeignLock(place: Place): Promise<void> {
+  const pid = Number.parseInt(await readLock(place), 10);
+  if (isAlive(pid) && !(await isServerOf(place, pid))) await rm(lockFile(place), { force: true });
+}
+
+/** A parameter without meaning for PostgreSQL: the process that started the server. */
+const keeper = "countersign.keeper";
+
+/** A process whose parent has ended gets another parent, so the keeper lives if it still is the parent. */
+async function keeperOf(pid: number): Promise<number | undefined> {
+  const { parent, command } = await processOf(pid);
+  return new RegExp(`${keeper}=${parent}\\b`).test(command) ? parent : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
-/** Whether a process lives and is a postmaster on our data. */
+/** True if a process lives and is a postmaster on our data. */
 async function isServerOf(place: Place, pid: number): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
-  }
-  const command = await commandOf(pid);
+  const { command } = isAlive(pid) ? await processOf(pid) : nowhere;
   return command.includes("postgres") && command.includes(place.pgdata);
 }
 
-/** How a process was started; empty for one that has ended and was not yet collected. */
-async function commandOf(pid: number): Promise<string> {
-  if (process.platform === "linux") return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-  const { stdout } = await run("ps", ["-o", "command=", "-p", String(pid)]).catch(() => ({ stdout: "" }));
-  return stdout;
+const nowhere = { parent: 0, command: "" };
+
+/** How a process was started, and by whom; the command is empty for one that has ended. */
+async function processOf(pid: number): Promise<{ parent: number; command: string }> {
+  try {
+    if (process.platform !== "linux") {
+      const { stdout } = await run("ps", ["-o", "ppid=,command=", "-p", String(pid)]);
+      return { parent: Number.parseInt(stdout, 10), command: stdout.trim() };
+    }
+    const [stat, command] = await Promise.all(
+      ["stat", "cmdline"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8")),
+    );
+    // The process's name, in brackets, may hold anything.
+    return { parent: Number(stat!.slice(stat!.lastIndexOf(")")).split(" ")[2]), command: command! };
+  } catch {
+    return nowhere;
+  }
 }
 
-/** One sentence for what PostgreSQL's own words mean to the person who starts the service. */
-function startFailure(place: Place, said: string): StartError {
-  if (/No space left|Disk quota exceeded/i.test(said))
-    return new StartError(
-      `The disk of ${place.directory} is full, so the embedded PostgreSQL cannot start: free some space.`,
-    );
-  if (/Read-only file system|Permission denied/i.test(said))
-    return new StartError(
-      `The embedded PostgreSQL cannot write to ${place.directory}: check its owner and permissions, or set DATA_DIR.`,
-    );
-  if (/shared libraries/i.test(said))
-    return new StartError(
-      "The embedded PostgreSQL is incomplete: install again with install scripts allowed (npm install without --ignore-scripts).",
-    );
+function startFailure({ logFile }: Place, said: string): StartError {
   const reason = /(?:FATAL|PANIC|error):\s*(.+)/i.exec(said)?.[1] ?? said.trim().split("\n").at(-1);
-  return new StartError(`The embedded PostgreSQL did not start: ${reason}. See its log ${place.logFile}.`);
+  return new StartError(`The embedded PostgreSQL did not start: ${reason}. See its log ${logFile}.`);
 }
