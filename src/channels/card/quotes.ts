@@ -7,6 +7,8 @@ import type { AnsweredMessage } from "../approvalView.ts";
 import { type EarlierText, earlierText, maxText, searchIn, words } from "./earlierTexts.ts";
 import type { Writing } from "./reviewCard.ts";
 
+/** A text of more lines is not folded either: each takes time, however short it is, and people write longer ones. */
+const maxLines = 4_000;
 /** Quotations in quotations. */
 const maxDepth = 5;
 
@@ -36,7 +38,10 @@ export type Folded = { newText: string; quotedText: string };
 
 /** True for a text with a quotation that may be folded: only then it matters what earlier messages say. */
 export const quotesAnything = (text: string): boolean =>
-  text.length <= maxText && partsOf(text).some(({ kind }) => kind === "quoted");
+  isFoldable(text) && partsOf(text).some(({ kind }) => kind === "quoted");
+
+const isFoldable = (text: string): boolean =>
+  text.length <= maxText && text.split("\n", maxLines + 1).length <= maxLines;
 
 /**
  * Folds what a message quotes of earlier messages of its conversation, given newest first. A quotation with any paragraph that none of them has
@@ -44,7 +49,7 @@ export const quotesAnything = (text: string): boolean =>
  */
 export function foldQuotations(text: string | null, earlier: readonly EarlierText[]): Folded {
   const whole = text ?? "";
-  if (whole.length > maxText) return { newText: whole.trim(), quotedText: "" };
+  if (!isFoldable(whole)) return { newText: whole.trim(), quotedText: "" };
   const isIn = searchIn(earlier);
   const [shown, folded]: [string[], string[]] = [[], []];
   /** Lines that introduce a quotation, and are folded with it. */

@@ -52,9 +52,10 @@ describe("what the card folds of a message", () => {
       );
   });
 
-  it("is nothing of a text above 64 KB", () => {
-    const long = `${"x".repeat(64 * 1024)}\n\n> Old.`;
-    expect(fold(long, ["Old."])).to.deep.equal({ newText: long, quotedText: "" });
+  it("is nothing of a text above 64 KB or 4,000 lines", () => {
+    for (const long of ["x".repeat(64 * 1024), "x\n".repeat(4_000)].map((text) => `${text}\n\n> Old.`))
+      expect(fold(long, ["Old."])).to.deep.equal({ newText: long, quotedText: "" });
+    expect(fold(`${"x\n".repeat(3_900)}\n\n> Old.`, ["Old."]).quotedText).to.equal("> Old.");
   });
 
   it("is no answer between two quotations, nor a signature", () => {
@@ -89,7 +90,7 @@ describe("looking for a quotation", () => {
 
   it("ends after four texts of the greatest length, whatever is looked for, and shows the rest whole", () => {
     const { earlier, read } = readTexts([...Array.from({ length: 30 }, () => "x y ".repeat(16_384)), "a b"]);
-    const text = `${"Yes.\n\n> a b\n\n".repeat(4_000)}No.`;
+    const text = `${"Yes.\n\n> a b\n\n".repeat(900)}No.`;
     expect(foldQuotations(text, earlier)).to.deep.equal({ newText: text, quotedText: "" });
     expect([...read]).to.deep.equal([0, 1, 2, 3]);
   });
