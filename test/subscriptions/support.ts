@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { json, type Projection } from "#projections/projection.ts";
 import type { EventStore, NewEvent } from "#src/eventStore/eventStore.ts";
-import { noStream } from "#src/eventStore/eventStore.ts";
+import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Log } from "#src/subscriptions/retrying.ts";
 
@@ -106,14 +106,17 @@ export async function eventually(isSo: () => boolean | Promise<boolean>): Promis
 /** Pauses of which those after the third failure in a row are longer than any test. */
 export const growingTooLong = (failures: number): number => (failures <= 3 ? 1 : 3_600_000);
 
-/** Cuts every connection of the service role but the one it asks on, which the cut before may reach only now. At least one is cut. */
+/** Cuts every connection of the service role but the one it asks on. At least one is cut. */
 export async function cutConnections(database: Database): Promise<void> {
-  // Two queries at once open a second connection where the pool had one: otherwise nothing would be lost.
-  await Promise.all([database.query("select 1"), database.query("select 1")]);
-  const cut = (): Promise<unknown> =>
-    database.query(
+  const cut = async (): Promise<true> => {
+    // Two queries at once open a second connection where the pool had one: otherwise nothing would be lost.
+    await Promise.all([database.query("select 1"), database.query("select 1")]);
+    await database.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where usename = current_user and application_name = 'countersign' and pid <> pg_backend_pid()`,
     );
-  await cut().catch(cut);
+    return true;
+  };
+  // The pool may hand out a connection whose end, by the cut before, it has not heard of yet.
+  await eventually(() => cut().catch((error) => !(error instanceof Unavailable) && Promise.reject(error)));
 }
