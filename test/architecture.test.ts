@@ -31,6 +31,8 @@ const ports =
   /^(src\/(clock|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|payments\/paymentProcessor|processes\/process|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets))|projections\/(projection|reads|page))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
+/** Data structures in memory, which every folder of src/ may use. */
+const structures = /^(src\/(singleFlight|tally)\.ts|lru-cache|p-limit)$/;
 const database = /^src\/postgres\/(database|reads|unavailable)\.ts$/;
 const within = (folder: string) => new RegExp(`^${folder}/`);
 
@@ -154,7 +156,7 @@ const composition =
   /^src\/(main|program|compose|service|config|settings|mailInSettings|sendGridSettings|billingSettings|rateSettings|settingKinds|firstStart|welcome|lifecycle|logger)\.ts$/;
 
 /** Beside these, a file of an adapter stands on one library. */
-const notCounted = /^(node:.*|pg|pino|uuid|tsx)$/;
+const notCounted = /^(node:.*|pg|pino|uuid|tsx|lru-cache|p-limit)$/;
 
 const excused = [
   // Both libraries read the body of a mail, under one stopwatch that can interrupt either.
@@ -169,6 +171,7 @@ function violation({ file, target, own }: Import): string | undefined {
   if (own && composition.test(target) && !composition.test(file)) return say("nobody imports the composition");
   const rule = rules.find(({ files }) => files.test(file));
   if (!rule) return undefined;
+  if (file.startsWith("src/") && structures.test(target)) return undefined;
   if (own && lookingIntoStates[file]?.test(target)) return undefined;
   const allowed = own ? rule.own.some((may) => may.test(target)) : rule.packages.test(target);
   return allowed ? undefined : say(rule.rule);

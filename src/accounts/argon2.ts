@@ -1,4 +1,5 @@
 import { hash, verify } from "@node-rs/argon2";
+import pLimit from "p-limit";
 import { type PasswordHasher, TooManyHashes } from "./passwords.ts";
 
 /** Memory in KiB, passes, lanes: what OWASP names as the least for Argon2id. */
@@ -25,22 +26,10 @@ export function argon2Hasher(options: Partial<typeof parameters> = {}): Password
 }
 
 /** Runs so many at once; so many more wait for their turn, and who comes on top of them is refused with TooManyHashes. */
-export function boundedLine(limits: { mostAtOnce: number; longestLine: number }) {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-
+export function boundedLine({ mostAtOnce, longestLine }: { mostAtOnce: number; longestLine: number }) {
+  const inTurn = pLimit(mostAtOnce);
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= limits.mostAtOnce) {
-      if (waiting.length >= limits.longestLine) throw new TooManyHashes("too many passwords are being checked");
-      // A hash that is done hands over its place: no later one can take it.
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running++;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
+    if (inTurn.pendingCount >= longestLine) throw new TooManyHashes("too many passwords are being checked");
+    return inTurn(work);
   };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Blobs } from "./blobs.ts";
 
 /** Bytes in memory, all together. */
@@ -6,7 +7,7 @@ const mostBytes = 4 * 1024 * 1024;
 const besideBytes = 512;
 /** A larger blob is not kept: a few of them would leave no room for others. */
 const largestBytes = 128 * 1024;
-/** Milliseconds after which what was stored counts as old; it is let go after twice that at most. */
+/** Milliseconds for which what was stored is remembered. */
 const usualMs = 30_000;
 
 /**
@@ -15,28 +16,12 @@ const usualMs = 30_000;
  * Only what the store has taken and hashed itself is remembered, as it was then; each caller gets a copy.
  */
 export function rememberingBlobs(blobs: Blobs, { recentMs = usualMs }: { recentMs?: number } = {}): Blobs {
-  let young = new Map<string, Buffer>();
-  let old = new Map<string, Buffer>();
-  let bytesOfYoung = 0;
-  let timer: NodeJS.Timeout | undefined;
-
-  /** What is young becomes old, and what was old is let go. */
-  function age(): void {
-    old = young;
-    young = new Map();
-    bytesOfYoung = 0;
-    clearTimeout(timer);
-    timer = old.size > 0 ? setTimeout(age, recentMs).unref() : undefined;
-  }
-
-  function remember(sha256: string, bytes: Buffer): void {
-    if (young.has(sha256)) return;
-    const takes = bytes.length + besideBytes;
-    if (bytesOfYoung + takes > mostBytes / 2) age();
-    young.set(sha256, bytes);
-    bytesOfYoung += takes;
-    timer ??= setTimeout(age, recentMs).unref();
-  }
+  const recent = new LRUCache<string, Buffer>({
+    maxSize: mostBytes,
+    sizeCalculation: (bytes) => bytes.length + besideBytes,
+    ttl: recentMs,
+    ttlAutopurge: true,
+  });
 
   return {
     ...blobs,
@@ -46,11 +31,11 @@ export function rememberingBlobs(blobs: Blobs, { recentMs = usualMs }: { recentM
       const stored = Buffer.allocUnsafeSlow(bytes.length);
       bytes.copy(stored);
       const hash = await blobs.put(stored);
-      remember(hash, stored);
+      recent.set(hash, stored);
       return hash;
     },
     async get(sha256) {
-      const known = young.get(sha256) ?? old.get(sha256);
+      const known = recent.get(sha256);
       return known ? Buffer.from(known) : blobs.get(sha256);
     },
   };

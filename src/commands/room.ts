@@ -1,3 +1,5 @@
+import { createTally } from "#src/tally.ts";
+
 /** A part of this process's memory, for work on things that anybody may make large. */
 export type Room = {
   /**
@@ -15,10 +17,10 @@ type Waiting = Taken & { begin(): void };
 
 export function createRoom(totalBytes: number): Room {
   const waiting: Waiting[] = [];
-  const usedBy = new Map<string, number>();
+  const usedBy = createTally();
   let used = 0;
 
-  const ownOf = ({ share }: Taken): number => (share === undefined ? 0 : (usedBy.get(share) ?? 0));
+  const ownOf = ({ share }: Taken): number => (share === undefined ? 0 : usedBy.of(share));
 
   function hasShare(taken: Taken): boolean {
     const { bytes, share } = taken;
@@ -48,10 +50,7 @@ export function createRoom(totalBytes: number): Room {
 
   function use({ share }: Taken, bytes: number): void {
     used += bytes;
-    if (share === undefined) return;
-    const own = (usedBy.get(share) ?? 0) + bytes;
-    if (own > 0) usedBy.set(share, own);
-    else usedBy.delete(share);
+    if (share !== undefined) usedBy.add(share, bytes);
   }
 
   async function giveBack<T>(taken: Taken, work: () => Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Batch } from "./eventStore.ts";
 
 /** Bounds the memory that kept pages take: an adapter bounds each in bytes. */
@@ -8,7 +9,7 @@ const mostPages = 4;
  * just the same, so the newest few of these are kept for the loops that come behind; one that reached the end is shared only while it is read.
  */
 export function sharingPages(read: (after: number) => Promise<Batch>): (after: number) => Promise<Batch> {
-  const pages = new Map<number, Promise<Batch>>();
+  const pages = new LRUCache<number, Promise<Batch>>({ max: mostPages });
 
   async function readPage(after: number): Promise<Batch> {
     let isFinal = false;
@@ -26,10 +27,6 @@ export function sharingPages(read: (after: number) => Promise<Batch>): (after: n
     if (known) return known;
     const page = readPage(after);
     pages.set(after, page);
-    for (const [oldest] of pages) {
-      if (pages.size <= mostPages) break;
-      pages.delete(oldest);
-    }
     return page;
   };
 }

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { createSingleFlight } from "#src/singleFlight.ts";
 import { type Depths, type Measure, type Metrics, measures } from "./metrics.ts";
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -37,18 +38,15 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   const mailWithheld = new Counter({ ...shown(measures.mailWithheld), registers });
   const showDepths = depthGauges(registers);
   const states = new Gauge({ ...shown(measures.stateBytes), registers });
-  let looking: Promise<void> | undefined;
+  const lookUps = createSingleFlight<void>();
 
   /** However many ask at once, the database is asked once: nobody needs a key for this. */
-  function lookUpDepths(): Promise<void> {
-    looking ??= depths()
-      .catch(() => undefined)
-      .then(showDepths)
-      .finally(() => {
-        looking = undefined;
-      });
-    return looking;
-  }
+  const lookUpDepths = (): Promise<void> =>
+    lookUps.run("depths", () =>
+      depths()
+        .catch(() => undefined)
+        .then(showDepths),
+    );
 
   return {
     answered: ({ method, route, status }, seconds) => requests.observe({ method, route, status }, seconds),

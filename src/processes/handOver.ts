@@ -6,6 +6,7 @@ import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { idInAnswer } from "#src/mail/in/messageIds.ts";
 import { CredentialsRefused, NoRoom, type ReadyConnection } from "#src/mail/mailProvider.ts";
+import { createSingleFlight } from "#src/singleFlight.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Delivery, NoConnection } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
@@ -60,7 +61,7 @@ export type HandOvers = {
  */
 export function handOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
   const { provider, instanceId, handOverSeconds } = settings;
-  const underWay = new Map<string, Promise<Begun>>();
+  const runs = createSingleFlight<Begun>();
   /** Starts whose outcome stayed unknown: nothing was handed over after them. By attempt, the fence of the start. */
   const unused = new Map<string, string>();
 
@@ -200,23 +201,21 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   }
 
   async function ended(attemptId: string): Promise<void> {
-    await underWay.get(attemptId)?.catch(() => undefined);
+    await runs.underWay(attemptId)?.catch(() => undefined);
   }
 
   return {
     ended,
     async begin(sending, told) {
       const { attemptId } = sending.draft;
-      if (underWay.has(attemptId)) {
+      if (runs.underWay(attemptId)) {
         await ended(attemptId);
         return "went on";
       }
-      const run = beginOnce(sending, told).finally(() => underWay.delete(attemptId));
-      underWay.set(attemptId, run);
-      return run;
+      return runs.run(attemptId, () => beginOnce(sending, told));
     },
     async takeOver(attemptId, { started }, cause) {
-      if (underWay.has(attemptId)) return ended(attemptId);
+      if (runs.underWay(attemptId)) return ended(attemptId);
       const neverUsed = unused.get(attemptId) === started.fence;
       const message = "the hand-over was interrupted: it is unknown whether the provider accepted the mail";
       await record(attemptId, neverUsed ? neverBegun : unknown(message), cause);

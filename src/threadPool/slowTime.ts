@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 /** What slow mail of each key has taken lately. */
 export type SlowTime = {
   charge(key: string, ms: number): void;
@@ -9,18 +11,17 @@ export type SlowTime = {
 type Spent = { ms: number; since: number };
 
 const minuteMs = 60_000;
-/** Keys above this are looked through for those whose minute is over. */
-const manyKeys = 1_000;
+/** More than can have slow mail in one minute. */
+const maxKeys = 1_000;
 
 /** `perMinuteMs`: what a key may have in a minute that begins with its first slow mail. `now`: a monotonic clock. */
 export function createSlowTime(perMinuteMs: number, now: () => number = () => performance.now()): SlowTime {
-  const spent = new Map<string, Spent>();
+  const spent = new LRUCache<string, Spent>({ max: maxKeys });
   const isOver = ({ since }: Spent): boolean => now() - since >= minuteMs;
 
   return {
     charge(key, ms) {
       if (ms <= 0) return;
-      if (spent.size > manyKeys) for (const [other, time] of spent) if (isOver(time)) spent.delete(other);
       const known = spent.get(key);
       if (known && !isOver(known)) known.ms += ms;
       else spent.set(key, { ms, since: now() });

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { FixedQueue, Piscina } from "piscina";
+import { createFairQueue } from "./fairQueue.ts";
 import { TaskFault, ThreadsAway, WaitedTooLong } from "./faults.ts";
 import { createSlowTime } from "./slowTime.ts";
 import type { TaskOutcome, ThreadTask } from "./thread.ts";
-import { createTurns } from "./turns.ts";
 
 /** A task for a thread: what thread.ts does under that name. `bytes` are copied for each try; the caller's are left alone. */
 export type Job = ThreadTask extends infer Task ? (Task extends unknown ? Omit<Task, "job"> : never) : never;
@@ -97,8 +97,8 @@ const entry = fileURLToPath(new URL("./threadWorker.mjs", import.meta.url));
  */
 export function createThreadPool(limits: Partial<ThreadLimits & { entry: string }> = {}): ThreadPool {
   const { threads, firstTryMs, slowMs, slowPerMinuteMs, largeBytes, maxHeapMb } = { ...usual, ...limits };
-  const quick = createTurns<Task>();
-  const slow = createTurns<Task>();
+  const quick = createFairQueue<Task>();
+  const slow = createFairQueue<Task>();
   const slowTime = createSlowTime(slowPerMinuteMs);
   const runs = new Map<number, Run>();
   const counts: PoolCounts = { begun: 0, setBack: 0, givenUp: 0, slowAtOnce: 0 };

@@ -1,12 +1,12 @@
 import { expect } from "chai";
+import { createFairQueue } from "#src/threadPool/fairQueue.ts";
 import { TaskFault, WaitedTooLong } from "#src/threadPool/faults.ts";
 import { createSlowTime } from "#src/threadPool/slowTime.ts";
 import { createThreadPool, type JobOptions, type ThreadPool } from "#src/threadPool/threadPool.ts";
-import { createTurns } from "#src/threadPool/turns.ts";
 import { obedientThread, order, untidyThread } from "#test/mail/in/parser.ts";
 
 describe("turns", () => {
-  const served = (turns: ReturnType<typeof createTurns<string>>, cost: number) => {
+  const served = (turns: ReturnType<typeof createFairQueue<string>>, cost: number) => {
     const all: string[] = [];
     for (let item = turns.next(); item !== undefined; item = turns.next()) {
       all.push(item);
@@ -16,13 +16,13 @@ describe("turns", () => {
   };
 
   it("go round, however much of one waits, and each one's stay in order", () => {
-    const turns = createTurns<string>();
+    const turns = createFairQueue<string>();
     for (const item of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) turns.add(item[0] as string, item);
     expect(served(turns, 1)).to.equal("a1 b1 c1 a2 b2 a3 a4");
   });
 
   it("come last to who has had most, and who was away saves none up", () => {
-    const turns = createTurns<string>();
+    const turns = createFairQueue<string>();
     turns.add("a", "a1");
     turns.next();
     turns.charge("a", 10);

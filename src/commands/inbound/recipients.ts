@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { domainOfAddress } from "#src/dns/names.ts";
 import type { Reception, Recipient } from "#src/mail/in/reception.ts";
 import { fold } from "#streams/decider.ts";
@@ -20,13 +21,7 @@ const maxKnown = 10_000;
  * model, which may not have been filled yet. Only those found are remembered: that there is no such recipient is always looked up.
  */
 export function createRecipients(deps: Dependencies): Reception["resolve"] {
-  const known = new Map<string, { recipient: Recipient; until: number }>();
-
-  function remember(address: string, recipient: Recipient, now: number): void {
-    known.delete(address);
-    known.set(address, { recipient, until: now + knownMs });
-    if (known.size > maxKnown) known.delete(known.keys().next().value as string);
-  }
+  const known = new LRUCache<string, { recipient: Recipient; until: number }>({ max: maxKnown });
 
   return async (address, { anew = false } = {}) => {
     const exact = (canonicalAddress(address) ?? address).toLowerCase();
@@ -36,7 +31,7 @@ export function createRecipients(deps: Dependencies): Reception["resolve"] {
     if (remembered && remembered.until > now) return remembered.recipient;
     const recipient =
       (await ownerOf(deps, exact)) ?? (await ownerOfUntagged(deps, exact)) ?? (await postmasterOf(deps, exact));
-    if (recipient) remember(exact, recipient, now);
+    if (recipient) known.set(exact, { recipient, until: now + knownMs });
     else known.delete(exact);
     return recipient;
   };

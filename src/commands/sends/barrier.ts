@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
+import { createSingleFlight, type SingleFlight } from "#src/singleFlight.ts";
 import type { Recorded } from "#streams/event.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -91,12 +92,12 @@ async function filedWithin(deps: Dependencies, identityId: string, withinMs: num
 }
 
 /** Of the waiters of one instance: who files here, and up to where an identity's mail was filed when a wait ran out. */
-type Waiters = { filing: Map<string, Promise<void>>; stuckAt: Map<string, number> };
+type Waiters = { filing: SingleFlight<void>; stuckAt: Map<string, number> };
 
 const waiters = new WeakMap<object, Waiters>();
 
 function waitersOf({ filings }: Dependencies): Waiters {
-  const known = waiters.get(filings) ?? { filing: new Map(), stuckAt: new Map() };
+  const known = waiters.get(filings) ?? { filing: createSingleFlight(), stuckAt: new Map() };
   waiters.set(filings, known);
   return known;
 }
@@ -106,16 +107,12 @@ function waitersOf({ filings }: Dependencies): Waiters {
  * way. Resolves when it has ended, well or not: only what is recorded counts.
  */
 function fileHere(deps: Dependencies, identityId: string): Promise<void> {
-  const { filing } = waitersOf(deps);
-  const underWay = filing.get(identityId);
-  if (underWay) return underWay;
-  const run = deps.store
-    .readLast(inboxStream(identityId))
-    .then((newest) => newest && fileInbox(deps, identityId, causedBy(newest)))
-    .catch(() => sleep(longestPollMs))
-    .finally(() => filing.delete(identityId));
-  filing.set(identityId, run);
-  return run;
+  return waitersOf(deps).filing.run(identityId, () =>
+    deps.store
+      .readLast(inboxStream(identityId))
+      .then((newest) => newest && fileInbox(deps, identityId, causedBy(newest)))
+      .catch(() => sleep(longestPollMs)),
+  );
 }
 
 const causedBy = ({ id, metadata: { workspaceId, correlationId } }: Recorded): Cause => ({

@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import { recordUndelivered } from "../approvals/undelivered.ts";
@@ -39,13 +40,10 @@ export async function recordProviderEvents(
     if (others) others.push(event);
     else byAttempt.set(event.attemptId, [event]);
   }
-  const mails = [...byAttempt.values()];
   const failures: unknown[] = [];
-  const work = async (): Promise<void> => {
-    for (let mail = mails.pop(); mail; mail = mails.pop())
-      await recordOne(deps, { provider, events: mail }, cause).catch((error) => failures.push(error));
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await pLimit(atOnce).map(byAttempt.values(), (mail) =>
+    recordOne(deps, { provider, events: mail }, cause).catch((error) => void failures.push(error)),
+  );
   if (failures.length > 0) throw failures.find((error) => !(error instanceof Unavailable)) ?? failures[0];
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { type Folded, sizeOf } from "./folded.ts";
 
 /** What an entry takes beside its state. */
@@ -22,29 +23,18 @@ export type StateCache = {
  * a load reads what is newer.
  */
 export function createStateCache(mostBytes: number): StateCache {
-  const entries = new Map<string, { folded: Folded; bytes: number }>();
-  let total = 0;
-
-  function remove(stream: string): void {
-    total -= entries.get(stream)?.bytes ?? 0;
-    entries.delete(stream);
-  }
+  const states = new LRUCache<string, Folded>({
+    maxSize: mostBytes,
+    maxEntrySize: Math.floor(mostBytes / largestShare),
+    sizeCalculation: (folded, stream) => perEntry + stream.length + sizeOf(folded),
+  });
 
   return {
-    get: (stream) => entries.get(stream)?.folded,
+    get: (stream) => states.get(stream),
     put(stream, folded) {
-      const known = entries.get(stream);
-      if (known && known.folded.revision > folded.revision) return;
-      remove(stream);
-      const bytes = perEntry + stream.length + sizeOf(folded);
-      if (bytes > mostBytes / largestShare) return;
-      entries.set(stream, { folded, bytes });
-      total += bytes;
-      for (const [oldest] of entries) {
-        if (total <= mostBytes) break;
-        remove(oldest);
-      }
+      const known = states.peek(stream);
+      if (!known || known.revision <= folded.revision) states.set(stream, folded);
     },
-    bytes: () => total,
+    bytes: () => states.calculatedSize,
   };
 }

@@ -1,4 +1,5 @@
 import { type Appended, type EventStore, noStream } from "#src/eventStore/eventStore.ts";
+import { createSingleFlight } from "#src/singleFlight.ts";
 import type { Event, Recorded } from "#streams/event.ts";
 import type { Stream } from "#streams/stream.ts";
 import { createRoom } from "../room.ts";
@@ -52,7 +53,7 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
   const keeper: SnapshotKeeper | undefined = snapshots && createSnapshotKeeper(snapshots);
   const room = createRoom(roomForPages);
   /** Loads of streams of which nothing is kept. */
-  const underWay = new Map<string, Promise<Folded>>();
+  const firstLoads = createSingleFlight<Folded>();
 
   function keep<State>(stream: string, folded: Folded<State>): Folded<State> {
     const measured = measure(folded);
@@ -104,11 +105,9 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
 
   /** Nobody folds a stream that somebody is folding already. The one who began asked first, so what it reads is new enough for that one alone. */
   async function loadFolded<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<Folded<State>> {
-    const known = cache.get(stream) ?? underWay.get(stream);
+    const known = cache.get(stream) ?? firstLoads.underWay(stream);
     if (known) return keep(stream, await toEnd(kind, stream, (await known) as Folded<State>));
-    const load = fromStart(kind, stream).finally(() => underWay.delete(stream));
-    underWay.set(stream, load);
-    return load;
+    return firstLoads.run(stream, () => fromStart(kind, stream)) as Promise<Folded<State>>;
   }
 
   async function loadTail<State, E extends Event>({ decider }: Kind<State, E>, stream: string): Promise<Folded<State>> {

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { hasEntry } from "#streams/idMap.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -8,15 +9,16 @@ export type Survivor = Loaded<Thread> & { threadId: string; via: string | null }
 
 /** Where a merged thread was last found to lead. `isTold`: that thread knows all that `via` knew. */
 type Shortcut = { threadId: string; via: string; isTold: boolean };
+type Shortcuts = LRUCache<string, Shortcut>;
 
-/** Merged threads whose end is remembered, those found last. */
+/** Merged threads whose end is remembered, those asked for last. */
 const maxShortcuts = 20_000;
 
 /** Of one instance. A frozen thread stays frozen, so a shortcut is right for ever; it may only be that its end was merged further since. */
-const remembered = new WeakMap<object, Map<string, Shortcut>>();
+const remembered = new WeakMap<object, Shortcuts>();
 
-function shortcutsOf({ threads }: Pick<Dependencies, "threads">): Map<string, Shortcut> {
-  const known = remembered.get(threads) ?? new Map<string, Shortcut>();
+function shortcutsOf({ threads }: Pick<Dependencies, "threads">): Shortcuts {
+  const known = remembered.get(threads) ?? new LRUCache({ max: maxShortcuts });
   remembered.set(threads, known);
   return known;
 }
@@ -40,7 +42,10 @@ export async function survivorOf(deps: Pick<Dependencies, "threads">, threadId: 
     }
     const loaded = await deps.threads.load(id);
     if (loaded.state.mergedInto === null) {
-      if (via !== null) remember(shortcuts, walked, { threadId: id, via, isTold: knowsOf(loaded.state, via) });
+      if (via !== null) {
+        const shortcut = { threadId: id, via, isTold: knowsOf(loaded.state, via) };
+        for (const merged of walked) shortcuts.set(merged, shortcut);
+      }
       return { ...loaded, threadId: id, via };
     }
     walked.add(id);
@@ -57,11 +62,3 @@ export function knownSurvivor(deps: Pick<Dependencies, "threads">, threadId: str
 
 /** Whether a thread has been told everything of one that was merged into it. */
 export const knowsOf = ({ absorbed }: Thread, absorbedId: string): boolean => hasEntry(absorbed, absorbedId);
-
-function remember(shortcuts: Map<string, Shortcut>, walked: ReadonlySet<string>, shortcut: Shortcut): void {
-  for (const id of walked) {
-    shortcuts.delete(id);
-    shortcuts.set(id, shortcut);
-    if (shortcuts.size > maxShortcuts) shortcuts.delete(shortcuts.keys().next().value as string);
-  }
-}

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
 import type { HttpRefusal } from "#src/metrics/metrics.ts";
+import { createTally } from "#src/tally.ts";
 import { endSoon, refuseCrowded } from "./refusal.ts";
 
 export type ConnectionLimits = {
@@ -29,37 +30,32 @@ const announcedLessMs = 2_000;
 export function createConnections({ inAll, perAddress, isExempt, onRefused }: ConnectionLimits) {
   const open = new Set<Socket>();
   const exempt = new WeakSet<Socket>();
-  const ofAddress = new Map<string, number>();
-  const busy = new Map<Socket, number>();
+  const ofAddress = createTally();
+  const underWay = createTally<Socket>();
   let closing = false;
 
   function done(socket: Socket, request: IncomingMessage): void {
-    busy.set(socket, busy.get(socket)! - 1);
-    if (busy.get(socket) === 0) busy.delete(socket);
-    if (closing && !busy.has(socket)) endSoon(socket);
+    underWay.add(socket, -1);
+    if (closing && isIdle(socket)) endSoon(socket);
     // Node lets a connection wait for ever whose body ends after its answer.
     if (request.complete) waitForNext(socket);
     else request.once("end", () => waitForNext(socket));
   }
 
   function waitForNext(socket: Socket): void {
-    if (!busy.has(socket) && !socket.destroyed) socket.setTimeout(idleMsOf(socket));
+    if (isIdle(socket) && !socket.destroyed) socket.setTimeout(idleMsOf(socket));
   }
+
+  const isIdle = (socket: Socket): boolean => underWay.of(socket) === 0;
 
   const idleMsOf = (socket: Socket): number => (exempt.has(socket) ? idleMs.ofProxies : idleMs.usual);
-
-  function count(key: string, more: 1 | -1): void {
-    const connections = (ofAddress.get(key) ?? 0) + more;
-    if (connections === 0) ofAddress.delete(key);
-    else ofAddress.set(key, connections);
-  }
 
   return {
     /** Takes it in, or tells its client that there are too many; one that was told counts no more. */
     add(socket: Socket): void {
       const address = socket.remoteAddress ?? "";
       const key = isExempt(address) ? undefined : ipKeyGenerator(address, 64);
-      const isTooMany = key !== undefined && (ofAddress.get(key) ?? 0) >= perAddress;
+      const isTooMany = key !== undefined && ofAddress.of(key) >= perAddress;
       if (isTooMany || open.size >= inAll) {
         onRefused?.(isTooMany ? "connections_of_address" : "connections", address);
         refuseCrowded(socket, isTooMany ? "too many connections from your address" : "too many connections");
@@ -67,10 +63,10 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
       }
       open.add(socket);
       if (key === undefined) exempt.add(socket);
-      else count(key, 1);
+      else ofAddress.add(key, 1);
       socket.once("close", () => {
         open.delete(socket);
-        if (key !== undefined) count(key, -1);
+        if (key !== undefined) ofAddress.add(key, -1);
       });
     },
     serve(socket: Socket, response: ServerResponse): void {
@@ -79,12 +75,12 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
       if (closing) response.setHeader("Connection", "close");
       else if (response.shouldKeepAlive)
         response.setHeader("Keep-Alive", `timeout=${(idleMsOf(socket) - announcedLessMs) / 1000}`);
-      busy.set(socket, (busy.get(socket) ?? 0) + 1);
+      underWay.add(socket, 1);
       response.once("close", () => done(socket, response.req));
     },
     close(): void {
       closing = true;
-      for (const socket of open) if (!busy.has(socket)) socket.destroy();
+      for (const socket of open) if (isIdle(socket)) socket.destroy();
     },
   };
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+import { createSingleFlight } from "#src/singleFlight.ts";
 import type { ParsedMail } from "./parsedMail.ts";
 
 /** What was read of mails a moment ago, by the hash of their bytes: one that came for many recipients is read once. */
@@ -12,43 +14,23 @@ const keptMs = 15_000;
 const maxBytes = 40 * 1024 * 1024;
 
 export function createRecentReadings(): RecentReadings {
-  const underWay = new Map<string, Promise<ParsedMail>>();
-  const kept = new Map<string, { mail: ParsedMail; bytes: number; timer: NodeJS.Timeout }>();
-  let total = 0;
-
-  function drop(sha256: string): void {
-    const reading = kept.get(sha256);
-    if (!reading) return;
-    clearTimeout(reading.timer);
-    kept.delete(sha256);
-    total -= reading.bytes;
-  }
-
-  function keep(sha256: string, mail: ParsedMail): void {
-    const bytes = bytesOf(mail);
-    if (bytes > maxBytes) return;
-    total += bytes;
-    kept.set(sha256, { mail, bytes, timer: setTimeout(() => drop(sha256), keptMs).unref() });
-    for (const oldest of kept.keys()) {
-      if (total <= maxBytes) return;
-      drop(oldest);
-    }
-  }
+  const readings = createSingleFlight<ParsedMail>();
+  const kept = new LRUCache<string, ParsedMail>({
+    maxSize: maxBytes,
+    sizeCalculation: bytesOf,
+    ttl: keptMs,
+    // An instance that receives nothing more gives the memory back.
+    ttlAutopurge: true,
+  });
 
   return {
-    of(sha256, read) {
-      const known = kept.get(sha256)?.mail;
-      const reading = known ? Promise.resolve(known) : underWay.get(sha256);
-      if (reading) return reading;
-      const begun = read()
-        .then((mail) => {
-          keep(sha256, mail);
-          return mail;
-        })
-        .finally(() => underWay.delete(sha256));
-      underWay.set(sha256, begun);
-      return begun;
-    },
+    of: async (sha256, read) =>
+      kept.get(sha256) ??
+      readings.run(sha256, async () => {
+        const mail = await read();
+        kept.set(sha256, mail);
+        return mail;
+      }),
   };
 }
 

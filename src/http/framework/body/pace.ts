@@ -11,7 +11,7 @@ const leastOfLarge = 64 * 1024;
  * From now on the body has to keep coming, until the answer is called: a large one with a least rate, a small one at all. Otherwise it is
  * refused with 408, and its connection ends. `received`: bytes so far.
  */
-export function watchPace(
+export function watchBodyPace(
   request: IncomingMessage,
   { paceMs, received }: { paceMs: number; received: () => number },
 ): () => void {

@@ -4,7 +4,7 @@ import { Rejected } from "#streams/decider.ts";
 import { invalid } from "../errors.ts";
 import { isEnded } from "../refusal.ts";
 import { createTurns } from "../turns.ts";
-import { watchPace } from "./pace.ts";
+import { watchBodyPace } from "./pace.ts";
 import { pathTo } from "./parseJson.ts";
 import { type StructureFault, StructureScan } from "./structure.ts";
 import type { Upload } from "./uploads.ts";
@@ -40,7 +40,7 @@ export async function readBody(
     new Rejected("payload_too_large", `the request body is too large: expected at most ${limit} bytes`);
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
   const collected = new Collected(upload, createHash("sha256").update(hashed));
-  const unwatch = watchPace(request, { paceMs, received: () => collected.size });
+  const unwatch = watchBodyPace(request, { paceMs, received: () => collected.size });
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       collected.add(chunk);

@@ -1,3 +1,4 @@
+import { createTally } from "#src/tally.ts";
 import { Rejected } from "#streams/decider.ts";
 
 /** Whose body it is. Of a request without a key: its address, and one workspace for all such requests. */
@@ -39,10 +40,10 @@ const retryAfter = 5;
 
 /** `large` and `small` in bytes; `number`: how many small bodies. */
 export function createUploads({ large = usualLarge, small = usualSmall, number = usualNumber } = {}): Uploads {
-  const rooms = {
-    large: createRoom(large, "too many large requests are being sent at the moment"),
-    small: createRoom(small, "too many requests are being sent at the moment"),
-    number: createRoom(number, "too many requests are being sent at the moment"),
+  const held = {
+    large: createHeld(large, "too many large requests are being sent at the moment"),
+    small: createHeld(small, "too many requests are being sent at the moment"),
+    number: createHeld(number, "too many requests are being sent at the moment"),
   };
 
   return {
@@ -53,39 +54,39 @@ export function createUploads({ large = usualLarge, small = usualSmall, number =
 
       /** A body that was not announced turns out to be large: all of it moves. */
       function move(bytes: number): void {
-        rooms.large.take(sender, taken + bytes);
+        held.large.take(sender, taken + bytes);
         leaveSmall();
         isLarge = true;
       }
 
       function takeSmall(bytes: number): void {
-        if (taken === 0) rooms.number.take(sender, 1);
+        if (taken === 0) held.number.take(sender, 1);
         try {
-          rooms.small.take(sender, bytes);
+          held.small.take(sender, bytes);
         } catch (error) {
-          if (taken === 0) rooms.number.giveBack(sender, 1);
+          if (taken === 0) held.number.giveBack(sender, 1);
           throw error;
         }
       }
 
       function leaveSmall(): void {
         if (taken === 0) return;
-        rooms.small.giveBack(sender, taken);
-        rooms.number.giveBack(sender, 1);
+        held.small.giveBack(sender, taken);
+        held.number.giveBack(sender, 1);
       }
 
       return {
         take(bytes) {
           if (over) throw noRoom("the request is over");
           if (bytes === 0) return;
-          if (isLarge) rooms.large.take(sender, bytes);
+          if (isLarge) held.large.take(sender, bytes);
           else if (taken + bytes > smallBody) move(bytes);
           else takeSmall(bytes);
           taken += bytes;
         },
         giveBack() {
           over = true;
-          if (isLarge) rooms.large.giveBack(sender, taken);
+          if (isLarge) held.large.giveBack(sender, taken);
           else leaveSmall();
           taken = 0;
         },
@@ -95,8 +96,8 @@ export function createUploads({ large = usualLarge, small = usualSmall, number =
 }
 
 /** Counts one thing for all, for each workspace and for each key. */
-function createRoom({ inAll, perWorkspace, perKey }: Bounds, full: string) {
-  const held = new Map<string, number>();
+function createHeld({ inAll, perWorkspace, perKey }: Bounds, full: string) {
+  const held = createTally();
   const countsOf = ({ key, workspace }: Sender): [name: string, most: number, why: string][] => [
     [`key ${key}`, perKey, "this API key is sending too much at once"],
     [`workspace ${workspace}`, perWorkspace, "this workspace is sending too much at once"],
@@ -104,18 +105,14 @@ function createRoom({ inAll, perWorkspace, perKey }: Bounds, full: string) {
   ];
 
   function add(sender: Sender, amount: number): void {
-    for (const [name] of countsOf(sender)) {
-      const now = (held.get(name) ?? 0) + amount;
-      if (now === 0) held.delete(name);
-      else held.set(name, now);
-    }
+    for (const [name] of countsOf(sender)) held.add(name, amount);
   }
 
   return {
     /** All of it, or it throws. */
     take(sender: Sender, amount: number): void {
       for (const [name, most, why] of countsOf(sender)) {
-        if ((held.get(name) ?? 0) + amount > most) throw noRoom(why);
+        if (held.of(name) + amount > most) throw noRoom(why);
       }
       add(sender, amount);
     },

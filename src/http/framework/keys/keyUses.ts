@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#src/clock.ts";
 import type { Database } from "#src/postgres/database.ts";
 
@@ -18,12 +19,11 @@ export function createKeyUses(deps: {
   onError?: (error: unknown) => void;
 }): KeyUses {
   const { database, clock, onError = () => {} } = deps;
-  const written = new Map<string, number>();
+  const written = new LRUCache<string, number>({ max: maxRemembered });
 
   function isDue(keyId: string): boolean {
     const now = clock.monotonic();
     if (now - (written.get(keyId) ?? Number.NEGATIVE_INFINITY) < everyMs) return false;
-    if (written.size >= maxRemembered) written.clear();
     written.set(keyId, now);
     return true;
   }

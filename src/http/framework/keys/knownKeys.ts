@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { type Clock, longestSince, type Moment, momentOf } from "#src/clock.ts";
 import type { KeyPrincipal } from "../principal.ts";
 
@@ -12,17 +13,15 @@ const mostKnown = 10_000;
  * looked up just before: this instance refuses it once it has heard of the revocation, and the DELETE is answered after that (`revocation.ts`).
  */
 export function rememberingKeys(find: FindKey, clock: Clock): FindKey {
-  const known = new Map<string, { key: KeyPrincipal; since: Moment }>();
+  const known = new LRUCache<string, { key: KeyPrincipal; since: Moment }>({ max: mostKnown });
 
   return async (hash) => {
     const since = momentOf(clock);
     const found = known.get(hash);
     if (found && longestSince(clock, found.since) < knownForMs) return found.key;
     const key = await find(hash);
-    known.delete(hash);
-    if (key === undefined) return undefined;
-    if (known.size >= mostKnown) known.clear();
-    known.set(hash, { key, since });
+    if (key === undefined) known.delete(hash);
+    else known.set(hash, { key, since });
     return key;
   };
 }

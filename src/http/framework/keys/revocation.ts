@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, longestSince, type Moment, momentOf } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
+import { createSingleFlight } from "#src/singleFlight.ts";
 import type { InFlight } from "./inFlight.ts";
 
 /**
@@ -45,18 +46,13 @@ export function createRevocation(deps: {
   const stopping = new AbortController();
   const acknowledging = new Set<number>();
   let upToDateAt: Moment | undefined;
-  let beating: Promise<void> | undefined;
+  const beats = createSingleFlight<void>();
   let loop: Promise<void> | undefined;
 
   const age = (): number => (upToDateAt ? longestSince(clock, upToDateAt) : Number.POSITIVE_INFINITY);
 
   /** Shows life, then learns what is new: in this order, an instance that was not waited for has learned what it has to know. */
-  function beat(): Promise<void> {
-    beating ??= showLifeAndLearn().finally(() => {
-      beating = undefined;
-    });
-    return beating;
-  }
+  const beat = (): Promise<void> => beats.run("beat", showLifeAndLearn);
 
   async function showLifeAndLearn(): Promise<void> {
     if (stopping.signal.aborted) throw new Unavailable("this instance is shutting down");

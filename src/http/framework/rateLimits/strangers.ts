@@ -1,5 +1,6 @@
 import type { Request } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#src/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HitCounter } from "./hitCounter.ts";
@@ -26,12 +27,7 @@ const maxRemembered = 10_000;
 export function createStrangers(deps: { counter: HitCounter; rates: StrangerRates; clock: Clock }): Strangers {
   const { counter, rates, clock } = deps;
   /** Addresses that are over a rate, until when by the monotonic clock: they cost no further statement. */
-  const over = new Map<string, number>();
-
-  function remember(key: string, forMs: number): void {
-    if (over.size >= maxRemembered) over.clear();
-    over.set(key, clock.monotonic() + forMs);
-  }
+  const over = new LRUCache<string, number>({ max: maxRemembered });
 
   return {
     async count(what, request) {
@@ -45,7 +41,7 @@ export function createStrangers(deps: { counter: HitCounter; rates: StrangerRate
       const hit = await counter.hit(key).catch(() => undefined);
       if (!hit || hit.hits <= rate) return;
       const waitMs = hit.resetsAt.getTime() - Date.now();
-      remember(key, waitMs);
+      over.set(key, clock.monotonic() + waitMs);
       throw tooMany(what, { rate, waitMs });
     },
   };

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "#src/clock.ts";
 import { asciiName, registrableDomain } from "#src/dns/names.ts";
 import { eachOf, type Lookup, type Resolver } from "#src/dns/resolver.ts";
@@ -15,7 +16,7 @@ const maxZones = 10_000;
  * for again by each mail. One answer, whatever it says, brings the zone back.
  */
 export function sparingDeadZones(resolver: Resolver, clock: Pick<Clock, "monotonic">): Resolver {
-  const silent = new Map<string, { failures: number; at: number }>();
+  const silent = new LRUCache<string, { failures: number; at: number }>({ max: maxZones });
 
   const isOver = ({ at }: { at: number }): boolean => clock.monotonic() - at >= deadMs;
 
@@ -27,8 +28,7 @@ export function sparingDeadZones(resolver: Resolver, clock: Pick<Clock, "monoton
   function noteSilence(zone: string): void {
     const before = silent.get(zone);
     const count = before && !isOver(before) ? before.failures : 0;
-    if (silent.size >= maxZones) for (const [name, known] of silent) if (isOver(known)) silent.delete(name);
-    if (silent.size < maxZones) silent.set(zone, { failures: count + 1, at: clock.monotonic() });
+    silent.set(zone, { failures: count + 1, at: clock.monotonic() });
   }
 
   const sparing =

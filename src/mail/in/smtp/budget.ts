@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 /** How much of one sender's mail an identity takes within a window. */
 export type BudgetLimits = { messages: number; bytes: number; windowMs: number };
 
@@ -11,7 +13,7 @@ export type Budget = {
   spend(sender: string, identity: string, amount: Amount): (() => void) | undefined;
 };
 
-/** Windows that are kept at most. Above it the oldest is forgotten: who has so many addresses is let off rather than remembered. */
+/** Windows that are kept at most. Above it the one used least recently is forgotten: who has so many addresses is let off rather than remembered. */
 const maxKept = 20_000;
 
 /**
@@ -22,7 +24,7 @@ export function createBudget(
   limits: BudgetLimits,
   { now, onOver }: { now: () => number; onOver(sender: string, identity: string): void },
 ): Budget {
-  const windows = new Map<string, Spent>();
+  const windows = new LRUCache<string, Spent>({ max: maxKept });
 
   function current(key: string): Spent | undefined {
     const spent = windows.get(key);
@@ -31,9 +33,7 @@ export function createBudget(
 
   function begin(key: string): Spent {
     const spent = { messages: 0, bytes: 0, until: now() + limits.windowMs, told: false };
-    windows.delete(key);
     windows.set(key, spent);
-    if (windows.size > maxKept) windows.delete(windows.keys().next().value as string);
     return spent;
   }
 

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { MailRefusal } from "#src/metrics/metrics.ts";
+import { createTally } from "#src/tally.ts";
 import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
 import { readProxyHeader } from "./proxyHeader.ts";
 
@@ -40,12 +41,12 @@ const proxyPatienceMs = 10_000;
 /** Decides about new connections before anything is read from them: turning one away costs a line. */
 export function createDoor(options: DoorOptions): Door {
   const { relays, proxied, perAddress, inAll, onRefused } = options;
-  const inside = new Map<string, number>();
+  const inside = createTally();
   const counts = { strangers: 0, relays: 0 };
   const unnamed = new Set<Socket>();
 
   function refusalOf(kind: keyof typeof counts, key: string | undefined): MailRefusal | undefined {
-    if (key !== undefined && (inside.get(key) ?? 0) >= perAddress) return "connections_of_address";
+    if (key !== undefined && inside.of(key) >= perAddress) return "connections_of_address";
     return counts[kind] >= inAll ? "connections" : undefined;
   }
 
@@ -67,10 +68,7 @@ export function createDoor(options: DoorOptions): Door {
 
   function count(kind: keyof typeof counts, key: string | undefined, more: 1 | -1): void {
     counts[kind] += more;
-    if (key === undefined) return;
-    const ofKey = (inside.get(key) ?? 0) + more;
-    if (ofKey === 0) inside.delete(key);
-    else inside.set(key, ofKey);
+    if (key !== undefined) inside.add(key, more);
   }
 
   return {

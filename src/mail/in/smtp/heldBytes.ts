@@ -1,3 +1,5 @@
+import { createTally } from "#src/tally.ts";
+
 /** Bytes held at one moment, by holder and in all. */
 export type HeldBytes = {
   /** Takes so many more, or says which limit forbids it and takes none. */
@@ -7,20 +9,17 @@ export type HeldBytes = {
 
 /** Who has no name is limited by what all hold together alone. */
 export function createHeldBytes({ inAll, ofHolder }: { inAll: number; ofHolder: number }): HeldBytes {
-  const held = new Map<string, number>();
+  const held = createTally();
   let all = 0;
 
   function add(holder: string | undefined, bytes: number): void {
     all += bytes;
-    if (holder === undefined) return;
-    const its = (held.get(holder) ?? 0) + bytes;
-    if (its === 0) held.delete(holder);
-    else held.set(holder, its);
+    if (holder !== undefined) held.add(holder, bytes);
   }
 
   return {
     take(holder, bytes) {
-      if (holder !== undefined && (held.get(holder) ?? 0) + bytes > ofHolder) return "no_room_for_holder";
+      if (holder !== undefined && held.of(holder) + bytes > ofHolder) return "no_room_for_holder";
       if (all + bytes > inAll) return "no_room";
       add(holder, bytes);
       return "taken";

@@ -1,30 +1,30 @@
-/** What waits, by key: whose turn it is goes by what each key has had. */
-export type Turns<T> = {
+/** Items that wait for their turn, by key. The next one is of the key that has been charged least. */
+export type FairQueue<T> = {
   add(key: string, item: T): void;
-  /** The longest waiting of the key that has had least; undefined if nothing waits. */
+  /** Takes the longest waiting item of the key that has been charged least; undefined if nothing waits. */
   next(): T | undefined;
-  /** What the key's item has cost, in any unit that is the same for all. */
+  /** Charges a key for an item of its own. `cost`: in any unit that is the same for all. */
   charge(key: string, cost: number): void;
   waits(key: string): boolean;
-  /** Takes out what waits no longer; nothing if it does not wait. */
+  /** Takes out an item, if it waits. */
   remove(key: string, item: T): void;
   /** Empties it. */
   takeAll(): T[];
 };
 
 /**
- * Fair queueing: who has had most goes last, however much of theirs waits. A key that comes back after a while starts with what the one
- * served last had had: nobody saves up turns, and nobody is held to account for ever.
+ * Fair queueing: the key that has been charged most goes last, however many of its items wait. A key that returns after a while starts at the
+ * charge of the key served last: nobody saves up turns, and nobody is held to account for ever.
  */
-export function createTurns<T>(): Turns<T> {
+export function createFairQueue<T>(): FairQueue<T> {
   const waiting = new Map<string, T[]>();
-  const had = new Map<string, number>();
+  const charged = new Map<string, number>();
   let level = 0;
 
-  const costOf = (key: string): number => Math.max(had.get(key) ?? 0, level);
+  const chargeOf = (key: string): number => Math.max(charged.get(key) ?? 0, level);
 
   function forgetThoseLevelled(): void {
-    for (const [key, cost] of had) if (cost <= level && !waiting.has(key)) had.delete(key);
+    for (const [key, charge] of charged) if (charge <= level && !waiting.has(key)) charged.delete(key);
   }
 
   return {
@@ -34,23 +34,23 @@ export function createTurns<T>(): Turns<T> {
         items.push(item);
         return;
       }
-      had.set(key, costOf(key));
+      charged.set(key, chargeOf(key));
       waiting.set(key, [item]);
     },
     next() {
       let least: string | undefined;
-      for (const key of waiting.keys()) if (least === undefined || costOf(key) < costOf(least)) least = key;
+      for (const key of waiting.keys()) if (least === undefined || chargeOf(key) < chargeOf(least)) least = key;
       if (least === undefined) return undefined;
       const items = waiting.get(least)!;
       const item = items.shift();
-      level = costOf(least);
+      level = chargeOf(least);
       // To the end: among equals everybody has a turn before anybody has a second one.
       waiting.delete(least);
       if (items.length > 0) waiting.set(least, items);
       return item;
     },
     charge(key, cost) {
-      had.set(key, costOf(key) + cost);
+      charged.set(key, chargeOf(key) + cost);
       forgetThoseLevelled();
     },
     waits: (key) => waiting.has(key),
