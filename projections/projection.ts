@@ -33,10 +33,10 @@ export type Projection<E extends Event = Event> = {
   /** Every table of tables.sql, in an order in which they can be dropped backwards. */
   tables: readonly string[];
   /**
-   * By default read models are served together: they move in one transaction, so that no answer shows a message that its thread does not have.
-   * One that is heavy, or may fail without harm to the others, is written apart: nobody waits for it but who is answered from it.
+   * By default read models are served together, as the main group: they move in one transaction, so that no answer shows a message that its thread
+   * does not have. One that is heavy, or may fail without harm to the others, is independent: only requests that are answered from it wait for it.
    */
-  apart?: true;
+  independent?: true;
   /** Whether indexes.sql holds indexes that are made once the tables are filled: a great deal faster than filling them row by row. */
   hasLateIndexes?: true;
   /** The event types it looks at; others are not handed to it. */

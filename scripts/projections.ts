@@ -3,9 +3,9 @@ import { projections } from "#projections/index.ts";
 import type { Projection } from "#projections/projection.ts";
 import type { Composition } from "#src/compose.ts";
 import { StartError } from "#src/startError.ts";
-import { loadCheckpoints } from "#src/subscriptions/checkpoints.ts";
+import { loadReadModels, mainGroup } from "#src/subscriptions/checkpoints.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
-import { type Replay, rebuild } from "#src/subscriptions/rebuild.ts";
+import { type Rebuild, rebuild } from "#src/subscriptions/rebuild.ts";
 import { type Verified, verify } from "#src/subscriptions/verify.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
@@ -30,17 +30,13 @@ function chosen(name: string | undefined): readonly Projection[] {
 
 async function status({ database, store }: Composition): Promise<void> {
   const names = projections.map(({ name }) => name);
-  const [stored, head] = [await loadCheckpoints(database, names), await store.head()];
-  const front = Math.max(
-    0,
-    ...projections.filter(({ apart }) => !apart).map(({ name }) => stored.get(name)?.position ?? 0),
-  );
-  const shown = projections.map(({ name, version, apart }) => {
-    const checkpoint = stored.get(name);
-    if (!checkpoint) return { projection: name, version, position: 0, head, lag: head, state: "not created yet" };
-    const { position } = checkpoint;
-    const left = !apart && position < front ? "left behind: see the service's log" : "";
-    const state = checkpoint.version === version ? left : `tables have version ${checkpoint.version}`;
+  const [stored, head] = [await loadReadModels(database, names), await store.head()];
+  const shown = projections.map(({ name, version, independent }) => {
+    const found = stored.get(name);
+    if (!found) return { projection: name, version, position: 0, head, lag: head, state: "not created yet" };
+    const { position } = found;
+    const left = !independent && found.checkpoint !== mainGroup ? "left behind: see the service's log" : "";
+    const state = found.version === version ? left : `tables have version ${found.version}`;
     return { projection: name, version, position, head, lag: Math.max(0, head - position), state };
   });
   console.table(shown);
@@ -49,7 +45,7 @@ async function status({ database, store }: Composition): Promise<void> {
 async function withProgress(
   { database, store }: Composition,
   label: string,
-  work: (replay: Replay) => Promise<void>,
+  work: (replay: Rebuild) => Promise<void>,
 ): Promise<void> {
   const bar = progressBar(label, await store.head());
   const onProgress = (position: number, events: number): void => bar.update(position, events);
@@ -88,7 +84,7 @@ function tell(name: string, { position, rows, differing, differences }: Verified
 }
 
 async function requireTables({ database }: Composition, wanted: readonly Projection[]): Promise<void> {
-  const stored = await loadCheckpoints(
+  const stored = await loadReadModels(
     database,
     wanted.map(({ name }) => name),
   );

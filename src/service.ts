@@ -21,8 +21,8 @@ import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhoo
 import { allProcesses } from "./processes/index.ts";
 import { settingDescriptions } from "./settings.ts";
 import { StartError } from "./startError.ts";
-import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
-import { createStanding } from "./subscriptions/standing.ts";
+import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projectionRunner.ts";
+import { createReadiness } from "./subscriptions/readiness.ts";
 import { readModelsTrouble } from "./subscriptions/standstill.ts";
 import { createProcessRunner, type ProcessRunner } from "./work/runner.ts";
 import { nobodyPlans } from "./work/standstill.ts";
@@ -52,7 +52,7 @@ export async function startService(
 ): Promise<Service> {
   const { deps, channels, database, store, provider, telegram } = composition;
   if (config.startPaused) await startPaused(deps, logger);
-  const standing = createStanding({
+  const readiness = createReadiness({
     ...{ database, store, projections, log: logger },
     failing: () => projectionRunner?.failing() ?? [],
   });
@@ -80,7 +80,7 @@ export async function startService(
     // While their lanes are ours: let in later, they would hand over what another instance works on by then.
     provider.letNobodyIn?.();
     await Promise.all([processRunner?.stop(), webhooks?.stop()]);
-    await Promise.all([projectionRunner?.stop(), standing.stop()]);
+    await Promise.all([projectionRunner?.stop(), readiness.stop()]);
   }
 
   try {
@@ -118,7 +118,7 @@ export async function startService(
     if (has("api")) {
       if (config.production && provider.name === "outbox" && config.outboxToken === undefined)
         logger.warn("mail is caught in the outbox, which nobody can open: set OUTBOX_TOKEN to look at it");
-      await standing.start();
+      await readiness.start();
       const { host, port, publicUrl, allowedHosts, trustProxy, metricsToken, outboxToken, production } = config;
       http = await startHttp({
         ...{ deps, database, store, instanceId, logger, host, port, publicUrl, allowedHosts, trustProxy },
@@ -141,9 +141,9 @@ export async function startService(
         },
         sendGridEventsKey: config.sendgridEventPublicKey,
         telegram,
-        obstacleOf: standing.obstacle,
+        obstacleOf: readiness.obstacle,
         parts: {
-          read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),
+          read_models: () => readModelsTrouble({ ...composition, readiness, runner: projectionRunner }),
           mail_provider: () => provider.trouble(),
           unanswered_mail: () => stillReady(roomForMail?.trouble()),
           ...(processRunner && { processes: () => nobodyPlans(database) }),

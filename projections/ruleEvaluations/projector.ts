@@ -88,7 +88,7 @@ async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<stri
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
   version: 2,
-  apart: true,
+  independent: true,
   tables: ["rule_runs", "rule_evaluations"],
   handles: ["RulesEvaluated", "RuleActionTaken", "ApprovalModeUsed"],
   async project(tx, events) {

@@ -31,7 +31,7 @@ const outbound = (content: DraftContent | null) =>
 export const search: Projection<DraftEvent | ThreadEvent> = {
   name: "search",
   version: 1,
-  apart: true,
+  independent: true,
   tables: ["message_words", "search_words", "search_thread_merges"],
   hasLateIndexes: true,
   handles: ["MessageReceived", "DraftQueued", "DraftMarkedStale", "ThreadAbsorbed"],

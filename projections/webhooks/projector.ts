@@ -52,7 +52,7 @@ function apply(row: Row, event: Recorded<WebhookEvent>): Row {
 export const webhooks: Projection<WebhookEvent> = {
   name: "webhooks",
   version: 1,
-  apart: true,
+  independent: true,
   tables: ["webhooks"],
   handles: ["WebhookCreated", "WebhookUpdated", "WebhookSecretRotated", "WebhookDisabled", "WebhookDeleted"],
   project: foldRows<Row, WebhookEvent>({

@@ -58,8 +58,10 @@ async function remakeIfEmptied(ownerUrl: string): Promise<boolean> {
     const { rowCount } = await client.query(
       `with missing as (
          insert into work.dump_probe values ('00000000-0000-0000-0000-000000000000') on conflict do nothing returning 1
+       ), begun as (
+         update work.checkpoints set position = 0, generation = generation + 1 where exists (select from missing)
        )
-       update work.checkpoints set version = 0, position = 0 where exists (select from missing)`,
+       update work.read_models set version = 0 where exists (select from missing)`,
     );
     return rowCount !== 0;
   } catch (error) {

@@ -2,13 +2,21 @@ import type { Projection, ProjectorTx } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
 import { type Database, NotRun, type Sql } from "#src/postgres/database.ts";
 import { everyWorkspace } from "#src/postgres/reads.ts";
-import type { Recorded } from "#streams/event.ts";
 import { asError, isPassing } from "./retrying.ts";
 
-/** A projection and how far its tables have got, as its writer believes. */
-export type Place = { projection: Projection; position: number };
+/** The checkpoint of the read models that are served together. */
+export const mainGroup = "main";
 
-/** A checkpoint is not where its writer left it: somebody else wrote, or the database lost its last moments. Nothing was written. */
+/** A stored checkpoint. `generation`: raised when a read model enters or leaves, or gets other tables. */
+export type Checkpoint = { name: string; position: number; generation: number };
+
+/** Read models that share a checkpoint: all that are stored as being at it. */
+export type Group = { checkpoint: Checkpoint; projections: readonly Projection[] };
+
+/** A projection and the position that its tables have. */
+export type Progress = { projection: Projection; position: number };
+
+/** A checkpoint is not where its writer left it: another writer moved it, or the database lost its last commits. Nothing was written. */
 export class CheckpointMoved extends Error {
   override readonly name = "CheckpointMoved";
 }
@@ -24,44 +32,44 @@ export class ProjectorFailed extends Error {
 }
 
 /**
- * Writes one batch into the tables of all these projections, with their checkpoints, in one transaction: all or nothing.
+ * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction: all or nothing.
  * Throws CheckpointMoved, ProjectorFailed, or what the database throws.
  */
-export async function writeBatch(database: Database, places: readonly Place[], batch: Batch): Promise<void> {
-  const behind = places.filter((place) => place.position < batch.position);
-  if (behind.length === 0) return;
-  const hands: Hand[] = [];
+export async function writeBatch(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
+  if (batch.position <= checkpoint.position) return;
+  const runs: Run[] = [];
   let fault: unknown;
   const blame: Blame = (error) => {
     if (!(error instanceof NotRun)) fault ??= error;
   };
+  const places = projections.map((projection) => ({ projection, position: checkpoint.position }));
   try {
     await database.transaction(
       async (tx) => {
         const [moved] = await Promise.allSettled([
-          moveCheckpoints(tx, behind, batch.position),
-          projectAll(tx, behind, { batch, hands, blame }),
+          moveCheckpoint(tx, checkpoint, batch.position),
+          projectAll(tx, places, { batch, runs, blame }),
         ]);
         if (moved.status === "rejected") throw moved.reason;
         if (fault !== undefined) throw fault;
         // The commit waits for what they write.
       },
-      { settings, recurring: true },
+      { settings: writerSettings, recurring: true },
     );
   } catch (error) {
-    await Promise.allSettled(hands.flatMap(({ writes }) => writes));
-    // A writer that is not the one to write trips over what the other wrote: that is no projector's fault.
+    await Promise.allSettled(runs.flatMap(({ writes }) => writes));
+    // A writer whose checkpoint has moved trips over rows of the other writer: that is no projector's fault.
     throw error instanceof CheckpointMoved ? error : (fault ?? error);
   }
-  for (const place of behind) place.position = batch.position;
+  checkpoint.position = batch.position;
 }
 
 /**
- * The commit need not wait for the disk: rows and checkpoint are lost together or not at all, and what is lost is made again from
- * the log. A writer that is stopped in mid-transaction is cut off, for it holds the checkpoint's lock. A table that somebody else has locked is
- * waited for no longer than what looks after itself takes: PostgreSQL's own housekeeping gives way after a second.
+ * Settings of a transaction that writes read models. The commit need not wait for the disk: rows and checkpoint are lost together or not at all,
+ * and what is lost is made again from the log. A writer that is stopped in mid-transaction is cut off, for it holds the checkpoint's lock. A lock
+ * on a table is waited for no longer than PostgreSQL's own housekeeping takes, which gives way after a second.
  */
-const settings = {
+export const writerSettings = {
   synchronous_commit: "off",
   idle_in_transaction_session_timeout: "4s",
   lock_timeout: "2s",
@@ -75,44 +83,35 @@ const settings = {
  */
 async function projectAll(
   tx: Sql,
-  places: readonly Place[],
-  { batch, hands, blame }: { batch: Batch; hands: Hand[]; blame: Blame },
+  places: readonly Progress[],
+  { batch, runs, blame }: { batch: Batch; runs: Run[]; blame: Blame },
 ): Promise<void> {
   for (const place of places) {
-    const hand = handOver(tx, place, { batch, blame });
-    hands.push(hand);
+    runs.push(runProjector(tx, place, { batch, blame }));
     // Requests are served between the projectors of a large batch.
     if (batch.events.length >= large) await new Promise((resolve) => setImmediate(resolve));
   }
-  await Promise.allSettled(hands.map(({ projected }) => projected));
+  await Promise.allSettled(runs.map(({ projected }) => projected));
 }
 
 /** Events of a large batch. */
 const large = 100;
 
-/** Whether a batch has events for this projection that are new to it. */
-export const concernedBy = (place: Place, batch: Batch): boolean => batch.events.some(isNewTo(place));
-
-const isNewTo =
-  ({ projection, position }: Place) =>
-  (event: Recorded): boolean =>
-    event.position > position && projection.handles.includes(event.type);
-
 /** Hands a projector those events of a batch that are its own and new to it, and waits for what it writes. */
-export async function projectOn(tx: Sql, place: Place, batch: Batch): Promise<void> {
-  const { projected, writes } = handOver(tx, place, { batch });
+export async function projectOn(tx: Sql, place: Progress, batch: Batch): Promise<void> {
+  const { projected, writes } = runProjector(tx, place, { batch });
   await projected;
   await Promise.all(writes);
 }
 
 type Blame = (error: unknown) => void;
 
-/** A projector at work: when it has said all that it writes, and each of these writes. Failures are ProjectorFailed where they are its own. */
-type Hand = { projected: Promise<void>; writes: Promise<unknown>[] };
+/** A run of a projector: resolves when it has issued all its writes; and each of these writes. Its own failures are ProjectorFailed. */
+type Run = { projected: Promise<void>; writes: Promise<unknown>[] };
 
-function handOver(tx: Sql, place: Place, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): Hand {
-  const { projection } = place;
-  const events = batch.events.filter(isNewTo(place));
+function runProjector(tx: Sql, place: Progress, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): Run {
+  const { projection, position } = place;
+  const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
   const writes: Promise<unknown>[] = [];
   const failed = (error: unknown): never => {
     if (error instanceof NotRun || (isPassing(error) && !isHeldUp(error))) throw error;
@@ -138,42 +137,40 @@ const isHeldUp = (error: unknown): boolean =>
     tooLong.includes((each as { code?: string } | undefined)?.code ?? ""),
   );
 
-/** Before the rows: a writer that is not the one to write is to find out first, and two writers wait for each other here. */
-async function moveCheckpoints(tx: Sql, places: readonly Place[], to: number): Promise<void> {
+/** Before the rows: a writer whose checkpoint has moved is to find out first, and two writers wait for each other here. */
+async function moveCheckpoint(tx: Sql, { name, position, generation }: Checkpoint, to: number): Promise<void> {
   const { rowCount } = await tx.query(
-    `with mine as (
-       select stored.name from work.checkpoints stored
-       join unnest($1::text[], $2::int[], $3::bigint[]) as place (name, version, position)
-         on place.name = stored.name and place.version = stored.version and place.position = stored.position
-       order by stored.name for update of stored
-     )
-     update work.checkpoints stored set position = $4, updated_at = clock_timestamp() from mine where stored.name = mine.name`,
-    [
-      places.map(({ projection }) => projection.name),
-      places.map(({ projection }) => projection.version),
-      places.map(({ position }) => position),
-      to,
-    ],
+    `update work.checkpoints set position = $4, updated_at = clock_timestamp()
+     where name = $1 and position = $2 and generation = $3`,
+    [name, position, generation, to],
   );
-  if (rowCount !== places.length) throw new CheckpointMoved(`some checkpoints were moved by another writer`);
+  if (rowCount !== 1) throw new CheckpointMoved(`the checkpoint ${name} was moved by another writer`);
 }
 
-export type Checkpoint = { name: string; version: number; position: number; tables: string[]; updated_at: Date };
+/** A read model as it is stored: the version of its tables, their names, and the checkpoint that they are at. */
+export type StoredReadModel = {
+  name: string;
+  version: number;
+  tables: string[];
+  checkpoint: string;
+  position: number;
+  generation: number;
+};
 
-/** The stored checkpoints, by projection. */
-export async function loadCheckpoints(sql: Sql, names: readonly string[]): Promise<Map<string, Checkpoint>> {
-  const { rows } = await sql.query<Checkpoint>(
-    "select name, version, position, tables, updated_at from work.checkpoints where name = any($1)",
-    [names],
+/** Returns the stored read models by name; all, or those that are named. */
+export async function loadReadModels(sql: Sql, names?: readonly string[]): Promise<Map<string, StoredReadModel>> {
+  const { rows } = await sql.query<StoredReadModel>(
+    `select model.name, version, tables, checkpoint, position, generation
+     from work.read_models model join work.checkpoints on work.checkpoints.name = checkpoint
+     where model.name = any($1) or $1 is null`,
+    [names ?? null],
   );
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-/** The position of the slowest of these projections by its stored checkpoint. */
+/** Returns the stored position of the slowest of these projections. */
 export async function lowestStored(sql: Sql, projections: readonly { name: string }[]): Promise<number> {
-  const stored = await loadCheckpoints(
-    sql,
-    projections.map(({ name }) => name),
-  );
-  return Math.min(...projections.map(({ name }) => stored.get(name)?.position ?? 0));
+  const names = projections.map(({ name }) => name);
+  const stored = await loadReadModels(sql, names);
+  return Math.min(...names.map((name) => stored.get(name)?.position ?? 0));
 }

@@ -2,7 +2,7 @@ import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Depths } from "#src/metrics/metrics.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
-import { loadCheckpoints } from "./checkpoints.ts";
+import { loadReadModels, mainGroup, type StoredReadModel } from "./checkpoints.ts";
 
 /** How much waits where, over all instances. */
 export async function readDepths({
@@ -13,7 +13,7 @@ export async function readDepths({
 }: {
   database: Database;
   store: Pick<EventStore, "head">;
-  projections: readonly Pick<Projection, "name" | "apart">[];
+  projections: readonly Pick<Projection, "name" | "independent">[];
   /** Whether the operator lets nothing leave. */
   isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
@@ -21,8 +21,8 @@ export async function readDepths({
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
-  const [checkpoints, planned, lanes, timersDue, parked, drafts, webhookDeliveriesPending, paused] = await Promise.all([
-    loadCheckpoints(database, names),
+  const [readModels, planned, lanes, timersDue, parked, drafts, webhookDeliveriesPending, paused] = await Promise.all([
+    loadReadModels(database, names),
     counts(database, "select name, planned as count from work.planned"),
     lanesOf(database),
     counts(
@@ -35,8 +35,8 @@ export async function readDepths({
     isPaused(),
   ]);
   return {
-    projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
-    projectionLeft: leftBehind(checkpoints, projections),
+    projectionLag: new Map([...readModels].map(([name, { position }]) => [name, behind(position)])),
+    projectionLeft: leftBehind(readModels, projections),
     processLag: new Map([...planned].map(([name, position]) => [name, behind(position)])),
     webhookDeliveriesPending: webhookDeliveriesPending.get("all") ?? 0,
     ...lanes,
@@ -45,15 +45,16 @@ export async function readDepths({
   };
 }
 
-/** Those that are served together move together: who is not where the first of them is was left behind. */
-function leftBehind(
-  checkpoints: ReadonlyMap<string, { position: number }>,
-  projections: readonly Pick<Projection, "name" | "apart">[],
-): Map<string, number> {
-  const together = projections.filter(({ name, apart }) => !apart && checkpoints.has(name));
-  const front = Math.max(...together.map(({ name }) => checkpoints.get(name)!.position));
-  return new Map(together.map(({ name }) => [name, checkpoints.get(name)!.position < front ? 1 : 0]));
-}
+/** 1 for each read model that had to leave the main group, 0 for those in it. */
+const leftBehind = (
+  stored: ReadonlyMap<string, StoredReadModel>,
+  projections: readonly Pick<Projection, "name" | "independent">[],
+): Map<string, number> =>
+  new Map(
+    projections
+      .filter(({ name, independent }) => !independent && stored.has(name))
+      .map(({ name }) => [name, stored.get(name)!.checkpoint === mainGroup ? 0 : 1]),
+  );
 
 /** Of rows of `work.lanes`: how many seconds the one has waited that became ready first, by PostgreSQL's clock; 0 if none is ready. */
 export const oldestReady = `coalesce(extract(epoch from clock_timestamp() - min(ready_at) filter (where state = 'ready')), 0)::float`;

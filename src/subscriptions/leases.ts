@@ -59,6 +59,16 @@ export async function expireLease(sql: Sql, name: string): Promise<void> {
   await sql.query("update work.leases set expires_at = '-infinity' where name = $1", [name]);
 }
 
+/** Returns how many leases of the same kind (what the name has before its colon) are held under other names. */
+export async function otherHolders(sql: Sql, name: string): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>(
+    `select count(*) from work.leases
+     where split_part(name, ':', 1) = split_part($1, ':', 1) and name <> $1 and expires_at > clock_timestamp()`,
+    [name],
+  );
+  return rows[0]!.count;
+}
+
 const columns = (leases: readonly Lease[]): unknown[][] => [
   leases.map((lease) => lease.name),
   leases.map((lease) => lease.epoch),

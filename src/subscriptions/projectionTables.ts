@@ -4,6 +4,7 @@ import pg from "pg";
 import type { Projection } from "#projections/projection.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database, Role, Sql } from "#src/postgres/database.ts";
+import { lockReadModels, storeReadModel } from "./membership.ts";
 import { isPassing } from "./retrying.ts";
 
 /** Where the live read models are. */
@@ -65,7 +66,7 @@ export async function createTables(tx: Sql, schema: string, { projection, ddl, s
 export async function soundAmong(sql: Sql, projections: readonly Projection[]): Promise<Set<string>> {
   const tables = projections.flatMap(({ name, tables }) => tables.map((table) => [name, table] as const));
   const { rows } = await sql.query<{ name: string }>(
-    `select name from unnest($1::text[], $2::int[]) as wanted (name, version) join work.checkpoints using (name, version)
+    `select name from unnest($1::text[], $2::int[]) as wanted (name, version) join work.read_models using (name, version)
      where not exists (
        select from unnest($3::text[], $4::text[]) as needed (projection, name)
        where needed.projection = wanted.name and to_regclass(format('%I.%I', $5::text, needed.name)) is null
@@ -90,7 +91,7 @@ const tries = 20;
 const betweenTriesMs = 250;
 
 /**
- * Sees to it that a projection has its tables and its checkpoint row. Tables of another version are left as they are: they want
+ * Sees to it that a projection has its tables and its rows in `work`. Tables of another version are left as they are: they want
  * a rebuild. Runs as the owner; safe from several instances at once. Throws what the database throws, a lock timeout after some 15 s.
  */
 export async function ensureTables(database: Database, making: Making): Promise<Found> {
@@ -109,8 +110,8 @@ function ensureOnce(database: Database, making: Making): Promise<Found> {
   const { projection } = making;
   return database.owner.transaction(async (tx) => {
     await tx.query(`set local lock_timeout = '${lockTimeout}'`);
-    await tx.query("select pg_advisory_xact_lock(727277)");
-    const { rows } = await tx.query<{ version: number }>("select version from work.checkpoints where name = $1", [
+    await lockReadModels(tx);
+    const { rows } = await tx.query<{ version: number }>("select version from work.read_models where name = $1", [
       projection.name,
     ]);
     const missing = await missingTables(tx, projection.tables);
@@ -120,7 +121,7 @@ function ensureOnce(database: Database, making: Making): Promise<Found> {
     await enter(tx, liveSchema);
     if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoted).join(", ")} cascade`);
     await createTables(tx, liveSchema, making);
-    await beginCheckpoint(tx, projection);
+    await storeReadModel(tx, { projection, position: 0 });
     return "created";
   });
 }
@@ -131,12 +132,4 @@ async function missingTables(tx: Sql, tables: readonly string[]): Promise<string
     [tables, liveSchema],
   );
   return rows.map((row) => row.name);
-}
-
-async function beginCheckpoint(tx: Sql, { name, version, tables }: Projection): Promise<void> {
-  await tx.query(
-    `insert into work.checkpoints (name, version, position, tables) values ($1, $2, 0, $3)
-     on conflict (name) do update set version = $2, position = 0, tables = $3, updated_at = now()`,
-    [name, version, tables],
-  );
 }

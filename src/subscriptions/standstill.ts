@@ -1,9 +1,9 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import { lowestStored } from "./checkpoints.ts";
-import type { ProjectionRunner } from "./projections.ts";
+import type { ProjectionRunner } from "./projectionRunner.ts";
+import type { Readiness } from "./readiness.ts";
 import { pause } from "./retrying.ts";
-import type { Standing } from "./standing.ts";
 
 /** How long something may take its next step, or find its next holder; a lease is taken over within this after it ran out. */
 const patienceMs = 1_500;
@@ -29,12 +29,12 @@ export async function readModelsStandStill(
  * What is wrong with the read models as a whole: they are catching up, or they stand still. One that alone has trouble is named, and does not
  * make the others unready.
  */
-export async function readModelsTrouble({ database, store, standing, runner }: Looking): Promise<Trouble> {
+export async function readModelsTrouble({ database, store, readiness, runner }: Looking): Promise<Trouble> {
   const inTrouble = runner?.trouble();
-  const catchingUp = standing.catchingUp();
+  const catchingUp = readiness.catchingUp();
   if (catchingUp !== undefined) return inTrouble === undefined ? catchingUp : `${catchingUp} (${inTrouble})`;
-  const left = standing.left();
-  const stuck = await readModelsStandStill({ database, store }, standing.together());
+  const left = readiness.left();
+  const stuck = await readModelsStandStill({ database, store }, readiness.together());
   if (stuck !== undefined) return stuck;
   if (inTrouble !== undefined) return { ready: inTrouble };
   return left.length === 0 ? undefined : { ready: `${left.join(", ")} cannot be answered from` };
@@ -46,7 +46,7 @@ type Trouble = string | { ready: string } | undefined;
 type Looking = {
   database: Sql;
   store: Pick<EventStore, "head">;
-  standing: Pick<Standing, "catchingUp" | "left" | "together">;
+  readiness: Pick<Readiness, "catchingUp" | "left" | "together">;
   /** Where this instance may write them. */
   runner: Pick<ProjectionRunner, "trouble"> | undefined;
 };

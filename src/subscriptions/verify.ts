@@ -1,9 +1,10 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import { seeEveryWorkspace } from "#src/postgres/reads.ts";
-import { loadCheckpoints, projectOn } from "./checkpoints.ts";
+import { loadReadModels, projectOn } from "./checkpoints.ts";
 import { createTables, liveSchema, quoted, serviceRoleOf } from "./projectionTables.ts";
-import { type Replay, replayUpTo } from "./rebuild.ts";
+import type { Rebuild } from "./rebuild.ts";
+import { replayUpTo } from "./replay.ts";
 
 /** A row that is in one of the two and not in the other, as JSON text. */
 export type Difference = { table: string; side: "live" | "replayed"; row: string };
@@ -15,7 +16,7 @@ export type Verified = { position: number; rows: number; differences: Difference
  * in one snapshot; the replay is made inside that same transaction, which is rolled back: nothing is left, however it ends.
  * `differing` counts all differences, `differences` holds the first `limit` of each table.
  */
-export async function verify(replay: Replay, projection: Projection, limit = 20): Promise<Verified> {
+export async function verify(replay: Rebuild, projection: Projection, limit = 20): Promise<Verified> {
   const ddl = await replay.tablesSql(projection);
   const serviceRole = await serviceRoleOf(replay.database);
   let result: Verified | undefined;
@@ -23,13 +24,13 @@ export async function verify(replay: Replay, projection: Projection, limit = 20)
   await rolledBack(replay, async (tx) => {
     await tx.query("set transaction isolation level repeatable read");
     await tx.query(seeEveryWorkspace);
-    const position = (await loadCheckpoints(tx, [projection.name])).get(projection.name)?.position ?? 0;
+    const position = (await loadReadModels(tx, [projection.name])).get(projection.name)?.position ?? 0;
     await tx.query(`create schema ${quoted(schema)}`);
     await createTables(tx, schema, { projection, ddl, serviceRole });
-    const place = { projection, position: 0 };
+    const progress = { projection, position: 0 };
     const analyse = analyseSeldom(tx);
-    await replayUpTo(replay, { place, end: position }, async (batch) => {
-      await projectOn(tx, place, batch);
+    await replayUpTo(replay, { progress, end: position }, async (batch) => {
+      await projectOn(tx, progress, batch);
       await analyse(projection.tables);
     });
     result = { position, ...(await compareAll(tx, schema, { tables: projection.tables, limit })) };
@@ -39,7 +40,7 @@ export async function verify(replay: Replay, projection: Projection, limit = 20)
 
 class RolledBack extends Error {}
 
-async function rolledBack({ database }: Replay, work: (tx: Sql) => Promise<void>): Promise<void> {
+async function rolledBack({ database }: Rebuild, work: (tx: Sql) => Promise<void>): Promise<void> {
   try {
     await database.owner.transaction(async (tx) => {
       await work(tx);

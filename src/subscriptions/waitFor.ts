@@ -1,6 +1,6 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/postgres/database.ts";
-import { type Checkpoint, loadCheckpoints } from "./checkpoints.ts";
+import { loadReadModels, type StoredReadModel } from "./checkpoints.ts";
 import { pause } from "./retrying.ts";
 
 export type WaitFor = {
@@ -15,10 +15,10 @@ export type WaitFor = {
    */
   reached(positions: ReadonlyMap<string, number>): void;
   /**
-   * What the runner of the same process does after it has written all there was, up to a position: nothing, for some milliseconds, so that what
-   * comes meanwhile is written together. Ends at once where somebody waits, or comes to wait, for a later position, and on abort.
+   * Pause of a loop of the runner in the same process after it has written all there was, up to a position, into these read models: events that
+   * arrive meanwhile are written together. Ends at once while a caller waits for a later position of one of them, and on abort.
    */
-  rest(position: number, signal: AbortSignal): Promise<void>;
+  rest(of: readonly string[], position: number, signal: AbortSignal): Promise<void>;
   close(): void;
 };
 
@@ -36,10 +36,10 @@ const lookEveryMs = 5;
 const usualPatienceMs = 250;
 
 /**
- * Milliseconds of a rest. A batch of ten events costs little more than one of one. Only who waits on another instance waits that much longer, and
- * who reads without waiting sees what is new that much later, while there is much to do.
+ * Milliseconds of a rest, of the main group and of an independent read model. A batch of ten events costs little more than one of one. A caller
+ * that waits on another instance waits that much longer, and one that reads without waiting sees new events that much later.
  */
-const usualRestMs = 30;
+const usualRestMs = { main: 30, independent: 250 };
 
 type Waiter = { position: number; of: readonly string[]; done(reached: boolean): void };
 
@@ -47,6 +47,10 @@ const isReached = (
   { position, of }: Pick<Waiter, "position" | "of">,
   positions: ReadonlyMap<string, number>,
 ): boolean => of.every((name) => (positions.get(name) ?? 0) >= position);
+
+/** True if a waiter needs a later position of one of these read models. */
+const isAwaited = ({ of, position }: Pick<Waiter, "position" | "of">, waiter: Waiter): boolean =>
+  waiter.position > position && waiter.of.some((name) => of.includes(name));
 
 /** Reading one's own writes, whichever instance writes the read models. */
 export function createWaitFor({
@@ -58,10 +62,10 @@ export function createWaitFor({
   database: Sql;
   projections: readonly Projection[];
   patienceMs?: number;
-  restMs?: number;
+  restMs?: { main: number; independent: number };
 }): WaitFor {
   const names = projections.map(({ name }) => name);
-  const together = projections.filter(({ apart }) => !apart).map(({ name }) => name);
+  const together = projections.filter(({ independent }) => !independent).map(({ name }) => name);
   const waiting = new Set<Waiter>();
   const closing = new AbortController();
   /** What the runner beside us said last. It can go back: a database that crashed may have lost its last moments. */
@@ -69,7 +73,7 @@ export function createWaitFor({
   let looking = false;
   /** Ends the pause between two looks: where somebody waits for what the runner beside us does not tell, or nobody waits. */
   let wakeUp: (() => void) | undefined;
-  const rests = new Set<{ position: number; end(): void }>();
+  const rests = new Set<{ of: readonly string[]; position: number; end(): void }>();
 
   function wake(positions: ReadonlyMap<string, number>): void {
     for (const waiter of [...waiting]) if (isReached(waiter, positions)) waiter.done(true);
@@ -97,7 +101,7 @@ export function createWaitFor({
     looking = true;
     while (waiting.size > 0 && !closing.signal.aborted) {
       if ([...waiting].every(isTold) && !(await nap())) continue;
-      const stored = await loadCheckpoints(database, names).catch(() => new Map<string, Checkpoint>());
+      const stored = await loadReadModels(database, names).catch(() => new Map<string, StoredReadModel>());
       wake(new Map([...stored].map(([name, { position }]) => [name, position])));
       if (![...waiting].every(isTold)) await pause(lookEveryMs, closing.signal);
     }
@@ -129,14 +133,14 @@ export function createWaitFor({
         };
         signal?.addEventListener("abort", giveUp);
         waiting.add(waiter);
-        for (const rest of rests) if (rest.position < position) rest.end();
+        for (const rest of rests) if (isAwaited(rest, waiter)) rest.end();
         endNap();
         void look();
       });
     },
-    rest(position, signal) {
-      const isAwaited = [...waiting].some((waiter) => waiter.position > position);
-      if (isAwaited || signal.aborted || closing.signal.aborted) return Promise.resolve();
+    rest(of, position, signal) {
+      const isNeeded = [...waiting].some((waiter) => isAwaited({ of, position }, waiter));
+      if (isNeeded || signal.aborted || closing.signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const end = (): void => {
           clearTimeout(timer);
@@ -144,8 +148,8 @@ export function createWaitFor({
           rests.delete(rest);
           resolve();
         };
-        const timer = setTimeout(end, restMs);
-        const rest = { position, end };
+        const timer = setTimeout(end, of.some((name) => together.includes(name)) ? restMs.main : restMs.independent);
+        const rest = { of, position, end };
         signal.addEventListener("abort", end);
         rests.add(rest);
       });

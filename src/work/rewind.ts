@@ -74,7 +74,11 @@ async function goBack(database: Database, head: number): Promise<void> {
        where status = 'pending' and position > $1`,
       head,
     ],
-    ["update work.checkpoints set version = 0, position = 0 where position > $1", head],
+    [
+      "update work.read_models set version = 0 where checkpoint in (select name from work.checkpoints where position > $1)",
+      head,
+    ],
+    ["update work.checkpoints set position = 0, generation = generation + 1 where position > $1", head],
   ];
   await database.transaction(async (tx: Sql) => {
     for (const [sql, ...values] of steps) await tx.query(sql, values);

@@ -19,7 +19,7 @@ import { identityRoutes } from "#src/http/identities.ts";
 import { workspaceRoutes } from "#src/http/workspaces.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
-import { createProjectionRunner } from "#src/subscriptions/projections.ts";
+import { createProjectionRunner } from "#src/subscriptions/projectionRunner.ts";
 import { createWaitFor } from "#src/subscriptions/waitFor.ts";
 import { createPostgresDeliveries } from "#src/webhooks/postgresDeliveries.ts";
 import type { Plan } from "#streams/workspace/events.ts";

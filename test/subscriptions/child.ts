@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { systemClock } from "#src/clock.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
-import { createProjectionRunner } from "#src/subscriptions/projections.ts";
+import { createProjectionRunner } from "#src/subscriptions/projectionRunner.ts";
 import { createProcessRunner } from "#src/work/runner.ts";
 import { accounts, counts, quietLog, toyTables } from "./support.ts";
 

@@ -10,7 +10,7 @@ import { systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
-import { createProjectionRunner } from "#src/subscriptions/projections.ts";
+import { createProjectionRunner } from "#src/subscriptions/projectionRunner.ts";
 import { createProcessRunner } from "#src/work/runner.ts";
 import { type Outcome, runHere } from "#test/support/commandHere.ts";
 import { inFull } from "#test/support/full.ts";

@@ -4,8 +4,8 @@ import type { Projection } from "#projections/projection.ts";
 import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
-import { CheckpointMoved, ProjectorFailed, writeBatch } from "#src/subscriptions/checkpoints.ts";
-import { createProjectionRunner, type ProjectionRunner } from "#src/subscriptions/projections.ts";
+import { CheckpointMoved, mainGroup, ProjectorFailed, writeBatch } from "#src/subscriptions/checkpoints.ts";
+import { createProjectionRunner, type ProjectionRunner } from "#src/subscriptions/projectionRunner.ts";
 import { ensureTables, soundAmong } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
@@ -209,7 +209,7 @@ describe("the projection runner", () => {
       },
     };
     await run([{ ...accounts, version: 2 }], { database: away, logger, backoff: growingTooLong });
-    await eventually(async () => (await rows("select 1 from work.checkpoints where version = 2")).length === 1);
+    await eventually(async () => (await rows("select 1 from work.read_models where version = 2")).length === 1);
     expect(failed).to.equal(6);
   });
 
@@ -258,11 +258,11 @@ describe("the projection runner", () => {
       [accounts, refused],
       [refused, accounts],
     ]) {
-      const places = together.map((projection) => ({ projection, position: 0 }));
-      const error = await writeBatch(database, places, batch).catch((thrown) => thrown);
+      const checkpoint = { name: mainGroup, position: 0, generation: 3 };
+      const error = await writeBatch(database, { checkpoint, projections: together }, batch).catch((thrown) => thrown);
       expect(error).to.be.instanceOf(ProjectorFailed).and.to.include({ projection: "counts" });
       expect(error.message).to.match(/division by zero/);
-      expect(places.map((place) => place.position)).to.deep.equal([0, 0]);
+      expect(checkpoint.position).to.equal(0);
     }
     for (const table of ["account_totals", "type_counts"])
       expect(await rows(`select * from ${table}`)).to.deep.equal([]);
@@ -289,17 +289,21 @@ describe("the projection runner", () => {
       });
     }) as never;
     client.release();
-    const places = toys.map((projection) => ({ projection, position: 0 }));
-    await writeBatch(database, places, batch);
+    const stored = { name: mainGroup, position: 0, generation: 3 };
+    await writeBatch(database, { checkpoint: { ...stored }, projections: toys }, batch);
     client.query = query as never;
     expect(roundTrips).to.equal(3);
-    const moved = await writeBatch(database, [{ projection: accounts, position: 0 }], batch).catch((error) => error);
-    expect(moved).to.be.instanceOf(CheckpointMoved);
+    for (const other of [stored, { ...stored, position }]) {
+      const generation = other.position === 0 ? 3 : 2;
+      const late = { checkpoint: { ...other, generation }, projections: toys };
+      const further = { ...batch, position: position + 1 };
+      expect(await writeBatch(database, late, further).catch((error) => error)).to.be.instanceOf(CheckpointMoved);
+    }
     await expectExact(accounts);
   });
 
   it("makes again what a server that crashed had not written yet, though nothing more comes, and says nothing of where it is until it knows", async () => {
-    const beside: Projection = { ...counts, apart: true };
+    const beside: Projection = { ...counts, independent: true };
     let reached: ReadonlyMap<string, number>[] = [];
     const logger = quietLog();
     const runner = await run([accounts, beside], { logger, onProjected: (told: never) => reached.push(told) });
@@ -341,27 +345,110 @@ describe("the projection runner", () => {
     );
   });
 
-  it("writes those that are served together in one transaction", async () => {
+  const checkpoints = () =>
+    rows("select name, checkpoint from work.read_models order by name").then((found) =>
+      found.map(({ name, checkpoint }) => `${name} at ${checkpoint}`),
+    );
+
+  it("read models that are served together share one checkpoint and one transaction: no reader sees one ahead of another", async () => {
     const runner = await run([accounts, counts], { batchSize: 20 });
     let more = true;
     const seen: unknown[] = [];
     const looking = (async () => {
-      while (more) seen.push(...(await rows("select count(distinct position)::int as places from work.checkpoints")));
+      const sums =
+        "select coalesce((select sum(entries) from account_totals), 0) - coalesce((select sum(count) from type_counts), 0) as ahead";
+      while (more) seen.push(...(await rows(sums)).map(({ ahead }) => Number(ahead)));
     })();
     await addMany(store, sized(600, 3_000), 10);
     await runner.caughtUp();
     more = false;
     await looking;
     expect(seen.length).to.be.greaterThan(10);
-    expect(new Set(seen.map((row) => (row as { places: number }).places))).to.deep.equal(new Set([1]));
+    expect(new Set(seen)).to.deep.equal(new Set([0]));
+    expect(await checkpoints()).to.deep.equal(["accounts at main", "counts at main"]);
+    expect(await rows("select name from work.checkpoints")).to.deep.equal([{ name: "main" }]);
   });
 
-  it("goes on without one that is written apart and slow, which takes in together what came meanwhile", async () => {
+  it("a read model that left the main group has a checkpoint of its own until it rejoins at the group's position, also after a restart", async () => {
+    let broken = true;
+    const moody: Projection = {
+      ...counts,
+      project: async (tx, events) => {
+        if (broken && events.some(({ type }) => type === "Noted")) throw new Error("a note I cannot read");
+        await counts.project(tx, events);
+      },
+    };
+    const first = await run([accounts, moody]);
+    await append(store, "note-1", newEvent("Noted"));
+    await eventually(async () => (await checkpoints()).includes("counts at counts"));
+    await first.stop();
+    await addMany(store, 2_500);
+    const second = await run([accounts, moody], { backoff: () => 10 });
+    await eventually(async () => second.status()[0]!.position === (await store.head()));
+    expect(await checkpoints()).to.deep.equal(["accounts at main", "counts at counts"]);
+    broken = false;
+    await eventually(async () => (await checkpoints()).includes("counts at main"));
+    expect(await rows("select name from work.checkpoints")).to.deep.equal([{ name: "main" }]);
+    await eventually(() => second.status().every(({ state }) => state === "following"));
+    for (const projection of [accounts, counts]) await expectExact(projection);
+  });
+
+  it("a main group with a read model that an instance does not know is left to the instance that does, and taken over once that is gone", async () => {
+    const older = await run([accounts]);
+    await addMany(store, 50);
+    await older.caughtUp();
+    const newer = await run([accounts, counts]);
+    await eventually(async () => (await checkpoints()).includes("counts at main"));
+    await addMany(store, 50);
+    await Promise.all([older.caughtUp(), newer.caughtUp()]);
+    await eventually(() => older.status()[0]!.state === "standingBy");
+    for (const projection of [accounts, counts]) await expectExact(projection);
+    await newer.stop();
+    await addMany(store, 50);
+    await eventually(async () => older.status()[0]!.position === (await store.head()));
+    expect(await checkpoints()).to.deep.equal(["accounts at main", "counts at counts"]);
+    await expectExact(accounts);
+    await run([accounts, counts]);
+    await eventually(async () => (await checkpoints()).includes("counts at main"));
+    await expectExact(counts);
+  });
+
+  it("a rebuild while nobody writes leaves the read model at the position of its group", async () => {
+    const runner = await run([accounts, counts]);
+    await addMany(store, 50);
+    await runner.caughtUp();
+    await runner.stop();
+    const position = await store.head();
+    await addMany(store, 50);
+    await rebuild(replay(), accounts);
+    expect(await checkpoints()).to.deep.equal(["accounts at main", "counts at main"]);
+    expect(await rows("select name, position from work.checkpoints")).to.deep.equal([{ name: "main", position }]);
+    expect((await verify(replay(), accounts)).differing).to.equal(0);
+  });
+
+  it("read models whose rows a dump lost are all rebuilt, and are one group again", async () => {
+    const toys = [accounts, { ...counts, independent: true as const }];
+    const before = await run(toys);
+    await addMany(store, 1_500);
+    await before.caughtUp();
+    await before.stop();
+    await database.owner.query("truncate read.account_totals, read.account_entries, read.type_counts");
+    await database.owner.query("update work.checkpoints set position = 0, generation = generation + 1");
+    await database.owner.query("update work.read_models set version = 0");
+    const after = await run(toys);
+    await eventually(() => after.status().every(({ state }) => state === "following"));
+    await append(store, "account-1", newEvent("Added", { amount: 1 }));
+    await after.caughtUp();
+    for (const projection of toys) await expectExact(projection);
+    expect(await checkpoints()).to.deep.equal(["accounts at main", "counts at counts"]);
+  });
+
+  it("an independent read model that is slow delays no other, and writes together what arrived meanwhile", async () => {
     const batches: number[] = [];
     let gate = Promise.resolve();
     const slow: Projection = {
       ...counts,
-      apart: true,
+      independent: true,
       project: async (tx, events) => {
         batches.push(events.length);
         await gate;
@@ -371,7 +458,7 @@ describe("the projection runner", () => {
     const runner = await run([accounts, slow]);
     const waitFor = createWaitFor({ database, projections: [accounts, slow] });
     await eventually(() => runner.status().every(({ state }) => state === "following"));
-    // Nothing of its own: its checkpoint moves with the others'.
+    // An event that it does not handle moves its checkpoint alone.
     const nothing = await append(store, "other-1", newEvent("OfNoInterest"));
     expect(await waitFor.projected(nothing, { of: ["counts"] })).to.equal(true);
     expect(batches).to.deep.equal([]);
@@ -391,12 +478,12 @@ describe("the projection runner", () => {
     waitFor.close();
   });
 
-  it("one that is written apart falls behind, reads by itself and comes back", async () => {
+  it("an independent read model that falls far behind catches up", async () => {
     const gate = held();
     let isSlow = false;
     const slow: Projection = {
       ...counts,
-      apart: true,
+      independent: true,
       project: async (tx, events) => {
         if (isSlow) await gate;
         await counts.project(tx, events);
@@ -405,7 +492,7 @@ describe("the projection runner", () => {
     const runner = await run([accounts, slow]);
     await eventually(() => runner.status().every(({ state }) => state === "following"));
     isSlow = true;
-    // More than what may wait for it, and more than the log keeps for those who follow it.
+    // More than a batch.
     for (let times = 0; times < 5; times++) await addMany(store, 600, 100);
     await eventually(() => runner.status()[0]!.position > 2_500);
     letGo();
@@ -420,7 +507,7 @@ describe("the projection runner", () => {
     const { projection, ddl } = { projection: accounts, ddl: await toyTables(accounts) };
     const making = { projection, ddl, serviceRole: (await rows("select current_user as role"))[0]!.role as string };
     expect(await ensureTables(database, making)).to.equal("created");
-    await database.owner.query("delete from work.checkpoints");
+    await database.owner.query("delete from work.read_models");
     const reading = held();
     let reader: Promise<void> | undefined;
     await new Promise<void>((reads) => {
@@ -459,7 +546,7 @@ describe("the projection runner", () => {
     await eventually(() => third.status()[0]!.state === "following");
     await third.caughtUp();
     await expectExact(changed);
-    expect(await rows("select version from work.checkpoints")).to.deep.equal([{ version: 2 }]);
+    expect(await rows("select version from work.read_models")).to.deep.equal([{ version: 2 }]);
   });
 
   it("asks once which of them have nothing to be made", async () => {
@@ -586,7 +673,11 @@ describe("the projection runner", () => {
         await accounts.project(tx, events);
       },
     };
-    const waitFor = createWaitFor({ database, projections: [counted], restMs: 3_600_000 });
+    const waitFor = createWaitFor({
+      database,
+      projections: [counted],
+      restMs: { main: 3_600_000, independent: 3_600_000 },
+    });
     const { rest, reached: onProjected } = waitFor;
     const runner = await run([counted], { rest, onProjected });
     await eventually(() => runner.status().every(({ state }) => state === "following"));

@@ -71,10 +71,16 @@ describe("waiting for a position beside the runner that writes it", () => {
   describe("the rest of the runner", () => {
     const restMs = 50;
     const never = new AbortController().signal;
+    const both = [accounts.name, counts.name];
     /** One whose rests last longer than any test. */
     const restful = (): WaitFor => {
       waitFor.close();
-      waitFor = createWaitFor({ database, projections: [accounts, counts], patienceMs, restMs: 3_600_000 });
+      waitFor = createWaitFor({
+        database,
+        projections: [accounts, counts],
+        patienceMs,
+        restMs: { main: 3_600_000, independent: 3_600_000 },
+      });
       waitFor.reached(at(5));
       return waitFor;
     };
@@ -84,16 +90,21 @@ describe("waiting for a position beside the runner that writes it", () => {
     };
 
     it("ends by itself while nobody waits", async () => {
-      const short = createWaitFor({ database, projections: [accounts, counts], patienceMs, restMs });
+      const short = createWaitFor({
+        database,
+        projections: [accounts, counts],
+        patienceMs,
+        restMs: { main: restMs, independent: restMs },
+      });
       const began = performance.now();
-      await short.rest(5, never);
+      await short.rest(both, 5, never);
       expect(performance.now() - began).to.be.greaterThan(restMs - 2);
       short.close();
     });
 
     it("ends as soon as somebody comes to wait for what is yet to be written", async () => {
       const { rest, projected } = restful();
-      const resting = rest(5, never);
+      const resting = rest(both, 5, never);
       expect(await isStillAt(resting)).to.equal(true);
       const waiting = projected(6);
       await resting;
@@ -104,7 +115,7 @@ describe("waiting for a position beside the runner that writes it", () => {
     it("does not begin where somebody waits already", async () => {
       const { rest, projected } = restful();
       const waiting = projected(6);
-      await rest(5, never);
+      await rest(both, 5, never);
       waitFor.reached(at(6));
       expect(await waiting).to.equal(true);
     });
@@ -113,7 +124,7 @@ describe("waiting for a position beside the runner that writes it", () => {
       const { rest, projected, reached } = restful();
       reached(new Map([...at(5, [accounts]), ...at(3, [counts])]));
       const before = projected(4, { of: ["counts"] });
-      const resting = rest(5, never);
+      const resting = rest(both, 5, never);
       const meanwhile = projected(5, { of: ["counts"] });
       expect(await isStillAt(resting)).to.equal(true);
       reached(at(5));
@@ -126,19 +137,19 @@ describe("waiting for a position beside the runner that writes it", () => {
     it("ends when the runner stops, and does not begin after that", async () => {
       const { rest } = restful();
       const stopping = new AbortController();
-      const resting = rest(5, stopping.signal);
+      const resting = rest(both, 5, stopping.signal);
       expect(await isStillAt(resting)).to.equal(true);
       stopping.abort();
       await resting;
-      await rest(5, stopping.signal);
+      await rest(both, 5, stopping.signal);
     });
 
     it("ends when the service closes", async () => {
       const { rest } = restful();
-      const resting = rest(5, never);
+      const resting = rest(both, 5, never);
       waitFor.close();
       await resting;
-      await rest(5, never);
+      await rest(both, 5, never);
     });
   });
 });

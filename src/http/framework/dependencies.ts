@@ -102,7 +102,7 @@ export const answeredFrom = (
 
 async function feedCheckpoint(database: Pick<Database, "query">): Promise<number> {
   const { rows } = await database.query<{ position: number }>(
-    "select position from work.checkpoints where name = 'feed'",
+    "select position from work.checkpoints where name = (select checkpoint from work.read_models where name = 'feed')",
   );
   return rows[0]?.position ?? 0;
 }

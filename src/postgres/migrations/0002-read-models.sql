@@ -4,16 +4,27 @@ create schema read;
 grant usage on schema read to :service;
 grant usage on schema work to :service;
 
--- How far each read model has come in the log. Moved in the transaction that writes its rows, and only from the position the writer read.
+-- How far read models have come in the log: one row for those that are served together (`main`), one for each that is written independently
+-- or that had to leave the main group. Moved in the transaction that writes rows, and only from the position and generation the writer read.
 create table work.checkpoints (
+  name text primary key,
+  position bigint not null,
+  -- Raised when a read model enters or leaves, or gets other tables: a writer that does not know of it is refused.
+  generation bigint not null default 1,
+  updated_at timestamptz not null default now()
+);
+insert into work.checkpoints (name, position) values ('main', 0);
+grant select, insert, update, delete on work.checkpoints to :service;
+
+-- The tables that each read model has, and the checkpoint that they are at.
+create table work.read_models (
   name text primary key,
   -- A model of another version is rebuilt.
   version integer not null,
-  position bigint not null,
-  tables text[] not null default '{}',
-  updated_at timestamptz not null default now()
+  tables text[] not null,
+  checkpoint text not null references work.checkpoints (name)
 );
-grant select, insert, update on work.checkpoints to :service;
+grant select, insert, update on work.read_models to :service;
 
 -- Work that one instance at a time does. `epoch` rises with every change of the holder.
 create table work.leases (

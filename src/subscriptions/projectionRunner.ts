@@ -3,13 +3,14 @@ import type { Projection } from "#projections/projection.ts";
 import { type Clock, systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import { loadCheckpoints, lowestStored } from "./checkpoints.ts";
+import { loadReadModels, lowestStored } from "./checkpoints.ts";
+import { createGroupLoops, type GroupLoops, type Member, type State } from "./groupLoops.ts";
 import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { expireLease } from "./leases.ts";
-import { createProjectionReaders, type Member, type ProjectionReaders, type State } from "./projectionReaders.ts";
 import { ensureTables, type Found, serviceRoleOf, soundAmong, type TablesSql, tablesFile } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
 import { asError, type Backoff, backoffMs, type Log, pause, pauseAfter } from "./retrying.ts";
+import type { WaitFor } from "./waitFor.ts";
 
 export type ProjectionRunnerOptions = {
   store: EventStore;
@@ -23,11 +24,11 @@ export type ProjectionRunnerOptions = {
   batchSize?: number;
   backoff?: Backoff;
   tablesSql?: TablesSql;
-  /** Told how far each read model is that this instance writes, by its name, after each commit of it; and none once it writes no more. */
+  /** Called after each commit with the positions of the read models that this instance writes, by name; with none once it writes no more. */
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
-  /** What it does once it has written all there was, up to a position, before it goes on (default: nothing). */
-  rest?: (position: number, signal: AbortSignal) => Promise<void>;
-  /** Nobody else can be at work on this database: the work of an instance that was killed is taken up at once. */
+  /** Called by a loop that has written all there was, before it goes on (default: nothing). */
+  rest?: WaitFor["rest"];
+  /** No other instance uses this database: the work of an instance that was killed is taken up at once. */
   alone?: boolean;
 };
 
@@ -54,20 +55,19 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   const tablesSql = options.tablesSql ?? tablesFile;
   const members: Member[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
   const stopping = new AbortController();
-  let readers: ProjectionReaders | undefined;
+  let loops: GroupLoops | undefined;
   let keeper: LeaseKeeper | undefined;
   let preparing: Promise<void> | undefined;
   let rebuilding: Promise<void> | undefined;
 
   const onMoved = (): void => {
-    const isKnown = readers !== undefined && !readers.doubt();
-    const written = isKnown ? members.filter(({ state }) => writing.includes(state)) : [];
+    const written = loops?.written() ?? [];
     options.onProjected?.(new Map(written.map(({ projection, position }) => [projection.name, position])));
   };
 
-  // A server that crashed may have lost the last commits of read models, and nothing more may come that would show it.
+  // A server that crashed may have lost the last commits of read models, and no further event may arrive that would show it.
   const unwatch = database.onLost(() => {
-    readers?.lookAgain();
+    loops?.reload();
     onMoved();
   });
 
@@ -115,14 +115,11 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   async function rebuildOther(member: Member): Promise<void> {
     const { name, version } = member.projection;
     log.info({ projection: name, version }, "the read model has another version, rebuilding it beside the live one");
-    const stored = async (): Promise<number | undefined> =>
-      (await loadCheckpoints(database, [name])).get(name)?.version;
-    if ((await stored()) !== version) {
+    if ((await loadReadModels(database, [name])).get(name)?.version !== version) {
       await rebuild({ store, database, tablesSql, signal: stopping.signal }, member.projection);
     }
-    member.position = (await loadCheckpoints(database, [name])).get(name)?.position ?? 0;
-    member.state = "standingBy";
-    readers?.add(member);
+    if (member.state === "preparing") member.state = "standingBy";
+    await loops?.open();
   }
 
   /** Until it succeeds or this instance stops. */
@@ -151,7 +148,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   async function write({ signal }: Held): Promise<void> {
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        await beginReading(signal);
+        await beginWriting(signal);
         break;
       } catch (error) {
         log.warn({ err: error }, "cannot read checkpoints, retrying");
@@ -159,23 +156,16 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       }
     }
     await aborted(signal);
-    await readers?.ended();
-    readers = undefined;
+    await loops?.ended();
+    loops = undefined;
     onMoved();
     for (const member of members) if (member.state !== "preparing") member.state = "standingBy";
   }
 
-  async function beginReading(signal: AbortSignal): Promise<void> {
-    const head = await store.head();
-    const stored = await loadCheckpoints(
-      database,
-      projections.map(({ name }) => name),
-    );
-    const ready = members.filter((member) => member.state !== "preparing");
-    for (const member of ready) member.position = stored.get(member.projection.name)?.position ?? 0;
-    readers = createProjectionReaders({ store, database, log, batchSize, backoff, signal, onMoved, rest });
-    readers.begin(ready, head);
-    onMoved();
+  async function beginWriting(signal: AbortSignal): Promise<void> {
+    const lease = leaseName(projections);
+    loops = createGroupLoops(members, { store, database, log, batchSize, backoff, signal, lease, onMoved, rest });
+    await loops.open();
   }
 
   return {
@@ -212,9 +202,6 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       })),
   };
 }
-
-/** States of a read model that this instance writes. */
-const writing: readonly State[] = ["catchingUp", "following", "failing"];
 
 /** Instances that differ in what they project do not wait for each other; the checkpoints keep them apart. */
 const leaseName = (projections: readonly Projection[]): string => {
