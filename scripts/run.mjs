@@ -22,7 +22,7 @@ module.flushCompileCache?.();
 /** Returns the URL of the module that has the commands. The compile cache is in Node 22.8 and newer. */
 async function program() {
   try {
-    const folder = await built();
+    const folder = await built({ onBuild: sayBuilding });
     module.enableCompileCache?.(join(folder, "compiled"));
     process.setSourceMapsEnabled(true);
     return pathToFileURL(join(folder, "commands.mjs")).href;
@@ -34,4 +34,10 @@ async function program() {
     (await import("tsx/esm/api")).register();
     return "./commands.ts";
   }
+}
+
+/** Standard error of a command that a program runs is for the command's own words. */
+function sayBuilding() {
+  if (name === "start" || process.stderr.isTTY)
+    console.error("The sources are new or have changed: building the service, which takes some seconds …");
 }

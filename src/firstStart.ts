@@ -4,12 +4,15 @@ import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { firstOwnerLink } from "./commands/members/invitations.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
-import type { EventStore } from "./eventStore/eventStore.ts";
+import { type EventStore, Unavailable } from "./eventStore/eventStore.ts";
 import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
 import type { Patiently } from "./patientStart.ts";
 
 /** `patiently`: for what may be repeated. `oneByOne`: has instances that start at the same moment take their turns. */
 type Starting = { patiently: Patiently; oneByOne: <T>(work: () => Promise<T>) => Promise<T> };
+
+/** How long the event log may take for each batch, in milliseconds. */
+const answersWithinMs = 10_000;
 
 type First = { workspaceId: string; apiKey: string };
 
@@ -52,22 +55,28 @@ export async function firstOwnerInvitation(deps: Dependencies): Promise<string |
   return oldest && firstOwnerLink(deps, oldest.id);
 }
 
-/** Read models that were not filled yet would make a second one of every install whose database is new and whose log is not. */
-async function isInLog(store: EventStore): Promise<boolean> {
+/**
+ * True if the log has a workspace: read models that were not filled yet would make a second one of every install whose database is new and
+ * whose log is not. Throws Unavailable if the log stops answering, which a subscription would wait for.
+ */
+export async function isInLog(
+  store: Pick<EventStore, "head" | "subscribe">,
+  withinMs = answersWithinMs,
+): Promise<boolean> {
   const head = await store.head();
   if (head === 0) return false;
-  const done = new AbortController();
+  const over = new AbortController();
+  const bound = setTimeout(() => over.abort(), withinMs);
   try {
-    for await (const { events, position } of store.subscribe({
-      after: 0,
-      categories: ["workspace"],
-      signal: done.signal,
-    })) {
+    const options = { after: 0, categories: ["workspace"], signal: over.signal };
+    for await (const { events, position } of store.subscribe(options)) {
       if (events.length > 0) return true;
       if (position >= head) return false;
+      bound.refresh();
     }
-    return false;
+    throw new Unavailable(`the event log did not answer within ${withinMs / 1_000} s`);
   } finally {
-    done.abort();
+    clearTimeout(bound);
+    over.abort();
   }
 }

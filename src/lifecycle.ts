@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 export type LifecycleOptions = {
   logger: Logger;
   /**
-   * A signal that comes meanwhile is heeded when this is done. If it throws, what it had started is stopped and the error is rethrown.
+   * If it throws, what it had started is stopped and the error is rethrown. If the end is asked for meanwhile, the process ends within 5 s.
    * `end` asks for the end from within, now or later; process.exitCode then says how it went. `ending` is aborted when the end is asked for, so
    * that nothing is waited for then.
    */
@@ -24,17 +25,19 @@ export type LifecycleOptions = {
 
 /**
  * Starts, and ends the process in order, once: on SIGTERM, SIGINT and SIGHUP, and with its parent if that is asked for. A second signal
- * cuts the draining short. Resolves when started.
+ * cuts the draining short. Resolves when started; does not return if the end is asked for before that.
  */
 export async function runUntilStopped(options: LifecycleOptions): Promise<void> {
   const hurry = new AbortController();
   const ending = new AbortController();
   const { asked, ask } = untilAsked(options, hurry);
   void asked.then(() => ending.abort());
+  const starting = options.start(ask, ending.signal);
   try {
-    await options.start(ask, ending.signal);
+    const reason = await Promise.race([starting, asked]);
+    if (reason !== undefined) await giveUpStart(options, { starting, reason });
   } catch (error) {
-    await stopInOrder(options, hurry.signal);
+    await stopInOrder(options, AbortSignal.any([hurry.signal, ending.signal]));
     throw error;
   }
   void asked
@@ -62,6 +65,19 @@ function untilAsked({ endWithParent }: LifecycleOptions, hurry: AbortController)
   }
   if (endWithParent) whenParentEnds(() => ask("the parent process has ended"));
   return { asked, ask };
+}
+
+/** Stops what a start has reached, whatever does not answer, and ends the process: within 5 s, since every part has its bound. */
+async function giveUpStart(
+  { logger, drain, lastly }: LifecycleOptions,
+  { starting, reason }: { starting: Promise<void>; reason: string },
+): Promise<never> {
+  const atMost = (ms: number, work: Promise<void>) => Promise.race([work.catch(() => {}), sleep(ms)]);
+  await atMost(1_000, starting);
+  await atMost(1_500, drain());
+  await atMost(1_500, lastly());
+  logger.info({ reason }, "stopped before the service was ready");
+  process.exit();
 }
 
 /** False if something failed or was cut short on the way. */

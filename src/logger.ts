@@ -23,11 +23,16 @@ export function createLogger(level: string, destination: DestinationStream = log
 }
 
 /** Standard output (1) or standard error (2): for a person on a terminal, as JSON lines everywhere else. */
-export const logTo = (fd: 1 | 2): DestinationStream => (isatty(fd) ? readable(fd) : pino.destination(fd));
+export const logTo = (fd: 1 | 2): DestinationStream =>
+  // Each line takes the place of a progress line.
+  isatty(fd) ? readable(fd, { customPrettifiers: { time: (time) => `\r\x1b[K[${time}]` } }) : pino.destination(fd);
 
 /** One line each that a person can read, errors with their stack below it. */
-export const readable = (destination: number | NodeJS.WritableStream): DestinationStream =>
-  pretty({ destination, sync: true, singleLine: true, ignore: "pid", translateTime: "SYS:HH:MM:ss" });
+export const readable = (
+  destination: number | NodeJS.WritableStream,
+  options: pretty.PrettyOptions = {},
+): DestinationStream =>
+  pretty({ destination, sync: true, singleLine: true, ignore: "pid", translateTime: "SYS:HH:MM:ss", ...options });
 
 const sensitive = [
   "authorization",

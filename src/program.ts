@@ -11,11 +11,13 @@ import { oneAtATime } from "./postgres/oneAtATime.ts";
 import { prepareDatabase } from "./postgres/prepare.ts";
 import { type Service, startService } from "./service.ts";
 import { StartError } from "./startError.ts";
-import { welcome } from "./welcome.ts";
+import { startProgress } from "./startProgress.ts";
+import { asLocalhost, welcome } from "./welcome.ts";
 
 /** The composition root: configuration, adapters, roles, and their end in the opposite order. */
 async function run(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel);
+  const progress = startProgress(logger);
   let embedded: EmbeddedPostgres | undefined;
   let composition: Composition | undefined;
   let service: Service | undefined;
@@ -26,8 +28,12 @@ async function run(config: Config): Promise<void> {
     async start(_, ending) {
       const patiently = patientStart({ log: logger, ending });
       if (config.crashAt) armCrashPoint(config.crashAt);
-      if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
+      if (!config.databaseUrl) {
+        progress.step("PostgreSQL");
+        embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger, ending });
+      }
       const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
+      progress.step("tables of the database");
       const { oneRole, remakesReadModels } = await patiently(() => prepareDatabase(urls));
       if (oneRole)
         logger.warn(
@@ -43,14 +49,18 @@ async function run(config: Config): Promise<void> {
           process.exit(1);
         },
       });
+      progress.step("service");
       const instance = randomUUID();
       const dataDirectory = embedded?.directory;
       const alone = !!embedded;
       service = await startService(config, composition, { instanceId: instance, logger, alone, dataDirectory });
       const { deps } = composition;
       const oneByOne = <T>(work: () => Promise<T>): Promise<T> => oneAtATime(urls.ownerUrl, "firstStart", work);
+      if (!config.production) progress.step("first workspace");
       const first = config.production ? undefined : await firstWorkspace(deps, { patiently, oneByOne });
-      const { url, smtpPort: smtp_port } = service;
+      progress.end();
+      const { smtpPort: smtp_port } = service;
+      const url = service.url && !config.production ? asLocalhost(service.url) : service.url;
       const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
       const database = embedded ? "embedded" : "configured";
       logger.info(
@@ -63,6 +73,7 @@ async function run(config: Config): Promise<void> {
       welcome(config, service, { apiKey: first?.apiKey, ownerLink });
     },
     async drain() {
+      progress.end();
       await service?.stop();
       await composition?.close();
     },

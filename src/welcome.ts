@@ -4,6 +4,10 @@ import type { Service } from "./service.ts";
 /** What is shown on the terminal and nowhere else: the first API key, at the first start alone, and the first owner's invitation. */
 export type Shown = { apiKey: string | undefined; ownerLink: string | undefined };
 
+/** Wherever the service listens on this machine or on every address of it, people ask it by one name. */
+export const asLocalhost = (address: string): string =>
+  address.replace(/(^|\/\/)(0\.0\.0\.0|127\.0\.0\.1|\[?::1?\]?)(?=:\d|$)/, "$1localhost");
+
 /** What a newcomer sees on the terminal once the service is up: where everything is, and something to paste. */
 export function welcome(config: Config, service: Service, shown: Shown): void {
   const isTerminal = process.stderr.isTTY;
@@ -18,15 +22,13 @@ export function welcomeLines(
   { url: listensAt, smtpPort }: Pick<Service, "url" | "smtpPort">,
   { apiKey, ownerLink }: Shown,
 ): string[] {
-  // "Every address of this machine" is where it listens, not where to ask.
-  const url = listensAt?.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, "//localhost");
-  const smtpHost = ["0.0.0.0", "::"].includes(config.smtpInHost) ? "localhost" : config.smtpInHost;
+  const url = listensAt === null ? null : asLocalhost(listensAt);
   const lines = ["", "  Countersign is ready."];
   // People sign in at the address that links in mail lead to.
   if (url) lines.push(`    Console  ${config.publicUrl}/`, `    API      ${url}/v1`, `    Docs     ${url}/docs`);
   if (url && config.mailProvider === "outbox")
     lines.push(`    Outbox   ${url}/outbox   (outgoing mail is caught here, not sent)`);
-  if (smtpPort) lines.push(`    Mail in  ${smtpHost}:${smtpPort} (SMTP)`);
+  if (smtpPort) lines.push(`    Mail in  ${asLocalhost(config.smtpInHost)}:${smtpPort} (SMTP)`);
   if (ownerLink !== undefined && url) {
     lines.push(
       "",

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { firstWorkspace } from "#src/firstStart.ts";
+import { type Batch, type SubscribeOptions, Unavailable } from "#src/eventStore/eventStore.ts";
+import { firstWorkspace, isInLog } from "#src/firstStart.ts";
 import { oneAtATime } from "#src/postgres/oneAtATime.ts";
 import { startInProcess } from "#test/support/inProcess.ts";
 
@@ -12,6 +13,16 @@ describe("the first workspace", () => {
       projected: () => new Promise<boolean>(() => {}),
     } as unknown as Dependencies;
     expect(await firstWorkspace(deps)).to.equal(undefined);
+  });
+
+  it("is not looked for in a log that stopped answering, however often a subscription tries again", async () => {
+    async function* subscribe({ signal }: SubscribeOptions): AsyncGenerator<Batch> {
+      yield { events: [], position: 3, caughtUp: false };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    }
+    const failed = await isInLog({ head: async () => 7, subscribe }, 20).catch((error) => error);
+    expect(failed).to.be.instanceOf(Unavailable);
+    expect(failed.message).to.equal("the event log did not answer within 0.02 s");
   });
 
   it("is made by one of two instances that start at the same moment, which shows its key", async () => {

@@ -76,6 +76,16 @@ describe("the life of the process", () => {
     expect(steps(words)).to.deep.equal(["draining", "drained", "lastly"]);
   });
 
+  it("gives up a start that waits for ever, and draining that does too, within 5 s", async () => {
+    const { child, words, said } = start(command("starting"));
+    await said("starting");
+    const asked = performance.now();
+    child.kill("SIGTERM");
+    expect(await end(child)).to.equal(0);
+    expect(performance.now() - asked).to.be.below(5_000);
+    expect(steps(words)).to.deep.equal(["starting", "draining", "lastly"]);
+  });
+
   it("ends with the parent, also when that is killed, where that is asked for", async () => {
     const { child, said, words } = start(["sh", "-c", `${command("ready", "withParent").join(" ")}; true`]);
     const pid = Number((await said("started")).split(" ")[1]);

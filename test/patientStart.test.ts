@@ -55,6 +55,19 @@ describe("a start whose servers are away", () => {
     expect(tries()).to.equal(2);
   });
 
+  it("waits no longer than that, nor after its end is asked for, for a step that does not answer", async () => {
+    const ending = new AbortController();
+    const [log, backoff] = [quietLog(), () => 0];
+    const silent = () => new Promise<never>(() => {});
+    const once = patientStart({ log, ending: ending.signal }, { backoff, forMs: 50 });
+    let tries = 0;
+    const failed = await once(async () => (tries++ === 0 ? Promise.reject(away) : silent())).catch((error) => error);
+    expect(failed).to.equal(away);
+    const waiting = patientStart({ log, ending: ending.signal }, { backoff })(silent).catch((error) => error);
+    ending.abort();
+    expect(await waiting).to.have.property("message", "the start was given up");
+  });
+
   it("ends at once where nothing will come of waiting: a fault, a wrong password, a database that is not there", async () => {
     const { patiently, said } = made();
     for (const error of [new Error("ours"), new StartError("it is too old")]) {

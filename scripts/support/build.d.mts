@@ -1,1 +1,1 @@
-export function built(root?: string): Promise<string>;
+export function built(options?: { root?: string; onBuild?: () => void }): Promise<string>;

@@ -14,15 +14,16 @@ const olderKept = 3;
 
 /**
  * Builds the service and its commands into a folder of `dist/` that is named by a hash of the sources, unless it is there. Resolves with its path.
- * Rejects if the project may not be written.
+ * Rejects if the project may not be written. `onBuild`: called before a build, which takes seconds.
  */
-export async function built(root = projectRoot) {
+export async function built({ root = projectRoot, onBuild = () => {} } = {}) {
   const dist = join(root, "dist");
   const folder = join(dist, hashOfSources(root));
   if (existsSync(folder)) return folder;
   const { build } = await import("esbuild");
   await mkdir(dist, { recursive: true });
   const unfinished = await mkdtemp(join(dist, "unfinished-"));
+  onBuild();
   try {
     await build({
       absWorkingDir: root,

@@ -77,7 +77,8 @@ export async function startProcess({ env, inherited, cwd, flags = [] }: ProcessO
   const hanging = setTimeout(() => void kill(), startsWithinMs);
   const ready = await log.logged(({ msg }) => msg === "ready").finally(() => clearTimeout(hanging));
   return {
-    url: String(ready.url),
+    // By its number: a name is looked up at each request.
+    url: String(ready.url).replace("//localhost:", "//127.0.0.1:"),
     smtpPort: Number(ready.smtp_port),
     apiKey: ready.api_key as string | undefined,
     pid: child.pid!,

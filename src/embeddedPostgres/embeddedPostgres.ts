@@ -29,6 +29,8 @@ export type EmbeddedOptions = {
    * For commands beside a running service: its server is used and left running. If none runs, one is started and stopped as usual.
    */
   beside?: boolean;
+  /** Gives up a start that is under way: what it has started is ended. */
+  ending?: AbortSignal;
 };
 
 /** How long a server may take to come up (recovery after a crash), or the processes of a killed one to end. */
@@ -40,13 +42,18 @@ const handOverMs = 3_000;
  * Starts the embedded PostgreSQL of `dataDir`, and starts it again whenever it dies. A server that a killed service left running is stopped
  * first. Throws StartError with one sentence for every problem that a person can fix.
  */
-export async function startEmbeddedPostgres({ dataDir, logger, beside }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({
+  dataDir,
+  logger,
+  beside,
+  ending = new AbortController().signal,
+}: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const place = await inWords(dataDir, () => preparePlace(resolve(dataDir)));
   const shared = beside ? await untilReady(place) : undefined;
   if (shared) return describe(place, shared, async () => {});
 
   const own = { place, dataDir, logger };
-  const server = await inWords(dataDir, () => launchAlone(own));
+  const server = await inWords(dataDir, () => launchAlone(own, { ending }));
   logger.info(
     { directory: place.directory, user: place.runAs?.name, port: server.port, postmaster: server.pid },
     "embedded PostgreSQL runs",
@@ -70,31 +77,33 @@ const describe = (place: Place, server: Postmaster, stopServer: () => Promise<vo
 /** Starts the server again whenever it dies; returns how to end that, and the server. `server` is updated in place. */
 function keepRunning(own: Own, server: Launched): () => Promise<void> {
   const { place, logger } = own;
-  let stopping = false;
+  const stopping = new AbortController();
+  const ending = stopping.signal;
   let recovery: Promise<void> = Promise.resolve();
 
   async function recover(): Promise<void> {
     logger.error({ postmaster: server.pid }, "the embedded PostgreSQL has stopped, restarting it");
-    while (!stopping) {
+    while (!ending.aborted) {
       try {
-        Object.assign(server, await launchAlone(own, server.port));
+        Object.assign(server, await launchAlone(own, { ending, port: server.port }));
         watch();
         logger.info({ postmaster: server.pid }, "the embedded PostgreSQL is running again");
         return;
       } catch (error) {
+        if (ending.aborted) return;
         logger.error({ err: error }, "cannot restart the embedded PostgreSQL yet, retrying");
-        await sleep(1_000);
+        await sleep(1_000, undefined, { signal: ending }).catch(() => {});
       }
     }
   }
   function watch(): void {
     void server.ended.then(() => {
-      if (!stopping) recovery = recover();
+      if (!ending.aborted) recovery = recover();
     });
   }
   watch();
   return async () => {
-    stopping = true;
+    stopping.abort();
     await recovery;
     const running = await readPostmaster(place);
     if (running) await stop(place, running.pid);
@@ -102,10 +111,14 @@ function keepRunning(own: Own, server: Launched): () => Promise<void> {
 }
 
 /** Starts the server once no other one uses its data. `port` is given if it has to be the one it had before. */
-async function launchAlone({ place, dataDir, logger }: Own, port?: number): Promise<Launched> {
-  await requireSameMajor(place);
+async function launchAlone(
+  { place, dataDir, logger }: Own,
+  { ending, port }: { ending: AbortSignal; port?: number },
+): Promise<Launched> {
+  await requireSameMajor(place, ending);
   const since = Date.now();
   for (; Date.now() - since < patienceMs; await sleep(20)) {
+    ending.throwIfAborted();
     const other = await readPostmaster(place);
     if (other?.keptBy !== undefined) {
       if (Date.now() - since < handOverMs) continue;
@@ -117,7 +130,7 @@ async function launchAlone({ place, dataDir, logger }: Own, port?: number): Prom
       logger.warn({ postmaster: other.pid }, "a killed service left its PostgreSQL running, stopping it");
       await stop(place, other.pid);
     }
-    const launched = await launch(place, port ?? (await freePort()));
+    const launched = await launch(place, port ?? (await freePort()), ending);
     if (launched) return launched;
   }
   throw new StartError(
@@ -133,12 +146,12 @@ async function untilReady(place: Place): Promise<Postmaster | undefined> {
   }
 }
 
-async function requireSameMajor(place: Place): Promise<void> {
+async function requireSameMajor(place: Place, ending: AbortSignal): Promise<void> {
   const versionFile = join(place.pgdata, "PG_VERSION");
   const found = await readFile(versionFile, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
-  if (found === undefined) return initialise(place);
+  if (found === undefined) return initialise(place, ending);
   if (found.trim() !== place.major)
     throw new StartError(
       `${place.pgdata} was made by PostgreSQL ${found.trim()}, but this service uses PostgreSQL ${place.major}: migrate the data with pg_upgrade or a dump, or set DATA_DIR to a new directory.`,

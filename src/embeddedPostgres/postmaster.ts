@@ -43,7 +43,7 @@ const settings = {
 };
 
 /** Makes the database cluster, all of it or nothing. */
-export async function initialise(place: Place): Promise<void> {
+export async function initialise(place: Place, signal?: AbortSignal): Promise<void> {
   await discardUnfinished(place);
   const unfinished = await mkdtemp(`${place.pgdata}.new-`);
   const passwordFile = `${unfinished}.password`;
@@ -56,7 +56,7 @@ export async function initialise(place: Place): Promise<void> {
         ...["--pgdata", unfinished, "--username", "postgres", "--pwfile", passwordFile, "--auth", "scram-sha-256"],
         ...["--encoding", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
       ],
-      asServer(place),
+      { ...asServer(place), signal },
     );
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
@@ -91,8 +91,8 @@ export function socketDirectory({ pgdata }: Pick<Place, "pgdata">): string {
 
 const socketName = (port: number | ""): string => `.s.PGSQL.${port}`;
 
-/** Starts a server on `port` and waits until it is ready. Undefined if it ended for a reason that passes. */
-export async function launch(place: Place, port: number): Promise<Launched | undefined> {
+/** Starts a server on `port` and waits until it is ready. Undefined if it ended for a reason that passes. `ending` ends it before that. */
+export async function launch(place: Place, port: number, ending?: AbortSignal): Promise<Launched | undefined> {
   await removeForeignLock(place);
   const log = await open(place.logFile, "w", 0o600);
   const all = { ...settings, unix_socket_directories: socketDirectory(place), [keeper]: String(process.pid) };
@@ -106,6 +106,8 @@ export async function launch(place: Place, port: number): Promise<Launched | und
   const ended = once(child, "exit").catch((error: Error) => error);
   try {
     for (;;) {
+      // Immediate shutdown: the next start recovers.
+      if (ending?.aborted) child.kill("SIGQUIT");
       const running = await readPostmaster(place);
       if (running?.ready && running.pid === child.pid) {
         await Promise.all([removeStaleSockets(place, port), scheduleInBatches(running.pid)]);

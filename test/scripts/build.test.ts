@@ -75,11 +75,22 @@ describe("the build that the service and its commands start from", () => {
   it("does what the sources say, with threads and files that are read at run time, and is made once", async () => {
     expect(await said()).to.equal(words);
     expect(await said()).to.equal(words);
-    expect(await folders()).to.deep.equal([await built(root)]);
+    expect(await folders()).to.deep.equal([await built({ root })]);
+  });
+
+  it("says that it is made before it is, to who starts the service", async () => {
+    const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start"]);
+    const ended = once(child, "close");
+    const [said] = await once(child.stderr, "data");
+    const finished = (await folders()).filter((folder) => !folder.includes("unfinished-"));
+    expect(String(said)).to.match(/^The sources are new or have changed: building the service/);
+    expect(finished).to.deep.equal([]);
+    await ended;
+    expect((await start()).stderr).to.equal("");
   });
 
   it("is made again when a source changes, also one that keeps its length and time, and the older build still works", async () => {
-    const first = await built(root);
+    const first = await built({ root });
     const time = new Date(1_700_000_000_000);
     await utimes(join(root, "src/word.ts"), time, time);
     await write("src/word.ts", project["src/word.ts"]!.replace("first", "other"));
@@ -91,15 +102,15 @@ describe("the build that the service and its commands start from", () => {
   });
 
   it("is made again when a source comes or goes, or a package changes", async () => {
-    const made = [await built(root)];
+    const made = [await built({ root })];
     await write("src/more.ts", "export {};");
-    made.push(await built(root));
+    made.push(await built({ root }));
     await rm(join(root, "src/more.ts"));
-    expect(await built(root)).to.equal(made[0]);
+    expect(await built({ root })).to.equal(made[0]);
     await write("package-lock.json", "{}");
-    made.push(await built(root));
+    made.push(await built({ root }));
     await write("node_modules/.package-lock.json", "{}");
-    made.push(await built(root));
+    made.push(await built({ root }));
     expect(new Set(made).size).to.equal(4);
   });
 
@@ -107,7 +118,7 @@ describe("the build that the service and its commands start from", () => {
     const made: string[] = [];
     for (let n = 0; n < 5; n++) {
       await write("src/word.ts", `export const word: string = "${n}";`);
-      made.push(await built(root));
+      made.push(await built({ root }));
       const time = new Date(1_700_000_000_000 + n * 1_000);
       await utimes(made[n]!, time, time);
     }
@@ -116,7 +127,7 @@ describe("the build that the service and its commands start from", () => {
 
   it("is whole where two processes make it at the same moment", async () => {
     expect(await Promise.all([said(), said()])).to.deep.equal([words, words]);
-    expect(await folders()).to.deep.equal([await built(root)]);
+    expect(await folders()).to.deep.equal([await built({ root })]);
   });
 
   it("names the source, its line and column where the service fails", async () => {
@@ -129,7 +140,7 @@ describe("the build that the service and its commands start from", () => {
   it("keeps what Node compiled from the first start on, also one that is killed, if this Node can", async () => {
     const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start", "stay"]);
     await once(child.stdout, "data");
-    const compiled = join(await built(root), "compiled");
+    const compiled = join(await built({ root }), "compiled");
     const canKeep = "flushCompileCache" in module;
     const files = async () => (existsSync(compiled) ? readdir(compiled, { recursive: true }) : []);
     for (const end = Date.now() + 30_000; canKeep && (await files()).length < 2 && Date.now() < end; )

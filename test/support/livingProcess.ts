@@ -3,7 +3,8 @@ import { runUntilStopped } from "#src/lifecycle.ts";
 
 /**
  * A process that only lives and ends, writing down each step: `node --import tsx livingProcess.ts KIND`, where KIND is
- * "ready" (drains when told), "stuck" (never drains), "failing" (cannot drain) or "unable" (cannot start).
+ * "ready" (drains when told), "stuck" (never drains), "failing" (cannot drain) "unable" (cannot start)
+ * or "starting" (never starts, and never drains).
  */
 const kind = process.argv[2];
 const say = (word: string): void => {
@@ -16,11 +17,15 @@ await runUntilStopped({
   endWithParent: process.argv[3] === "withParent",
   async start() {
     if (kind === "unable") throw new Error("cannot start");
+    if (kind === "starting") {
+      say("starting");
+      await new Promise(() => {});
+    }
     say(`started ${process.pid}`);
   },
   async drain() {
     say("draining");
-    if (kind === "stuck") await new Promise(() => {});
+    if (kind === "stuck" || kind === "starting") await new Promise(() => {});
     if (kind === "failing") throw new Error("cannot drain");
     say("drained");
   },
