@@ -4,7 +4,6 @@ import type { Database } from "#src/postgres/database.ts";
 import { createPace } from "#src/subscriptions/pace.ts";
 import { asError, type Backoff, type Log, pause, pauseAfter } from "#src/subscriptions/retrying.ts";
 import { type Ending, recordEndings } from "./endings.ts";
-import type { Taken } from "./lanes.ts";
 import { mostTimersAtOnce } from "./timerChanges.ts";
 
 export type Endings = {
@@ -33,19 +32,13 @@ export function createEndings({
   log,
   backoff,
   onReady,
-  goesOn,
-  onTaken,
 }: {
   database: Database;
   clock: Clock;
   log: Log;
   backoff: Backoff;
-  /** A lane whose claim has ended may have more to do. */
+  /** A lane whose claim has ended has more to do. */
   onReady: () => void;
-  /** Who may go on at once with a lane that has more to do, if anybody may. */
-  goesOn: () => string | undefined;
-  /** Told of those, and when they were asked for (milliseconds, monotonic). */
-  onTaken: (taken: Taken, askedAt: number) => void;
 }): Endings {
   const waiting: { ending: Ending; done(stored: boolean): void }[] = [];
   const pace = createPace(clock);
@@ -58,22 +51,18 @@ export function createEndings({
     for (let failures = 0; waiting.length > 0; ) {
       if (!closing.signal.aborted) await pace.next();
       const batch = batchOf(waiting);
-      const askedAt = clock.monotonic();
       try {
-        const { held, readyAgain, taken, failed } = await pace.taking(() =>
+        const { held, ready } = await pace.taking(() =>
           recordEndings(
             database,
             batch.map(({ ending }) => ending),
-            { now: clock.now(), holder: goesOn() },
+            clock.now(),
           ),
         );
         crashPoint("work:ended");
-        const isLeft = ({ ending }: (typeof batch)[number]): boolean => failed?.left.has(ending) ?? false;
-        waiting.splice(0, batch.length, ...batch.filter(isLeft));
-        for (const each of taken) onTaken(each, askedAt);
-        for (const each of batch) if (!isLeft(each)) each.done(held.has(each.ending.lane.claim));
-        if (readyAgain) onReady();
-        if (failed) throw failed.error;
+        waiting.splice(0, batch.length);
+        for (const { ending, done } of batch) done(held.has(ending.lane.claim));
+        if (ready) onReady();
         failures = 0;
       } catch (error) {
         log.warn({ err: asError(error) }, "cannot record progress, retrying");

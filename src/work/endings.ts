@@ -1,13 +1,12 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Obstacle } from "#src/processes/process.ts";
 import { lockHeld } from "./endingLocks.ts";
-import type { Claimed, Taken } from "./lanes.ts";
-import { lettingGo } from "./lettingGo.ts";
+import type { Claimed } from "./lanes.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
-import { plainOf, recordPlain } from "./plainEndings.ts";
 import { tryEveryMs } from "./setAside.ts";
 import { changeTimers, lastWords, type TimerChange } from "./timerChanges.ts";
-import { beginsWork } from "./transactions.ts";
+import { ofWork } from "./transactions.ts";
+import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** How a lane goes on: at once if there is more to do, after a pause, or when an obstacle has ended. */
 export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
@@ -25,70 +24,40 @@ export type Ending = {
   next?: Next;
 };
 
-/**
- * `held`: claims that were still held. `readyAgain`: whether one of the lanes may be ready, to be claimed once more. `taken`: claimed once more at
- * once. `failed`: what is left to be recorded, where that was not all, and why.
- */
-export type Stored = {
-  held: Set<string>;
-  readyAgain: boolean;
-  taken: Taken[];
-  failed?: { left: ReadonlySet<Ending>; error: unknown };
-};
+/** `held`: claims that were still held. `ready`: whether one of the lanes is ready, to be claimed once more. */
+export type Stored = { held: Set<string>; ready: boolean };
 
 /**
- * Records endings. Those of lanes that somebody else has claimed since change nothing. What a crash of the server takes back is done again, its
- * timers with it, so nobody waits for the disk. `holder`: who may go on at once with lanes that have more to do.
+ * Records endings, all or nothing. Those of lanes that another instance has claimed since change nothing. What a crash of the server takes back is
+ * done again, its timers with it. Streams are locked first, then lanes in the order of their keys, so that no two transactions wait for each other.
  */
-export async function recordEndings(
-  database: Role,
-  endings: readonly Ending[],
-  { now, holder }: { now: Date; holder?: string | undefined },
-): Promise<Stored> {
-  const plain = plainOf(endings);
-  const none: Stored = { held: new Set(), readyAgain: false, taken: [] };
-  const { held, ...more } = plain.length > 0 ? await recordPlain(database, plain, { now, holder }) : none;
-  const left = endings.filter(({ lane }) => !held.has(lane.claim));
-  if (left.length === 0) return { held, ...more };
-  try {
-    const inTransaction = await database.transaction((tx) => recordInSteps(tx, left, now));
-    return { held: new Set([...held, ...inTransaction]), taken: more.taken, readyAgain: true };
-  } catch (error) {
-    // What is recorded cannot be recorded again: its answer would be lost, and with it the lanes that were claimed once more.
-    if (held.size === 0) throw error;
-    return { held, ...more, failed: { left: new Set(left), error } };
-  }
-}
-
-/** All or nothing, in a transaction. Streams are locked first, then lanes in the order of their keys, so that nobody waits for one another. */
-async function recordInSteps(tx: Sql, endings: readonly Ending[], now: Date): Promise<Set<string>> {
-  await tx.query(beginsWork);
-  const ended = await lockTags(tx, endings, now);
-  const held = await lockHeld(tx, endings);
-  const good = endings.filter(({ lane }) => held.has(lane.claim));
-  await removeDone(
-    tx,
-    good.flatMap(({ done }) => done ?? []),
-  );
-  await countTries(
-    tx,
-    good.flatMap(({ failed }) => failed ?? []),
-  );
-  await parkItems(
-    tx,
-    good.flatMap(({ lane, givenUp }) => (givenUp ? { ...givenUp, process: lane.process } : [])),
-    now,
-  );
-  await changeTimers(tx, lastWords(good));
-  const released = good.filter((ending): ending is Ending & { next: Next } => ending.next !== undefined);
-  await setAside(tx, released, { ended, now });
-  await goOn(tx, released, now);
-  return held;
-}
+export const recordEndings = (database: Role, endings: readonly Ending[], now: Date): Promise<Stored> =>
+  database.transaction(async (tx) => {
+    const ended = await lockTags(tx, endings, now);
+    const held = await lockHeld(tx, endings);
+    const good = endings.filter(({ lane }) => held.has(lane.claim));
+    await removeDone(
+      tx,
+      good.flatMap(({ done }) => done ?? []),
+    );
+    await countTries(
+      tx,
+      good.flatMap(({ failed }) => failed ?? []),
+    );
+    await parkItems(
+      tx,
+      good.flatMap(({ lane, givenUp }) => (givenUp ? { ...givenUp, process: lane.process } : [])),
+      now,
+    );
+    await changeTimers(tx, lastWords(good));
+    const released = good.filter((ending): ending is Released => ending.next !== undefined);
+    await setAside(tx, released, { ended, now });
+    return { held, ready: await goOn(tx, released, now) };
+  }, ofWork);
 
 /**
  * Locks the rows of all streams that lanes are set aside under, before any lane, as the planner does. Answers the newest revisions that were
- * planned. From now on one of the lanes is tried now and then.
+ * planned. From now on a page of the lanes is tried now and then.
  */
 async function lockTags(tx: Sql, endings: readonly Ending[], now: Date): Promise<Map<string, number>> {
   const obstacles = endings.flatMap(({ next }) => (next?.how === "set aside" ? next.obstacles : []));
@@ -133,7 +102,7 @@ type Released = Ending & { next: Next };
 
 /**
  * An obstacle that has ended since it was seen, or a wake-up since the claim, makes the lane ready at once: `goOn` sees to that. Time alone
- * wakes one of all that are set aside under a stream (setAside.ts); a timer wakes its own lane.
+ * wakes a page of those that are set aside under a stream (setAside.ts); a timer wakes its own lane.
  */
 async function setAside(
   tx: Sql,
@@ -164,13 +133,16 @@ async function setAside(
   );
 }
 
-/** Ends the claims that are left. */
-async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<void> {
-  if (released.length === 0) return;
+/**
+ * Ends the claims that are left: a lane with nothing to do is gone, one with items that are due is ready, any other waits, for its next item or to
+ * be tried again. True if one is ready.
+ */
+async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<boolean> {
+  if (released.length === 0) return false;
   const ended = JSON.stringify(
     released.map(({ lane, next }) => ({ ...lane, retryAt: next.how === "retry" ? next.at : null })),
   );
-  await tx.query(
+  const { rows } = await tx.query<{ ready: boolean }>(
     `with ended as (
        select lane.process, lane.key, lane.workspace, given."retryAt" as retry_at, (
          select min(due_at) from work.items item where item.process = lane.process and item.key = lane.key
@@ -178,8 +150,25 @@ async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<
        from json_to_recordset($1::json) as given (process text, key text, claim uuid, "retryAt" timestamptz)
        join work.lanes lane using (process, key, claim)
      ),
-     ${lettingGo("null")}
-     select 1`,
+     gone as (
+       delete from work.lanes lane using ended
+       where lane.process = ended.process and lane.key = ended.key and ended.due_at is null
+     ),
+     waiting as (
+       update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
+         retry_at = ended.retry_at, due_at = greatest(ended.due_at, ended.retry_at)
+       from ended where lane.process = ended.process and lane.key = ended.key
+         and (ended.due_at > $2 or ended.retry_at is not null)
+     ),
+     woken as (select process, key, workspace from ended where due_at <= $2 and retry_at is null),
+     ${turnsOfWoken},
+     lanes as (
+       update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
+       from turns where lane.process = turns.process and lane.key = turns.key returning 1
+     ),
+     ${storingTurns}
+     select exists (select from lanes) as ready`,
     [ended, now],
   );
+  return rows[0]!.ready;
 }

@@ -1,11 +1,10 @@
 import type { Timer } from "#src/processes/process.ts";
-import type { Recorded } from "#streams/event.ts";
 
 /** How often an item was tried, failed, and did not end in its time. `parked`: the id under which it was given up on before. */
 type Tried = { id: number; tries: number; failures: number; timeouts: number; parked: number | null };
 
-/** An event to be handled, by its place in the log; and the event itself, where it was read just now. */
-export type EventItem = Tried & { position: number; stream: string; revision: number; event?: Recorded };
+/** An event to be handled, by its place in the log. */
+export type EventItem = Tried & { position: number; stream: string; revision: number };
 /** A timer that is due. */
 export type TimerItem = Tried & { timer: Omit<Timer, "key"> };
 
@@ -14,14 +13,14 @@ export type Item = EventItem | TimerItem;
 
 export const isEventItem = (item: Item): item is EventItem => "position" in item;
 
-/** As PostgreSQL answers it in JSON. */
+/** An item as PostgreSQL answers it. */
 export type ItemRow = Tried & {
   position: number | null;
   stream: string | null;
   revision: number | null;
   timer: string | null;
   payload: Record<string, unknown> | null;
-  dueAt: string;
+  dueAt: Date;
 };
 
 /** The columns of a row of `work.items` under which it is read. */
@@ -35,10 +34,8 @@ export const itemsOfTurn = 20;
 export const timerAgain = `(process, key, timer) where timer is not null and parked is null do update
   set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0, timeouts = 0`;
 
-export const itemsOf = (rows: readonly ItemRow[] | null): Item[] => (rows ?? []).map(itemOf);
-
-function itemOf({ position, stream, revision, timer, payload, dueAt, ...tried }: ItemRow): Item {
-  if (timer !== null) return { ...tried, timer: { name: timer, dueAt: new Date(dueAt), payload: payload ?? {} } };
+export function itemOf({ position, stream, revision, timer, payload, dueAt, ...tried }: ItemRow): Item {
+  if (timer !== null) return { ...tried, timer: { name: timer, dueAt, payload: payload ?? {} } };
   return { ...tried, position: position!, stream: stream!, revision: revision! };
 }
 

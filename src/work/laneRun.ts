@@ -11,7 +11,6 @@ import type { Ending, Next } from "./endings.ts";
 import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
-import { gotThrough } from "./setAside.ts";
 import { TookTooLong, within } from "./timeLimit.ts";
 import { keyOfChange, partsOf, type TimerChange } from "./timerChanges.ts";
 
@@ -71,7 +70,6 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const endHandlers = (): void => handlers.abort(signal.reason);
   let ending = false;
   let released = false;
-  let isAnyDone = false;
 
   async function run(): Promise<void> {
     await options.after;
@@ -123,7 +121,6 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     }
     const last = await allButLast(timers);
     finishCovered(item);
-    isAnyDone = true;
     void endings.add({ lane, done: item.id, timers: last }).then((stored) => stored && tellSoonest(last));
     return true;
   }
@@ -151,7 +148,6 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
     if (!isEventItem(item)) return { key: lane.key, ...item.timer };
-    if (item.event) return item.event;
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
     return event;
@@ -249,14 +245,6 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   async function release(next: Next, more: Omit<Ending, "lane" | "next"> = {}): Promise<void> {
     ending = true;
     released = await endings.add({ lane, next, ...more });
-    if (lane.tried && isAnyDone && next.how === "go on") await wakeThoseBeside(lane.tried);
-  }
-
-  /** They are tried again later where this fails. */
-  async function wakeThoseBeside(streams: readonly string[]): Promise<void> {
-    await gotThrough(database, streams).catch((error) =>
-      log.warn({ reason: asError(error).message }, "cannot wake what is set aside, trying again in ten minutes"),
-    );
   }
 
   if (signal.aborted) endHandlers();

@@ -1,7 +1,8 @@
-import type { Sql } from "#src/postgres/database.ts";
-import { type Item, type ItemRow, itemColumns, itemsOf, itemsOfTurn } from "./items.ts";
+import type { Role, Sql } from "#src/postgres/database.ts";
+import { type Item, type ItemRow, itemColumns, itemOf, itemsOfTurn } from "./items.ts";
 import type { Room } from "./room.ts";
-import { givingTurns } from "./turns.ts";
+import { ofWork } from "./transactions.ts";
+import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** Milliseconds a claim lasts unless it is extended, and how often that is done. */
 export const claimMs = 10_000;
@@ -13,11 +14,8 @@ export const newlyClaimedUntil = `clock_timestamp() + ${claimMs} * interval '1 m
 /** All that one process has to do under one key. */
 export type LaneId = { process: string; key: string };
 
-/**
- * A lane that this instance works on. `claim` is new every time: what is said under an older one is refused. `tried`: streams of obstacles
- * that may have ended without an event, which this claim finds out.
- */
-export type Claimed = LaneId & { workspace: string; claim: string; generation: number; tried?: string[] | null };
+/** A lane that this instance works on. `claim` is new every time: an ending under an older one is refused. */
+export type Claimed = LaneId & { workspace: string; claim: string; generation: number };
 
 /** A lane just claimed, with the items that it may begin with. */
 export type Taken = { lane: Claimed; items: Item[] };
@@ -26,15 +24,21 @@ export type Taken = { lane: Claimed; items: Item[] };
 const lookedAt = 4;
 
 /**
- * Takes ready lanes in the order of their turns, with the items that are due by `now`. Of a lane that is woken between the beginning of the
- * statement and its lock the earlier items are answered, and so the earlier generation: it is not set aside over what has come since.
- * One that has even had a turn since is claimed without items, which may be done, and goes on with what it has.
+ * Takes ready lanes in the order of their turns, with the items that are due by `now`. The items are read once the lane is claimed: none that
+ * raised its generation before is missing.
  */
 export async function claimLanes(
-  sql: Sql,
+  database: Role,
   { rooms, holder, now }: { rooms: readonly Room[]; holder: string; now: Date },
 ): Promise<Taken[]> {
-  const { rows } = await sql.query<Claimed & { items: ItemRow[] | null }>(
+  return database.transaction(async (tx) => {
+    const lanes = await takeReady(tx, rooms, holder);
+    return lanes.length === 0 ? [] : withItems(tx, lanes, now);
+  }, ofWork);
+}
+
+async function takeReady(tx: Sql, rooms: readonly Room[], holder: string): Promise<Claimed[]> {
+  const { rows } = await tx.query<Claimed>(
     `with room as (
        select * from json_to_recordset($1::json) as room (process text, lanes integer, share integer, "atWork" json, full_workspaces text[])
      ),
@@ -53,29 +57,33 @@ export async function claimLanes(
      ),
      taken as (
        update work.lanes lane set state = 'claimed', claim = gen_random_uuid(), holder = $2,
-         claimed_until = ${newlyClaimedUntil}, tried = null, retry_at = null
+         claimed_until = ${newlyClaimedUntil}, retry_at = null
        from mine where lane.process = mine.process and lane.key = mine.key
-       returning lane.process, lane.key, lane.workspace, lane.claim, lane.turn
+       returning lane.process, lane.key, lane.workspace, lane.claim, lane.generation, lane.turn
      ),
-     claimed as (
+     turns as (
        insert into work.turns as turns (process, workspace, turn)
        select process, '*', max(turn) from taken group by process order by process
        on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
      )
-     select process, key, workspace, claim, seen.generation, seen.tried, (
-       select json_agg(due) from (
-         select ${itemColumns} from work.items item
-         where item.process = taken.process and item.key = taken.key and item.due_at <= $3 and seen.turn = taken.turn
-         order by position, due_at, id limit ${itemsOfTurn}
-       ) due
-     ) as items
-     from taken cross join lateral (
-       select generation, turn, tried from work.lanes seen where seen.process = taken.process and seen.key = taken.key offset 0
-     ) seen
-     order by taken.turn`,
-    [JSON.stringify(rooms.map(withFull)), holder, now],
+     select process, key, workspace, claim, generation from taken order by turn`,
+    [JSON.stringify(rooms.map(withFull)), holder],
   );
-  return rows.map(({ items, ...lane }) => ({ lane, items: itemsOf(items) }));
+  return rows;
+}
+
+async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise<Taken[]> {
+  const { rows } = await tx.query<ItemRow & { claim: string }>(
+    `select claim, due.* from unnest($1::text[], $2::text[], $3::uuid[]) as lane (process, key, claim) cross join lateral (
+       select ${itemColumns} from work.items item
+       where item.process = lane.process and item.key = lane.key and due_at <= $4
+       order by position, due_at, id limit ${itemsOfTurn}
+     ) due`,
+    [...columnsOf(lanes), now],
+  );
+  const taken = new Map<string, Taken>(lanes.map((lane) => [lane.claim, { lane, items: [] }]));
+  for (const { claim, ...row } of rows) taken.get(claim)!.items.push(itemOf(row));
+  return [...taken.values()];
 }
 
 /** Workspaces that have all the room they may have are not looked at. */
@@ -109,14 +117,16 @@ export async function freeClaims(sql: Sql): Promise<void> {
 /** How many lanes are brought back at once: a page, so that ten thousand that are due hold nobody up. */
 const page = 500;
 
-/** Makes the lanes ready that are locked in a common table expression `woken`. `tried`: the obstacles whose end that is to find out, in SQL. */
-export const bringingBack = (tried = "null"): string => `
-  ${givingTurns},
-  brought as (
+/** Makes the lanes ready that are locked in a common table expression `woken`, and answers how many those are. */
+export const bringingBack = `
+  ${turnsOfWoken},
+  lanes as (
     update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, retry_at = null,
-      obstacles = null, tried = ${tried}, claim = null, holder = null
+      obstacles = null, claim = null, holder = null
     from turns where lane.process = turns.process and lane.key = turns.key returning 1
-  )`;
+  ),
+  ${storingTurns}
+  select count(*) from lanes`;
 
 /** Makes lanes ready whose time has come and, if it may take over, those whose holder is gone. True if there may be more. */
 export async function bringBackLanes(
@@ -137,8 +147,7 @@ export async function bringBackLanes(
        where (lane.state = 'waiting' and lane.due_at <= $1) or ($2 and lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
        order by lane.process, lane.key for no key update of lane skip locked
      ),
-     ${bringingBack()}
-     select count(*) from brought`,
+     ${bringingBack}`,
     [now, takesOver],
   );
   return rows[0]!.count >= page;
@@ -152,8 +161,7 @@ export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void
        where (process, key) in (select * from unnest($1::text[], $2::text[])) and state = 'waiting' and retry_at is not null
        order by process, key for no key update
      ),
-     ${bringingBack()}
-     select count(*) from brought`,
+     ${bringingBack}`,
     [lanes.map(({ process }) => process), lanes.map(({ key }) => key)],
   );
 }

@@ -48,8 +48,8 @@ export function createLookout(options: Options): Lookout {
       if (found.ready) wake();
       if (found.due) await bringBackDue();
       if (found.parked) bringBackRetried();
-      if (found.ended) bringBackEnded();
-      if (found.tried) bringBackTried();
+      if (found.tried) await trySetAside(database, clock.now());
+      if (found.ended || found.tried) bringBackEnded();
     } catch (error) {
       tell(error);
     }
@@ -80,7 +80,6 @@ export function createLookout(options: Options): Lookout {
   // Beside the looks: many of these, or one that is locked, hold up no timer.
   const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
   const bringBackEnded = oneAtATime(() => bringBack(() => wakeEnded(database)));
-  const bringBackTried = oneAtATime(() => bringBack(() => trySetAside(database, clock.now())));
 
   const tell = (error: unknown): void =>
     log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");

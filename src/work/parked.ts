@@ -1,7 +1,7 @@
 import type { Sql } from "#src/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { Recorded } from "#streams/event.ts";
-import { storingTurnsAfterLanes, turnsOfWoken } from "./turns.ts";
+import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** An event or a timer that a process gave up on. */
 export type Parked = {
@@ -91,7 +91,7 @@ export async function bringBackParked(sql: Sql): Promise<boolean> {
          retry_at = null, obstacles = null
        returning 1
      ),
-     ${storingTurnsAfterLanes}
+     ${storingTurns}
      select count(*) from wanted`,
   );
   return rows[0]!.count >= 100;

@@ -11,7 +11,7 @@ import type { Recorded } from "#streams/event.ts";
 import { obstacleCategories } from "#streams/obstacleEnds.ts";
 import { askingOf, holdAsks, unansweredName, unansweredReader } from "./heldAsks.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
-import { lanesOf, PlanMoved, type Planned, writePlan } from "./plan.ts";
+import { PlanMoved, type Planned, writePlan } from "./plan.ts";
 import { planned, putInStep, storedPlanned } from "./processRows.ts";
 import type { Worker } from "./worker.ts";
 import { endedObstacles, workOf } from "./workOf.ts";
@@ -24,8 +24,8 @@ export type PlannerOptions = {
   holder: string;
   processes: readonly Process[];
   backoff: Backoff;
-  /** The same instance's worker, which takes what it has room for at once. */
-  worker: Pick<Worker, "takeWith">;
+  /** The same instance's worker, which claims what is planned at once. */
+  worker: Pick<Worker, "wake">;
 };
 
 /** How often the stored plan is looked at. */
@@ -96,19 +96,15 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const work = known ?? workOf(events, from, { processes: those, listeners, asked: stood.get(unansweredName) });
       const ended = endedObstacles(events);
       const plan = {
-        ...{ planned: work, position, ended, listeners: listeners.changes(), now: clock.now() },
+        ...{ planned: work, position, ended, listeners: listeners.changes() },
         from: new Map([...from].filter(([name]) => !inStep.has(name))),
         ...(group === together && { front }),
       };
-      const isWritten = await patiently(
-        () =>
-          worker.takeWith(lanesOf(work), async (room) => {
-            const written = await writePlan(database, plan, { lease: held, holder, room });
-            crashPoint("work:planned");
-            return written;
-          }),
-        { log, backoff, signal },
-      );
+      const isWritten = await patiently(() => writePlan(database, plan, { lease: held, holder }), {
+        ...{ log, backoff, signal },
+      });
+      if (isWritten) crashPoint("work:planned");
+      if (isWritten && work.length > 0) worker.wake();
       if (!isWritten || signal.aborted) return;
       for (const name of from.keys()) stood.set(name, position);
       if (group === together) {

@@ -128,7 +128,7 @@ async function goThrough(options: RewindOptions, { act, head, stood, lease }: Wa
     if (act && behind.length > 0) {
       const left = work.filter(({ process }) => !skipped.has(process));
       const plan = { planned: left, from, position, ended: endedObstacles(events), listeners: listeners.changes() };
-      await writePlan(database, { ...plan, now: clock.now() }, { lease, holder });
+      await writePlan(database, plan, { lease, holder });
     }
     for (const { name } of behind) stood.set(name, position);
     if (position >= head) break;

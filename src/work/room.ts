@@ -26,11 +26,3 @@ export function roomWith({ name, concurrency }: Process, places: number, placed:
 /** Whether lanes may be waiting because there was no room for them: otherwise all that were ready are at work. */
 export const isCrowded = ({ share, atWork }: Room): boolean =>
   Object.values(atWork).reduce((all, count) => all + count, 0) >= share;
-
-/** Whether all of these find a place, within the shares of their workspaces. */
-export function fits({ lanes, share, atWork }: Room, wanted: readonly Placed[]): boolean {
-  const counts: Record<string, number> = { ...atWork };
-  for (const { workspace } of wanted) counts[workspace] = (counts[workspace] ?? 0) + 1;
-  const isShared = wanted.every(({ workspace }) => workspace === "" || counts[workspace]! <= share);
-  return isShared && wanted.length <= lanes;
-}

@@ -1,10 +1,9 @@
-import type { Role, Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/postgres/database.ts";
 import { bringingBack } from "./lanes.ts";
-import { beginsWork } from "./transactions.ts";
 
 /**
- * Of all lanes that are set aside under a stream one is tried after this long, in milliseconds: an end that no event told of is found out,
- * and ten thousand that wait cost no more than one.
+ * A page of the lanes that are set aside under a stream is tried after this long, in milliseconds: so an end that no event told of is noticed,
+ * and ten thousand that wait cost no more than 500.
  */
 export const tryEveryMs = 600_000;
 /** Streams worked on at a time, and lanes woken by one statement. */
@@ -36,8 +35,7 @@ async function wakePage(sql: Sql, { stream, wake_before }: Ended): Promise<numbe
        where (process, key) in (select process, key from ended) and obstacles is not null
        order by process, key for no key update skip locked
      ),
-     ${bringingBack()}
-     select count(*) from brought`,
+     ${bringingBack}`,
     [stream, wake_before],
   );
   return rows[0]!.count;
@@ -53,46 +51,18 @@ async function finish(sql: Sql, { stream, wake_before }: Ended): Promise<boolean
   return rowCount === 1;
 }
 
-/** Tries the lane that has waited longest under each stream whose time has come. True if there may be more. */
-export async function trySetAside(database: Role, now: Date): Promise<boolean> {
-  return database.transaction(async (tx) => {
-    await tx.query(beginsWork);
-    const { rows } = await tx.query<{ stream: string }>(
-      `select stream from work.tags where try_at <= $1 order by try_at limit ${streamsAtOnce} for update skip locked`,
-      [now],
-    );
-    const streams = rows.map(({ stream }) => stream);
-    if (streams.length === 0) return false;
-    await tx.query(
-      `with longest as (
-         select aside.process, aside.key from unnest($1::text[]) as due (stream) cross join lateral (
-           select process, key from work.set_aside where set_aside.stream = due.stream order by place limit 1
-         ) aside
-       ),
-       woken as (
-         select process, key, workspace from work.lanes
-         where (process, key) in (select process, key from longest) and obstacles is not null
-         order by process, key for no key update skip locked
-       ),
-       ${bringingBack("lane.obstacles")}
-       select from brought`,
-      [streams],
-    );
-    await tx.query(
-      `update work.tags tag set try_at = case
-         when exists (select from work.set_aside where set_aside.stream = tag.stream) then $2::timestamptz end
-       where stream = any($1)`,
-      [streams, new Date(now.getTime() + tryEveryMs)],
-    );
-    return streams.length === streamsAtOnce;
-  });
-}
-
-/** A lane that was tried was not set aside again: all that are set aside under the same streams are woken. */
-export async function gotThrough(sql: Sql, streams: readonly string[]): Promise<void> {
+/** Wakes the page of lanes that has waited longest under each stream whose time has come. Those that are set aside again are behind the others. */
+export async function trySetAside(sql: Sql, now: Date): Promise<void> {
   await sql.query(
-    `with passed as (select stream from work.tags where stream = any($1) order by stream for update)
-     update work.tags tag set wake_before = nextval('work.places') from passed where tag.stream = passed.stream`,
-    [streams],
+    `with due as (select stream from work.tags where try_at <= $1 order by stream limit ${streamsAtOnce} for update skip locked),
+     longest as (
+       select stream, (
+         select max(place) + 1 from (select place from work.set_aside where set_aside.stream = due.stream order by place limit ${page}) first
+       ) as before
+       from due
+     )
+     update work.tags tag set wake_before = greatest(wake_before, before), try_at = case when before is not null then $2::timestamptz end
+     from longest where tag.stream = longest.stream`,
+    [now, new Date(now.getTime() + tryEveryMs)],
   );
 }

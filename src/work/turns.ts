@@ -18,28 +18,13 @@ export const turnsOfWoken = `
     select counted.process, counted.key, bases.base + counted.place as turn from counted join bases using (process, workspace)
   )`;
 
-const stored = (condition: string): string => `
-  stored as (
-    insert into work.turns as turns (process, workspace, turn)
-    select process, workspace, base + count from bases ${condition} order by process, workspace
-    on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
-  )`;
-
 /**
  * Stores the turns that are given, once all rows of the expression `lanes` are there. Lanes are locked before turns everywhere, so that no two
  * statements wait for each other; PostgreSQL promises no order for expressions that do not read one another.
  */
-export const storingTurnsAfterLanes = stored("where (select count(*) from lanes) >= 0");
-
-/** The same, and the last turns that are claimed: of those `lanes (process, turn)` of which this is true. All rows in one order. */
-export const storingTurnsAndClaims = (isClaimed: string): string => `
+export const storingTurns = `
   stored as (
     insert into work.turns as turns (process, workspace, turn)
-    select process, workspace, base + count from bases where (select count(*) from lanes) >= 0
-    union all select process, '*', max(turn) from lanes where ${isClaimed} group by process
-    order by process, workspace
+    select process, workspace, base + count from bases where (select count(*) from lanes) >= 0 order by process, workspace
     on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
   )`;
-
-/** Both, where the lanes in `woken` are locked already. */
-export const givingTurns = `${turnsOfWoken},${stored("")}`;

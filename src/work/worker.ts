@@ -12,8 +12,7 @@ import type { Item } from "./items.ts";
 import { createLaneRun, type LaneRun } from "./laneRun.ts";
 import { type Claimed, claimLanes, claimMs, extendClaims, extendEveryMs, giveBackLanes, type LaneId } from "./lanes.ts";
 import { createLookout, repeat } from "./lookout.ts";
-import type { Written } from "./plan.ts";
-import { fits, isCrowded, type Placed, type Room, roomWith } from "./room.ts";
+import { isCrowded, type Room, roomWith } from "./room.ts";
 import { createTakeovers } from "./takeovers.ts";
 
 export type WorkerOptions = {
@@ -34,11 +33,8 @@ export type Worker = {
   start(): void;
   /** Takes no more lanes, tells handlers to end and waits for them, `graceMs` at most; what was not begun is given back. */
   stop(graceMs: number): Promise<void>;
-  /**
-   * Begins with what a plan has claimed, which makes these lanes ready. The plan is told of the processes that have room for all of theirs;
-   * until it is written, that room is kept.
-   */
-  takeWith(lanes: readonly Placed[], write: (room: readonly string[]) => Promise<Written>): Promise<void>;
+  /** Something may be ready: it is claimed at once instead of after the next look. */
+  wake(): void;
 };
 
 const shuttingDown = new Error("shutting down");
@@ -52,31 +48,24 @@ export function createWorker(options: WorkerOptions): Worker {
   const endings = createEndings({
     ...{ database, clock, log, backoff },
     onReady: () => wake(),
-    goesOn: () => (stopping.signal.aborted ? undefined : holder),
-    onTaken: ({ lane, items }, askedAt) => begin(lane, items, askedAt),
   });
   const running = new Map<string, Running>();
   /** Those of which nothing is known yet but that they are claimed. */
   const claimed = new Set<Running>();
-  /** Rooms that plans under way may fill. */
-  const promised = new Set<readonly Placed[]>();
-  const plans = new Set<Promise<unknown>>();
   const pace = createPace(clock);
   const takeovers = createTakeovers(clock);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   let claiming: Promise<void> | undefined;
   let again = false;
-  /** While a look for ready lanes is under way. */
-  let asking = false;
   const lookout = createLookout({
     ...{ database, clock, log, takeovers, extend, wake, signal: stopping.signal, projected: options.projected },
     names: processes.map(({ name }) => name),
   });
 
-  /** Places of one process, as they are now and as they are promised. */
+  /** Places of one process, as they are now. */
   function roomOf(process: Process): Room {
-    const placed = [...[...running.values()].map(({ lane }) => lane), ...[...promised].flat()];
+    const placed = [...running.values()].map(({ lane }) => lane);
     return roomWith(
       process,
       concurrency,
@@ -103,7 +92,6 @@ export function createWorker(options: WorkerOptions): Worker {
       const rooms = processes.map(roomOf).filter(({ lanes }) => lanes > 0);
       if (rooms.length === 0) return;
       const claimedAt = clock.monotonic();
-      asking = true;
       try {
         const taken = await pace.taking(() => claimLanes(database, { rooms, holder, now: clock.now() }));
         if (taken.length > 0) crashPoint("work:claimed");
@@ -111,42 +99,7 @@ export function createWorker(options: WorkerOptions): Worker {
       } catch (error) {
         log.warn({ reason: asError(error).message }, "cannot look for work, retrying");
         return;
-      } finally {
-        asking = false;
       }
-    }
-  }
-
-  /** Processes that have room for all of their lanes among these. What a look for ready lanes finds may fill it: meanwhile none is promised. */
-  function withRoomFor(lanes: readonly Placed[]): string[] {
-    if (asking || stopping.signal.aborted) return [];
-    const wanted = processes.filter(({ name }) => lanes.some(({ process }) => process === name));
-    const withRoom = wanted.filter((process) =>
-      fits(
-        roomOf(process),
-        lanes.filter((lane) => lane.process === process.name),
-      ),
-    );
-    return withRoom.map(({ name }) => name);
-  }
-
-  async function takeWith(
-    lanes: readonly Placed[],
-    write: (room: readonly string[]) => Promise<Written>,
-  ): Promise<void> {
-    const names = withRoomFor(lanes);
-    const room = lanes.filter(({ process }) => names.includes(process));
-    promised.add(room);
-    const askedAt = clock.monotonic();
-    try {
-      const { taken, ready } = await write(names);
-      for (const { lane, items } of taken) begin(lane, items, askedAt);
-      if (ready) wake();
-    } finally {
-      // What was not taken may be what others were left out for.
-      const wasCrowded = names.some((name) => isCrowded(roomOf(byName.get(name)!)));
-      promised.delete(room);
-      if (wasCrowded) wake();
     }
   }
 
@@ -204,11 +157,6 @@ export function createWorker(options: WorkerOptions): Worker {
     log.warn({ process: lane.process, key: lane.key }, "claim lost");
   }
 
-  /** One that was claimed with an ending begins after that, and ends too. */
-  async function allEnded(): Promise<void> {
-    while (running.size > 0) await Promise.all([...running.values()].map(({ run }) => run.ended));
-  }
-
   return {
     start() {
       lookout.start();
@@ -216,9 +164,10 @@ export function createWorker(options: WorkerOptions): Worker {
     },
     async stop(graceMs) {
       stopping.abort();
-      await Promise.allSettled([claiming, ...plans]);
+      await claiming;
       for (const { controller } of claimed) controller.abort(shuttingDown);
-      await Promise.race([allEnded(), new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+      const allEnded = Promise.all([...running.values()].map(({ run }) => run.ended));
+      await Promise.race([allEnded, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
       await endings.close();
       const left = [...claimed].map(({ lane }) => lane);
       if (left.length > 0)
@@ -226,11 +175,7 @@ export function createWorker(options: WorkerOptions): Worker {
           log.warn({ reason: asError(error).message }, "cannot give lanes back; their claims run out on their own"),
         );
     },
-    takeWith(lanes, write) {
-      const plan = takeWith(lanes, write).finally(() => plans.delete(plan));
-      plans.add(plan);
-      return plan;
-    },
+    wake,
   };
 }
 

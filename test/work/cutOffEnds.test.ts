@@ -6,8 +6,8 @@ import { rule, useWorkTable } from "./support.ts";
 
 /** Statements of an obstacle's end, in their order. The first two are one transaction, the plan's; the others each one. */
 const statements = [
+  { name: "the position of the plan", text: "update work.front" },
   { name: "the end of the obstacle", text: "as ended order by 1" },
-  { name: "the position of the plan", text: "select complete from whole" },
   { name: "the waking of a page of lanes", text: "with ended as" },
   { name: "the note that all are woken", text: "set wake_before = null" },
 ];

@@ -16,8 +16,6 @@ describe("endings", () => {
       log: quietLog(),
       backoff: () => 1,
       onReady: () => {},
-      goesOn: () => undefined,
-      onTaken: () => {},
     });
     const nobodys = () => ({
       lane: { process: "toyRule", key: "a", workspace: "", claim: randomUUID(), generation: 1 },

@@ -26,7 +26,7 @@ describe("an ending that sets timers under keys of others", () => {
     return (from: number, events: readonly Recorded[]) => {
       const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
       const place = { from: new Map([["toyRule", from]]), position: events.at(-1)!.position };
-      return writePlan(work.database, { planned, ...place, ended: new Map(), now }, { lease: lease!, holder });
+      return writePlan(work.database, { planned, ...place, ended: new Map() }, { lease: lease!, holder });
     };
   }
   const claim = () =>
@@ -66,7 +66,7 @@ describe("an ending that sets timers under keys of others", () => {
       await eventually(async () => over || (await work.database.query(waits)).rows.length > 0);
     });
     const ending = { lane: claimed!.lane, done: claimed!.items[0]!.id, timers: [timer("toy-z"), timer("toy-a")] };
-    const { held } = await recordEndings(database, [{ ...ending, next: { how: "go on" } }], { now });
+    const { held } = await recordEndings(database, [{ ...ending, next: { how: "go on" } }], now);
     await planning;
     expect([...held]).to.deep.equal([claimed!.lane.claim]);
     expect(await work.rows("select key from work.lanes order by key")).to.deep.equal([
@@ -93,7 +93,7 @@ describe("an ending that sets timers under keys of others", () => {
         locking =
           by === "a plan"
             ? plan(4, [event("toy-z", 5), event("toy-m", 6), event("toy-a", 7)])
-            : recordEndings(work.database, [ending], { now });
+            : recordEndings(work.database, [ending], now);
         await eventually(work.waitsForLock);
         const free = "select key from work.lanes where key in ('toy-a', 'toy-z') for update skip locked";
         expect(await work.rows(free)).to.deep.equal([{ key: "toy-z" }]);
@@ -107,7 +107,7 @@ describe("an ending that sets timers under keys of others", () => {
     await plan(0, [event("toy-m", 1)]);
     const [claimed] = await claim();
     await work.database.query("update work.lanes set claim = gen_random_uuid()");
-    const { held } = await recordEndings(work.database, [{ lane: claimed!.lane, timers: [timer("toy-z")] }], { now });
+    const { held } = await recordEndings(work.database, [{ lane: claimed!.lane, timers: [timer("toy-z")] }], now);
     expect([...held]).not.to.include(claimed!.lane.claim);
     expect(await work.rows("select key from work.lanes")).to.deep.equal([{ key: "toy-m" }]);
     expect(await work.rows("select key from work.items where timer is not null")).to.deep.equal([]);

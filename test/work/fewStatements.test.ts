@@ -6,7 +6,7 @@ import { rule, useWorkTable } from "./support.ts";
 
 const looksForReady = "set state = 'claimed'";
 const looksAround = "as tried";
-const plans = "moved_on as";
+const plans = "insert into work.items";
 
 describe("an instance that plans and works", () => {
   const work = useWorkTable();
@@ -21,11 +21,12 @@ describe("an instance that plans and works", () => {
       },
     });
     const { database } = work;
-    const transaction: Database["transaction"] = (inner) => database.transaction((tx) => inner(through(tx)));
+    const transaction: Database["transaction"] = (inner, options) =>
+      database.transaction((tx) => inner(through(tx)), options);
     return { database: { ...database, ...through(database), transaction }, asked };
   }
 
-  it("begins with what it plans at once, and looks for ready lanes only where there are some", async () => {
+  it("claims what it plans at once, and looks for ready lanes only where there are some", async () => {
     const { database, asked } = listening();
     const seen: number[] = [];
     const process = rule({
@@ -43,14 +44,14 @@ describe("an instance that plans and works", () => {
     await work.happen("toy-b", 3);
     await runner.idle();
     await eventually(async () => count(looksAround) >= looks + 3);
-    expect(seen).to.deep.equal([1, 2, 3]);
+    expect(seen).to.have.members([1, 2, 3]);
     expect(count(plans)).to.be.at.least(1);
-    expect(count(looksForReady)).to.equal(0);
+    expect(count(looksForReady)).to.be.within(1, count(plans) + 1);
     expect(count("with due as")).to.equal(0);
     expect(count("with wanted as")).to.equal(0);
   });
 
-  it("has no more lanes at work than it has room for, whether it is told of them by a plan or looks for them", async () => {
+  it("has no more lanes at work than it has room for, however many a plan makes ready", async () => {
     let atWork = 0;
     let most = 0;
     let handled = 0;
@@ -74,7 +75,7 @@ describe("an instance that plans and works", () => {
     expect(most).to.be.within(2, 4);
   });
 
-  it("gives back what a plan has claimed in the moment in which it stops", async () => {
+  it("gives back what it claims in the moment in which it stops", async () => {
     const faulty = faultyDatabase(work.database);
     const seen: string[] = [];
     const process = (by: string) =>
@@ -87,9 +88,9 @@ describe("an instance that plans and works", () => {
       });
     const first = work.run([process("first")], { database: faulty.database });
     await first.idle();
-    const planned = faulty.stopAt(plans, "after");
+    const claimed = faulty.stopAt(looksForReady, "after");
     await work.happen("toy-a", 1);
-    await planned;
+    await claimed;
     const stopped = first.stop();
     faulty.goOn();
     await stopped;

@@ -48,7 +48,7 @@ describe("timers that an ending sets under keys of others", () => {
   it("are stored by as few statements where there are 5,000 as where there is one", async () => {
     const statementsFor = async (lane: Claimed, timers: TimerChange[]): Promise<number> => {
       const { database, asked } = listening();
-      const { held } = await recordEndings(database, [{ lane, timers }], { now });
+      const { held } = await recordEndings(database, [{ lane, timers }], now);
       expect([...held]).to.deep.equal([lane.claim]);
       expect(asked).to.have.length(1);
       return asked[0]!.length;
@@ -78,7 +78,7 @@ describe("timers that an ending sets under keys of others", () => {
       { lane: other, timers: [{ cancel: "toy-a", name: "later" }, setting("toy-b", { inMs: 7 }), setting("other")] },
       { lane: one, timers: [setting("toy-b", { name: "more", inMs: 3 }), { cancel: "toy-c", name: "later" }] },
     ];
-    await recordEndings(work.database, endings, { now });
+    await recordEndings(work.database, endings, now);
     const inMs = "(extract(epoch from due_at) * 1000 - $1)::integer as in_ms".replace("$1", String(now.getTime()));
     expect(await work.rows(`select key, timer, ${inMs} from work.items order by key, timer`)).to.deep.equal([
       { key: "other", timer: "later", in_ms: 60_000 },
@@ -100,7 +100,7 @@ describe("timers that an ending sets under keys of others", () => {
     const [one, lost] = [await claimed("one"), await claimed("lost")];
     await work.database.query("update work.lanes set claim = gen_random_uuid() where key = 'lost'");
     const takenBack = { lane: lost, timers: [{ cancel: "toy-a", name: "later" }] };
-    await recordEndings(work.database, [{ lane: one, timers: [setting("toy-a")] }, takenBack], { now });
+    await recordEndings(work.database, [{ lane: one, timers: [setting("toy-a")] }, takenBack], now);
     const both = "select key from work.lanes join work.items using (process, key) where state = 'waiting'";
     expect(await work.rows(both)).to.deep.equal([{ key: "toy-a" }]);
   });

@@ -7,7 +7,7 @@ import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
 import { bringBackParked } from "#src/work/parked.ts";
 import { writePlan } from "#src/work/plan.ts";
-import { trySetAside, wakeEnded } from "#src/work/setAside.ts";
+import { wakeEnded } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually } from "../subscriptions/support.ts";
 import { useWorkTable } from "./support.ts";
@@ -36,14 +36,12 @@ describe("a wake-up beside an ending", () => {
       at: "",
     },
   });
-  /** As what is a transaction of its own begins within this one: its limit counts. */
+  /** What is a transaction of its own, within this one. */
   const within = (tx: Sql): Role => ({
     ...tx,
-    async transaction(inner) {
-      const answer = await inner(tx);
-      const { rows } = await tx.query("select current_setting('idle_in_transaction_session_timeout') as limit");
-      expect(rows).to.deep.equal([{ limit: "2s" }]);
-      return answer;
+    transaction(inner, options) {
+      expect(options?.settings).to.include({ idle_in_transaction_session_timeout: "2000" });
+      return inner(tx);
     },
   });
 
@@ -62,7 +60,7 @@ describe("a wake-up beside an ending", () => {
       const to = events.at(-1)!.position;
       await writePlan(
         sql,
-        { planned, from: new Map([["toyRule", from]]), position: to, ended, now },
+        { planned, from: new Map([["toyRule", from]]), position: to, ended },
         { lease: lease!, holder },
       );
     };
@@ -119,7 +117,7 @@ describe("a wake-up beside an ending", () => {
             timers: [{ set }],
             next: { how: "go on" },
           } as const;
-          return { wake: async (sql) => void (await recordEndings(sql, [ending], { now })), brings: ["alarm"] };
+          return { wake: async (sql) => void (await recordEndings(sql, [ending], now)), brings: ["alarm"] };
         },
       },
     ];
@@ -138,7 +136,7 @@ describe("a wake-up beside an ending", () => {
             const obstacles = [{ stream: ends, revision: own }];
             const next = given.next.how === "set aside" ? { ...given.next, obstacles } : given.next;
             const said = { lane: claimed!.lane, next, ...(given.done && { done: claimed!.items[0]!.id }) };
-            const ending = async (sql: Role) => void (await recordEndings(sql, [said], { now }));
+            const ending = async (sql: Role) => void (await recordEndings(sql, [said], now));
             const waited = await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
             // Nobody need wait where the end of an obstacle finds nothing set aside.
             expect(waited, described).to.equal(brings.length > 0 || next.how === "set aside");
@@ -160,20 +158,14 @@ describe("a wake-up beside an ending", () => {
             ]);
             expect(found, described).to.deep.equal(left.length > 0 ? [[key, ...left]] : []);
             for (const { lane, items } of again) {
-              for (const item of items) await recordEndings(work.database, [{ lane, done: item.id }], { now });
-              await recordEndings(work.database, [{ lane, next: { how: "go on" } }], { now });
+              for (const item of items) await recordEndings(work.database, [{ lane, done: item.id }], now);
+              await recordEndings(work.database, [{ lane, next: { how: "go on" } }], now);
             }
             expect(await work.rows("select * from work.lanes"), described).to.deep.equal([]);
           }
         }
       }
     }
-  });
-
-  it("holds its locks no longer either where one that is set aside is tried", async () => {
-    await work.database.query("insert into work.tags (stream, revision, try_at) values ($1, 1, $2)", [obstacle, now]);
-    await work.database.transaction((tx) => trySetAside(within(tx), now));
-    expect(await work.rows("select try_at from work.tags")).to.deep.equal([{ try_at: null }]);
   });
 
   /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for it. */

@@ -3,7 +3,7 @@ import type { Sql } from "#src/postgres/database.ts";
 import type { Obstacle, Process } from "#src/processes/process.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
 import { writePlan } from "#src/work/plan.ts";
-import { wakeEnded } from "#src/work/setAside.ts";
+import { tryEveryMs, trySetAside, wakeEnded } from "#src/work/setAside.ts";
 import { append, eventually, newEvent } from "../subscriptions/support.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -36,7 +36,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
     await work.database.transaction(async (tx) => {
       await tx.query("select from work.lanes limit 1 for update");
-      const plan = { planned: [], from: new Map(), front: 0, position: 2, ended: new Map([[obstacle, 2]]), now };
+      const plan = { planned: [], from: new Map(), front: 0, position: 2, ended: new Map([[obstacle, 2]]) };
       let over = false;
       const writing = writePlan(work.database, plan, { lease: lease!, holder }).finally(() => {
         over = true;
@@ -90,6 +90,21 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     expect(await waking()).to.deep.equal([{ stream: obstacle }]);
     await wakeEnded(work.database);
     expect(await waking()).to.deep.equal([]);
+  });
+
+  it("are tried, those that have waited longest, by the page, where no event tells that it has ended", async () => {
+    await setAside(page + 1, obstacle);
+    await work.database.query("update work.tags set try_at = $1", [now]);
+    await trySetAside(work.database, now);
+    while (await wakeEnded(work.database));
+    expect(await lanes("waiting")).to.deep.equal([{ key: `${obstacle}-toy-${page + 1}` }]);
+    const later = new Date(now.getTime() + tryEveryMs);
+    expect(await rows("select try_at from work.tags")).to.deep.equal([{ try_at: later }]);
+    await work.database.query("delete from work.set_aside");
+    await trySetAside(work.database, later);
+    expect(await rows("select try_at, wake_before from work.tags")).to.deep.equal([
+      { try_at: null, wake_before: null },
+    ]);
   });
 
   it("go on once each when it ends, wait when it is only renamed, and wait again, once each, behind another obstacle", async () => {

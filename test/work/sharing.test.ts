@@ -136,11 +136,11 @@ describe("the work table", () => {
     const { lane, items } = former!;
     const claims = "select holder, (select count(*) from work.items) as items from work.lanes";
     for (const said of [{ done: items[0]!.id }, { next: { how: "go on" as const } }]) {
-      expect((await recordEndings(work.database, [{ lane, ...said }], { now })).held.has(lane.claim)).to.equal(false);
+      expect((await recordEndings(work.database, [{ lane, ...said }], now)).held.has(lane.claim)).to.equal(false);
       expect(await rows(claims)).to.deep.equal([{ holder: "second", items: 1 }]);
     }
     const end = { lane: present!.lane, done: items[0]!.id, next: { how: "go on" as const } };
-    expect((await recordEndings(work.database, [end], { now })).held).to.deep.equal(new Set([present!.lane.claim]));
+    expect((await recordEndings(work.database, [end], now)).held).to.deep.equal(new Set([present!.lane.claim]));
     expect(await rows(claims)).to.deep.equal([]);
   });
 

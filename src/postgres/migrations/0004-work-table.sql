@@ -37,8 +37,6 @@ create table work.lanes (
   retry_at timestamptz,
   -- Set aside: streams of which one has to change before it can continue.
   obstacles text[],
-  -- Ready to find out whether these obstacles have ended, though no event said so.
-  tried text[],
   -- Rises with every wake-up: one that comes while the lane is being set aside is noticed.
   generation bigint not null default 1,
   -- New with every claim: an ending under an earlier claim is refused.
@@ -114,7 +112,7 @@ create table work.tags (
   revision bigint not null,
   -- Lanes that were set aside before this place are to be woken. Null: all of them are.
   wake_before bigint,
-  -- When one of the lanes set aside under the stream is tried, in case no event has told that they can continue.
+  -- When a page of the lanes set aside under the stream is tried, in case no event has told that they can continue.
   try_at timestamptz
 );
 create index on work.tags (wake_before) where wake_before is not null;

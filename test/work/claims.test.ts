@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { systemClock } from "#src/clock.ts";
-import type { Sql } from "#src/postgres/database.ts";
+import type { Role, Sql } from "#src/postgres/database.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
 import { createEndings } from "#src/work/endingBatches.ts";
 import { type Ending, recordEndings } from "#src/work/endings.ts";
@@ -18,8 +18,8 @@ const now = new Date("2026-01-01T00:00:00Z");
 const inMs = (ms: number): Date => new Date(now.getTime() + ms);
 const holder = "here";
 
-/** Without a look for ready lanes in between. */
-describe("lanes claimed with the plan, or with the ending, that makes them ready", () => {
+/** What is planned, claimed, ended and claimed again, on the real statements. */
+describe("lanes that are claimed", () => {
   const work = useWorkTable();
   let lease: { name: string; epoch: number };
   let position = 0;
@@ -37,81 +37,60 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
       metadata: { workspaceId, actor: { kind: "system", id: "t" }, correlationId: "c", causationId: "c", at: "" },
     };
   };
+  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
 
-  async function plan(keys: readonly string[], { room = ["toyRule"], workspace = "w", by = holder } = {}) {
-    const from = position;
+  function plan(keys: readonly string[], { workspace = "w", by = holder } = {}): Promise<void> {
+    const from = new Map([["toyRule", position]]);
     const events = keys.map((key) => event(key, workspace));
     const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
-    const { taken, ready } = await writePlan(
-      work.database,
-      { planned, from: new Map([["toyRule", from]]), position, ended: new Map(), now },
-      { lease, holder: by, room },
-    );
-    return { taken: taken.map(briefly), ready, lanes: taken };
+    return writePlan(work.database, { planned, from, position, ended: new Map() }, { lease, holder: by });
   }
   const briefly = ({ lane, items }: Taken) => [
     lane.key,
     ...items.map((item) => (isEventItem(item) ? item.position : item.timer.name)),
   ];
-  const claim = (sql: Sql = work.database, at = now) =>
-    claimLanes(sql, {
+  const claim = (database: Role = work.database, at = now) =>
+    claimLanes(database, {
       rooms: [{ process: "toyRule", lanes: 9, share: 9, atWork: {} }],
       ...{ holder: "there", now: at },
     });
-  const end = (ending: Ending, more: { holder?: string; sql?: Sql } = {}) => {
-    const { sql = work.database, ...given } = more;
-    return recordEndings({ ...sql, transaction: (inner) => inner(sql) }, [ending], { now, ...given });
-  };
+  const end = (ending: Ending, database: Role = work.database) => recordEndings(database, [ending], now);
   const states = () => work.rows("select key, state, holder from work.lanes order by key");
 
-  it("are held as any claim is, with their items in order, and the events that were just read", async () => {
-    await plan(["a"], { room: [] });
+  it("come with their items in order, those of a lane that was set aside too", async () => {
+    await plan(["a"]);
     const [waiting] = await claim();
     const timer = { key: "a", name: "later", dueAt: inMs(60_000), payload: {} };
     await end({ lane: waiting!.lane, timers: [{ set: timer }], next: { how: "set aside", obstacles: [] } });
-    const { taken, ready, lanes } = await plan(["b", "a", "b"]);
-    expect(taken).to.deep.equal([
+    await plan(["b", "a", "b"]);
+    const taken = await claim();
+    expect(taken.map(briefly)).to.deep.equal([
       ["a", 1, 3],
       ["b", 2, 4],
     ]);
-    expect(ready).to.equal(false);
-    expect(lanes[0]!.items.map((item) => "event" in item && item.event?.position)).to.deep.equal(
-      [undefined, 3].map((at) => at ?? false),
-    );
     expect(await claim()).to.deep.equal([]);
     expect(await work.rows("select turn from work.turns where workspace = '*'")).to.deep.equal([{ turn: 3 }]);
-    for (const { lane } of lanes) expect((await end({ lane, next: { how: "go on" } })).held.size).to.equal(1);
-    expect((await claim()).map(briefly)).to.deep.equal(taken);
-  });
-
-  it("are none where others of the process are ready: those come first", async () => {
-    await plan(["first"], { room: [] });
-    expect(await plan(["second"])).to.deep.include({ taken: [], ready: true });
-    expect((await claim()).map(briefly)).to.deep.equal([
-      ["first", 1],
-      ["second", 2],
-    ]);
+    for (const { lane } of taken) expect((await end({ lane, next: { how: "go on" } })).held.size).to.equal(1);
+    expect((await claim()).map(briefly)).to.deep.equal(taken.map(briefly));
   });
 
   it("are in the order of their turns: of a workspace that comes later, too, the first comes before the second of another", async () => {
-    await plan(["a", "b", "c"], { room: [], workspace: "first" });
-    await plan(["z"], { room: [], workspace: "later" });
-    const order = await work.rows("select key from work.lanes order by turn, key");
-    expect(order.map(({ key }) => key)).to.deep.equal(["a", "z", "b", "c"]);
+    await plan(["a", "b", "c"], { workspace: "first" });
+    await plan(["z"], { workspace: "later" });
+    expect((await claim()).map(({ lane }) => lane.key)).to.deep.equal(["a", "z", "b", "c"]);
   });
 
   it("are none that wait after a failure, or that others have", async () => {
-    await plan(["failed", "busy"], { room: [] });
-    const [one] = await claim();
+    await plan(["failed", "busy"]);
+    const [one] = (await claim()).filter(({ lane }) => lane.key === "failed");
     await end({ lane: one!.lane, next: { how: "retry", at: inMs(1_000) } });
-    const { taken } = await plan(["failed", "busy"]);
-    expect(taken).to.deep.equal([]);
-    expect((await states()).map(({ state }) => state).sort()).to.deep.equal(["claimed", "waiting"]);
+    await plan(["failed", "busy"]);
+    expect(await claim()).to.deep.equal([]);
+    expect((await states()).map(({ state }) => state)).to.deep.equal(["claimed", "waiting"]);
   });
 
-  it("are none for one who does not plan any more", async () => {
-    const failed = await plan(["a"], { by: "former" }).catch((error) => error);
-    expect(failed).to.be.instanceOf(PlanMoved);
+  it("are not planned by one who does not plan any more", async () => {
+    expect(await plan(["a"], { by: "former" }).catch((error) => error)).to.be.instanceOf(PlanMoved);
     expect(await states()).to.deep.equal([]);
   });
 
@@ -120,10 +99,10 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     const movingOn = (from: number, to: number, by = holder) =>
       writePlan(
         work.database,
-        { planned: [], from: new Map([["toyRule", from]]), position: to, ended: new Map(), now },
-        { lease, holder: by, room: [] },
+        { planned: [], from: new Map([["toyRule", from]]), position: to, ended: new Map() },
+        { lease, holder: by },
       ).catch((error) => error);
-    expect(await movingOn(0, 5)).to.deep.equal({ taken: [], ready: false });
+    expect(await movingOn(0, 5)).to.equal(undefined);
     expect(await movingOn(5, 6, "former")).to.be.instanceOf(PlanMoved);
     expect(await movingOn(0, 7)).to.be.instanceOf(PlanMoved);
     expect(await stood()).to.equal(5);
@@ -148,60 +127,62 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     {
       until: "it is tried whether that has ended",
       next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
-      wake: (tx: Sql) => trySetAside({ ...tx, transaction: (inner) => inner(tx) }, inMs(tryEveryMs)),
+      async wake(tx: Sql) {
+        await trySetAside(tx, inMs(tryEveryMs));
+        await wakeEnded(tx);
+      },
     },
   ] as const;
   for (const { until, next, wake } of waits)
-    it(`are none that changed since the plan was begun, because ${until}: what it has to do then is not known`, async () => {
-      await plan(["a"], { room: [] });
+    it(`have what is planned in the moment in which ${until}, and nothing that was done in it`, async () => {
+      await plan(["a"]);
       const [first] = await claim();
       await end({ lane: first!.lane, done: first!.items[0]!.id, timers: [timer("one", 10)], next });
       let planning: ReturnType<typeof plan> | undefined;
       await work.database.transaction(async (tx) => {
         // It is brought back, done with, and waits for another timer.
         await wake(tx);
-        const [again] = await claim(tx, inMs(20));
+        const [again] = await claim(within(tx), inMs(20));
         await end(
           { lane: again!.lane, done: again!.items[0]!.id, timers: [timer("two", 30)], next: { how: "go on" } },
-          { sql: tx },
+          within(tx),
         );
         planning = plan(["a"]);
         await eventually(work.waitsForLock);
       });
-      expect(await planning).to.deep.include({ taken: [], ready: true });
+      await planning;
       expect((await claim()).map(briefly)).to.deep.equal([["a", 2]]);
     });
 
-  it("go on with what came while they were claimed, under a new claim, unless others are ready", async () => {
-    const { lanes } = await plan(["a"]);
+  it("are ready again if something came while they were claimed, after those that were ready before", async () => {
+    await plan(["a"]);
+    const [{ lane, items }] = (await claim()) as [Taken];
     await plan(["a", "a"]);
-    const [{ lane, items }] = lanes as [Taken];
-    const { taken, readyAgain, held } = await end({ lane, done: items[0]!.id, next: { how: "go on" } }, { holder });
-    expect(taken.map(briefly)).to.deep.equal([["a", 2, 3]]);
-    expect([...held, readyAgain]).to.deep.equal([lane.claim, false]);
-    expect(taken[0]!.lane.claim).to.not.equal(lane.claim);
+    await plan(["b"]);
+    expect(await end({ lane, done: items[0]!.id, next: { how: "go on" } })).to.deep.equal({
+      held: new Set([lane.claim]),
+      ready: true,
+    });
     const late = await end({ lane, next: { how: "go on" } });
-    expect(late.held.has(lane.claim)).to.equal(false);
-    await plan(["b"], { room: [] });
-    const again = await end({ lane: taken[0]!.lane, done: taken[0]!.items[0]!.id, next: { how: "go on" } }, { holder });
-    expect(again.taken).to.deep.equal([]);
+    expect(late).to.deep.equal({ held: new Set(), ready: false });
     expect((await claim()).map(briefly)).to.deep.equal([
       ["b", 4],
-      ["a", 3],
+      ["a", 2, 3],
     ]);
   });
 
-  it("go on with a timer that their last word has set, and that is due, and not with those it has cancelled", async () => {
-    const { lanes } = await plan(["a"]);
-    const [{ lane, items }] = lanes as [Taken];
+  it("are ready again for a timer that their last word has set, and that is due, and not for those it has cancelled", async () => {
+    await plan(["a"]);
+    const [{ lane, items }] = (await claim()) as [Taken];
     const set = (name: string, dueAt = now) => ({ set: { key: "a", name, dueAt, payload: { text: "\u0000" } } });
     const timers = [set("again"), set("never"), { cancel: "a", name: "never" }, set("later", inMs(5))];
-    const first = await end({ lane, done: items[0]!.id, timers, next: { how: "go on" } }, { holder });
-    expect(first.taken.map(briefly)).to.deep.equal([["a", "again"]]);
+    await end({ lane, done: items[0]!.id, timers, next: { how: "go on" } });
+    const first = await claim();
+    expect(first.map(briefly)).to.deep.equal([["a", "again"]]);
     // It sets itself again: another timer of the same name.
-    const [own] = first.taken as [Taken];
+    const [own] = first as [Taken];
     const ending = { lane: own.lane, done: own.items[0]!.id, timers: [set("again", inMs(7))] };
-    await end({ ...ending, next: { how: "go on" } }, { holder });
+    expect((await end({ ...ending, next: { how: "go on" } })).ready).to.equal(false);
     expect(await work.rows("select timer, due_at from work.items order by due_at")).to.deep.equal([
       { timer: "later", due_at: inMs(5) },
       { timer: "again", due_at: inMs(7) },
@@ -211,25 +192,32 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
     ]);
   });
 
-  it("are none that another lane's timer has made since the plan was begun", async () => {
-    const [other] = (await plan(["other"])).lanes as [Taken];
+  it("have what is planned in the moment in which another lane sets a timer under their key, and that timer", async () => {
+    await plan(["other"]);
+    const [other] = (await claim()) as [Taken];
     const timers = [{ set: { key: "a", name: "alarm", dueAt: now, payload: {} } }];
     let planning: ReturnType<typeof plan> | undefined;
     await work.database.transaction(async (tx) => {
-      await end({ lane: other.lane, done: other.items[0]!.id, timers, next: { how: "go on" } }, { sql: tx });
+      await end({ lane: other.lane, done: other.items[0]!.id, timers, next: { how: "go on" } }, within(tx));
       planning = plan(["a"]);
       await eventually(work.waitsForLock);
     });
-    expect(await planning).to.deep.include({ taken: [], ready: true });
+    await planning;
     expect((await claim()).map(briefly)).to.deep.equal([["a", 2, "alarm"]]);
   });
 
   /** Looks for ready lanes, and before it finds any something else happens. */
   async function claimBeside(other: () => Promise<unknown>): Promise<Taken> {
     const number = 77;
-    const held: Sql = {
-      query: (text, values) =>
-        work.database.query(text.replace("from json", `from pg_advisory_xact_lock(${number}), json`), values),
+    const held: Role = {
+      ...work.database,
+      transaction: (inner) =>
+        work.database.transaction((tx) =>
+          inner({
+            query: (text, values) =>
+              tx.query(text.replace("from json", `from pg_advisory_xact_lock(${number}), json`), values),
+          }),
+        ),
     };
     let claiming: ReturnType<typeof claim> | undefined;
     await work.database.transaction(async (tx) => {
@@ -243,45 +231,44 @@ describe("lanes claimed with the plan, or with the ending, that makes them ready
   }
 
   it("are not set aside over an event that was planned while they were looked for", async () => {
-    await plan(["a"], { room: [] });
-    const looked = await claimBeside(() => plan(["a"], { room: [] }));
-    expect(briefly(looked)).to.deep.equal(["a", 1]);
+    await plan(["a"]);
+    const looked = await claimBeside(() => plan(["a"]));
+    await plan(["a"]);
     await end({ lane: looked.lane, next: { how: "set aside", obstacles: [] } });
-    expect((await claim()).map(briefly)).to.deep.equal([["a", 1, 2]]);
+    expect((await claim()).map(briefly)).to.deep.equal([["a", 1, 2, 3]]);
   });
 
   it("do not do again what another did while they were looked for", async () => {
-    await plan(["a", "a"], { room: [] });
+    await plan(["a", "a"]);
     const looked = await claimBeside(async () => {
       const [other] = (await claim()) as [Taken];
       await end({ lane: other.lane, done: other.items[0]!.id, next: { how: "go on" } });
     });
-    expect(briefly(looked)).to.deep.equal(["a"]);
-    const { taken } = await end({ lane: looked.lane, next: { how: "go on" } }, { holder });
-    expect(taken.map(briefly)).to.deep.equal([["a", 2]]);
+    expect(briefly(looked)).to.deep.equal(["a", 2]);
   });
 
-  it("go on also where others that are recorded with them have to be tried again", async () => {
-    const [a, b] = (await plan(["a", "b"])).lanes as [Taken, Taken];
+  it("are ended together, all or none: what fails is tried again", async () => {
+    await plan(["a", "b"]);
+    const [a, b] = (await claim()) as [Taken, Taken];
     await plan(["a"]);
     const faulty = faultyDatabase(work.database);
-    const taken: Taken[] = [];
+    let ready = 0;
     const endings = createEndings({
       ...{ database: faulty.database, clock: systemClock, log: quietLog(), backoff: () => 1 },
-      ...{ onReady: () => {}, goesOn: () => holder, onTaken: (each) => void taken.push(each) },
+      onReady: () => void ready++,
     });
-    faulty.failAt("idle_in_transaction", "40001");
+    faulty.failAt("with ended as", "40001");
     const timers = [{ set: { key: "c", name: "alarm", dueAt: inMs(5), payload: {} } }];
     const stored = await Promise.all([
       endings.add({ lane: a.lane, done: a.items[0]!.id, next: { how: "go on" } }),
       endings.add({ lane: b.lane, done: b.items[0]!.id, timers, next: { how: "go on" } }),
     ]);
     await endings.close();
-    expect(stored).to.deep.equal([true, true]);
-    expect(taken.map(briefly)).to.deep.equal([["a", 3]]);
+    expect([stored, ready]).to.deep.equal([[true, true], 1]);
     expect((await states()).map(({ key, state }) => [key, state])).to.deep.equal([
-      ["a", "claimed"],
+      ["a", "ready"],
       ["c", "waiting"],
     ]);
+    expect((await claim()).map(briefly)).to.deep.equal([["a", 3]]);
   });
 });
