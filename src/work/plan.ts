@@ -37,14 +37,17 @@ export class PlanMoved extends Error {
  * server takes back is planned again, so no plan waits for the disk.
  */
 export async function writePlan(database: Role, plan: Plan, planner: Planner): Promise<void> {
-  const { planned, ended, listeners } = plan;
+  const { planned, ended, from, listeners } = plan;
+  const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
+  // Most plans only move the front.
+  if (planned.length === 0 && ended.size === 0 && from.size === 0 && !listenersChanged)
+    return moveOn(database, plan, planner);
   await database.transaction(async (tx) => {
-    await requireLease(tx, planner);
-    await moveOn(tx, plan);
+    await moveOn(tx, plan, planner);
     if (ended.size > 0) await moveTags(tx, ended);
     if (planned.length > 0) await addItems(tx, planned);
     if (planned.length > 0) await wakeLanes(tx, planned);
-    if (listeners && (listeners.began.size > 0 || listeners.ended.length > 0)) await storeListeners(tx, listeners);
+    if (listenersChanged) await storeListeners(tx, listeners);
   }, ofWork);
 }
 
@@ -59,30 +62,31 @@ function lanesOf(planned: readonly Planned[]): (LaneId & { workspace: string })[
   return [...lanes.values()];
 }
 
-/** Until the plan is written nobody takes the lease. */
-async function requireLease(tx: Sql, { lease, holder }: Planner): Promise<void> {
-  const { rowCount } = await tx.query(
-    "select from work.leases where name = $1 and epoch = $2 and holder = $3 for share",
-    [lease.name, lease.epoch, holder],
-  );
-  if (rowCount !== 1) throw new PlanMoved("another instance plans now");
-}
-
-/** Moves the front before rows of processes: that is the order of their locks in processRows.ts too. */
-async function moveOn(tx: Sql, { from, front, position }: Plan): Promise<void> {
+/** The lease is locked until the plan is written. The front is moved before rows of processes: processRows.ts locks them in that order too. */
+async function moveOn(sql: Sql, { from, front, position }: Plan, { lease, holder }: Planner): Promise<void> {
+  const planner = [lease.name, lease.epoch, holder];
   if (front !== undefined) {
-    const { rowCount } = await tx.query("update work.front set position = $1 where position = $2", [position, front]);
-    if (rowCount !== 1) throw new PlanMoved("the stored plan has gone back");
+    const { rowCount } = await sql.query(
+      `${ifHeld} update work.front set position = $4 from held where position = $5`,
+      [...planner, position, front],
+    );
+    if (rowCount !== 1) throw new PlanMoved(moved);
   }
   if (from.size === 0) return;
-  const { rowCount } = await tx.query(
-    `update work.processes set planned = $3::bigint
-     from unnest($1::text[], $2::bigint[]) as stood (name, planned)
+  const { rowCount } = await sql.query(
+    `${ifHeld} update work.processes set planned = $6::bigint
+     from held, unnest($4::text[], $5::bigint[]) as stood (name, planned)
      where processes.name = stood.name and processes.planned = stood.planned`,
-    [[...from.keys()], [...from.values()], front === undefined ? position : null],
+    [...planner, [...from.keys()], [...from.values()], front === undefined ? position : null],
   );
-  if (rowCount !== from.size) throw new PlanMoved("the stored plan has gone back");
+  if (rowCount !== from.size) throw new PlanMoved(moved);
 }
+
+/** No plan waits for the disk, a single statement neither. */
+const ifHeld = `with held as (
+  select set_config('synchronous_commit', 'off', true) from work.leases where name = $1 and epoch = $2 and holder = $3 for share
+)`;
+const moved = "another instance plans now, or the stored plan has gone back";
 
 /** A worker that sets a lane aside locks the stream's row too, before any lane: so it either sees this end, or is seen by what wakes its lane. */
 async function moveTags(tx: Sql, ended: Plan["ended"]): Promise<void> {
