@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 
 const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
 const settings = ["package.json", "package-lock.json", "tsconfig.json", "node_modules/.package-lock.json"];
-/** Packages that have machine code or threads of their own beside them. */
-const external = ["@node-rs/argon2", "piscina", "pino", "pino-http", "pino-pretty", "pg-native"];
+/** Packages that have machine code, threads or files of their own beside them. */
+const external = ["@node-rs/argon2", "piscina", "pino", "pino-http", "pino-pretty", "pg-native", "pg-format"];
 /** Older folders that stay: a process started from one still loads its threads from there. */
 const olderKept = 3;
 

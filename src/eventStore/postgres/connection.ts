@@ -6,8 +6,6 @@ export type ConnectionOptions = {
   name: string;
   /** Makes a fresh connection ready for use. */
   prepare: (client: pg.Client) => Promise<unknown>;
-  /** Called when the connection broke while nothing was asked of it. */
-  onLost?: () => void;
 };
 
 /** One connection that is replaced when it breaks. */
@@ -21,16 +19,14 @@ export type Connection = {
 };
 
 export function createConnection(options: ConnectionOptions): Connection {
-  const { connectionString, name, prepare, onLost = () => {} } = options;
+  const { connectionString, name, prepare } = options;
   let current: { client: pg.Client; ready: Promise<unknown> } | undefined;
 
   function open(): NonNullable<typeof current> {
     const client = new pg.Client({ connectionString, application_name: name, keepAlive: true });
     client.on("error", () => {});
     client.on("end", () => {
-      if (current?.client !== client) return;
-      current = undefined;
-      onLost();
+      if (current?.client === client) current = undefined;
     });
     return { client, ready: client.connect().then(() => prepare(client)) };
   }

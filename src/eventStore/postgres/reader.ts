@@ -21,6 +21,8 @@ export type Reader = {
   head(): Promise<number>;
   /** Reads the events of the whole log after a position, as many as fit into a page. Not retried; throws Unavailable if the database is away. */
   page(after: number): Promise<StreamPage>;
+  /** The connections that it reads by. */
+  pool: pg.Pool;
   close(): Promise<void>;
 };
 
@@ -119,6 +121,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
   }
 
   return {
+    pool,
     stream: async (stream, from, count) =>
       (await askForSure({ name: "stream", text: readStream, values: [stream, from, count, null] })).map(recorded),
     async streamPage(stream, { from, events, bytes }) {

@@ -39,7 +39,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     requireSameLog: (client) => tail.requireSameLog(client),
     onCommitted: (newest) => tail.saw(newest),
   });
-  const tail = createTail({ connectionString, timeoutMs, log, onRewound });
+  const tail = createTail({ connectionString, timeoutMs, pool: reader.pool, log, onRewound });
   const page = sharingPages(readPage);
   let closed: Promise<void> | undefined;
 
@@ -50,7 +50,8 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
 
   async function close(): Promise<void> {
     closing.abort();
-    await Promise.all([writer.close(), tail.close()]);
+    tail.close();
+    await writer.close();
     await reader.close();
   }
 

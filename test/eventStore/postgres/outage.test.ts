@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import pg from "pg";
 import pino from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
@@ -157,6 +158,32 @@ describe("The event log in PostgreSQL, when things die", () => {
       await expectWhole(store, (await reading).events, acknowledged);
       expect(new Set(killed).size, "each kill hit a server that had come up again").to.equal(killedAt.length);
       await store.close();
+    });
+
+    it("is not connected to again by a store that was closed while the server was away", async () => {
+      const store = createPostgresEventStore({ connectionString: server.serviceUrl });
+      const other = createPostgresEventStore({ connectionString: server.serviceUrl });
+      const category = newCategory();
+      const reading = consume(store, { after: await other.head(), categories: [category] }, count(1));
+      await other.append(newStream(category), -1, [newEvent()]);
+      await reading;
+      const killed = server.pid();
+      process.kill(killed, "SIGKILL");
+      // Some tries of the listener to connect again have failed by then.
+      await sleep(200);
+      await store.close();
+      await appendForSure(other, { stream: newStream(category), revision: -1, events: [newEvent()] });
+      expect(server.pid()).to.not.equal(killed);
+      const listeners = "select 1 from pg_stat_activity where application_name = 'countersign log listener'";
+      const owner = new pg.Client({ connectionString: server.ownerUrl });
+      await owner.connect();
+      let found = 0;
+      for (let looks = 0; looks < 15; looks++) {
+        found += (await owner.query(listeners)).rows.length;
+        await sleep(100);
+      }
+      await Promise.all([owner.end(), other.close()]);
+      expect(found).to.equal(0);
     });
   });
 

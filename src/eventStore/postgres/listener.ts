@@ -1,0 +1,90 @@
+import pgListen from "pg-listen";
+import type { Log } from "../recovery.ts";
+
+export type ListenerOptions = {
+  connectionString: string;
+  /** Milliseconds that a check of the connection, and a try to open one, may take. */
+  timeoutMs: number;
+  log: Log;
+  /** Called with the payload of each notification, "" for one without. */
+  onNotified(payload: string): void;
+  /** Called when a connection was opened: notifications may have been lost before. */
+  onConnected(): void;
+};
+
+/** A connection that listens to commits, and is replaced when it breaks. */
+export type Listener = {
+  /** Listens, unless it does so already. */
+  listen(): void;
+  close(): void;
+};
+
+/** How often the connection is checked, in milliseconds. */
+const checkMs = 1_000;
+/** Milliseconds between tries to connect again. */
+const retryMs = 500;
+
+const channel = "events";
+
+export function createListener({
+  connectionString,
+  timeoutMs,
+  log,
+  onNotified,
+  onConnected,
+}: ListenerOptions): Listener {
+  let connecting: Promise<void> | undefined;
+  let listening = false;
+  let closed = false;
+
+  const subscriber = pgListen.default(
+    {
+      ...{ connectionString, application_name: "countersign log listener" },
+      // Without them neither a check nor a try to connect ends where the network swallows everything.
+      ...{ query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs },
+    },
+    {
+      ...{ paranoidChecking: checkMs, retryTimeout: Number.POSITIVE_INFINITY, parse: (payload: string) => payload },
+      retryInterval() {
+        // Ends the tries, which go on after the package's close() (andywer/pg-listen issue 61).
+        if (closed) throw new Error("the event log is closed");
+        return retryMs;
+      },
+    },
+  );
+  subscriber.notifications.on(channel, (payload = "") => onNotified(payload));
+  subscriber.events.on("connected", () => (closed ? end() : onConnected()));
+  subscriber.events.on("error", (error) => {
+    listening = false;
+    if (closed) end();
+    else log.warn({ err: error }, "cannot watch the event log, retrying");
+  });
+
+  /** Also ends a connection that was being opened when this was closed. */
+  function end(): void {
+    subscriber.close().catch(() => {});
+  }
+
+  async function begin(): Promise<void> {
+    // A first try that fails is followed by others, without its caller.
+    connecting ??= subscriber.connect().catch(() => {});
+    await connecting;
+    // The package takes a channel for listened to although its LISTEN failed.
+    await subscriber.unlisten(channel);
+    await subscriber.listenTo(channel);
+  }
+
+  return {
+    listen() {
+      if (listening) return;
+      listening = true;
+      begin().catch(() => {
+        listening = false;
+      });
+    },
+    close() {
+      closed = true;
+      end();
+    },
+  };
+}
