@@ -59,7 +59,10 @@ export async function startEmbeddedPostgres({
     "embedded PostgreSQL runs",
   );
   const stopServer = keepRunning(own, server);
-  await createRoles(place, server);
+  await createRoles(place, server).catch(async (error) => {
+    await stopServer();
+    throw error;
+  });
   return describe(place, server, stopServer);
 }
 
@@ -106,7 +109,8 @@ function keepRunning(own: Own, server: Launched): () => Promise<void> {
     stopping.abort();
     await recovery;
     const running = await readPostmaster(place);
-    if (running) await stop(place, running.pid);
+    // It may be another service's by now.
+    if (running?.keptBy === process.pid) await stop(place, running.pid);
   };
 }
 

@@ -260,6 +260,16 @@ describe("the embedded PostgreSQL", () => {
     await (await start(dataDir)).stop();
   });
 
+  it("is not stopped by a service that kept it before", async () => {
+    const server = await start(dataDir);
+    await server.stop();
+    const { child, ownerUrl } = await keep(dataDir);
+    await server.stop();
+    await expectKept({ ownerUrl });
+    await killed(child);
+    await (await start(dataDir)).stop();
+  });
+
   it("is started and stopped by a command where no service runs", async () => {
     const server = await start(dataDir, { beside: true });
     await expectKept(server);
