@@ -5,7 +5,7 @@ import { commandArguments } from "./childProcess.ts";
 import { freePort } from "./freePort.ts";
 
 /** A line of the service's log, parsed; a line that is no JSON has `msg` alone. */
-export type LogLine = { msg: string; level?: number; [field: string]: unknown };
+export type LogLine = { msg: string; level?: string; [field: string]: unknown };
 
 /** The real service in a process of its own. */
 export type ServiceProcess = {
