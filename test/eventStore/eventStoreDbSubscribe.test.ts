@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { type EventStore, LogRewound, noStream } from "#src/eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "#src/eventStore/eventStoreDb/store.ts";
 import type { Recorded } from "#streams/event.ts";
+import { foreignEvent } from "#test/support/eventStoreDbStandIn/log.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { inFull } from "#test/support/full.ts";
 import { consume, count, errorOf, idsOf, newEvent, newEvents, newStream, upTo } from "./contract/support.ts";
@@ -161,6 +162,17 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     expect(batches.at(-1)?.position).to.equal(await store.head());
   });
 
+  it("passes over a record of others that is larger than a page", async () => {
+    const [first, second] = [newEvent(), newEvent()];
+    await store.append(newStream("draft"), noStream, [first]);
+    const consuming = consumeDrafts(count(2));
+    server.log.write("somebodyElse-1", [{ ...foreignEvent(), data: Buffer.alloc(3_000_000, " ") }]);
+    const { position } = server.log.records.at(-1)!;
+    await consumeDrafts((_, batch) => batch.position === position && batch.caughtUp);
+    await store.append(newStream("draft"), noStream, [second]);
+    expect(idsOf((await consuming).events)).to.deep.equal(idsOf([first, second]));
+  });
+
   describe("on a log that is not the one it was", () => {
     async function expectStopped(consuming: Promise<unknown>): Promise<void> {
       expect(await errorOf(consuming)).to.be.instanceOf(LogRewound);
@@ -223,6 +235,16 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
       await written(1);
       const { events } = await consumeDrafts(count(21));
       expect(events).to.have.length(21);
+    });
+
+    it("delivers nothing of the old log to those that begin anew", async () => {
+      const { position } = await written(600);
+      await consumeDrafts(count(600));
+      server.wipe();
+      await expectStopped(consumeDrafts(forever, position));
+      const known = await written(3);
+      const { events } = await consumeDrafts(count(3));
+      expect(events.map(({ stream }) => stream)).to.deep.equal([known.stream, known.stream, known.stream]);
     });
   });
 });

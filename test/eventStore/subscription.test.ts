@@ -47,7 +47,7 @@ function growingLog() {
   }
 
   const paged = {
-    page: sharingPages(read),
+    page: sharingPages(read).page,
     beyond: async (after: number, signal: AbortSignal) => {
       if (after > log.head) throw new LogRewound("beyond the end");
       if (after === log.head) await waiters.wait(after, signal);

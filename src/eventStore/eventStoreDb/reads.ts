@@ -72,13 +72,15 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
       ),
     async page(after) {
       const read = { events: 0, bytes: 0 };
-      const isFull = (answer: ReadResp): boolean => {
+      // A single record ends no page, however large it is: it may be the one at the position.
+      const isCut = (): boolean => read.events > 1 && read.bytes >= pageBytes;
+      const take = (answer: ReadResp): boolean => {
         if (answer.hasEvent()) read.events += 1;
         read.bytes += bytesOfAnswer(answer);
-        return read.events > 1 && read.bytes >= pageBytes;
+        return isCut();
       };
       // The first record is the one at the position.
-      const answers = await calls.read(readLogRequest(after, pageSize + 1), timeoutMs, isFull);
+      const answers = await calls.read(readLogRequest(after, pageSize + 1), timeoutMs, take);
       if (after > 0 && read.events === 0)
         throw new LogRewound(`the event log ends before position ${after}, but had been read up to there`);
       const records = recordsIn(answers)
@@ -87,7 +89,7 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
       return {
         events: records.flatMap(({ stream, event }) => (event && !stream.startsWith("$") ? event : [])),
         position: records.at(-1)?.position ?? after,
-        caughtUp: read.events <= pageSize && read.bytes < pageBytes,
+        caughtUp: read.events <= pageSize && !isCut(),
       };
     },
   };

@@ -49,7 +49,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   const calls = createCalls(client, closing.signal);
   const reads = createReads(calls, timeoutMs, closing.signal);
   const watch = createWatch({ client, reads, log, closed: closing.signal });
-  const page = sharingPages((after) => pageOrVerdict(reads, after));
+  const pages = sharingPages((after) => pageOrVerdict(reads, after));
 
   const write = (
     stream: string,
@@ -99,10 +99,12 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
 
   async function* follow(options: SubscribeOptions): AsyncGenerator<Batch, void> {
     try {
-      yield* subscription({ page, beyond: watch.beyond, log, closing: closing.signal }, options);
+      yield* subscription({ page: pages.page, beyond: watch.beyond, log, closing: closing.signal }, options);
     } catch (error) {
-      if (error instanceof LogRewound)
+      if (error instanceof LogRewound) {
+        pages.forget();
         log.error({ err: error }, "the event log is not the one that was read before, stopping");
+      }
       throw error;
     }
   }

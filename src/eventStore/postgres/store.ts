@@ -40,7 +40,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     onCommitted: (newest) => tail.saw(newest),
   });
   const tail = createTail({ connectionString, timeoutMs, pool: reader.pool, log, onRewound });
-  const page = sharingPages(readPage);
+  const { page } = sharingPages(readPage);
   let closed: Promise<void> | undefined;
 
   async function readPage(after: number): Promise<Batch> {
