@@ -33,9 +33,9 @@ export type EmbeddedOptions = {
   ending?: AbortSignal;
 };
 
-/** How long a server may take to come up (recovery after a crash), or the processes of a killed one to end. */
+/** Milliseconds in which a server has to be ready (after a crash it recovers first) and the processes of a killed one have to end. */
 const patienceMs = 60_000;
-/** How long another service may take to end and stop its server, before the start is refused. */
+/** Milliseconds in which another service has to end and stop its server; then the start is refused. */
 const handOverMs = 3_000;
 
 /**

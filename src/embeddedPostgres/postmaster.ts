@@ -204,7 +204,7 @@ async function isServerOf(place: Place, pid: number): Promise<boolean> {
 
 const nowhere = { parent: 0, command: "" };
 
-/** How a process was started, and by whom; the command is empty for one that has ended. */
+/** Returns the parent of a process and the command that started it; the command is empty if the process has ended. */
 async function processOf(pid: number): Promise<{ parent: number; command: string }> {
   try {
     if (process.platform !== "linux") {

@@ -25,13 +25,13 @@ async function* wholeBatches(batches: AsyncIterable<Batch>): AsyncGenerator<Batc
 }
 
 /**
- * Whether the log was read on from there without a further event. An append is in one piece in the log: then nothing more comes of it. A log whose
- * last append is not there to its end, which no store leaves, is read to its end only once something follows.
+ * True if the log was read beyond the begun append without another event. An append is in one piece in the log, so nothing more of it follows.
+ * The beginning of an append at the very end of a log, which no store leaves, is delivered only once something follows it.
  */
 const isBeyond = ({ events, position }: Batch, begun: readonly Recorded[]): boolean =>
   events.length === 0 && position > (begun.at(-1)?.position ?? 0);
 
-/** How many of these come before an append that is not there to its end. */
+/** Returns how many of the events come before an append of which the rest is missing. */
 function endOfWhole(events: readonly Recorded[]): number {
   let end = events.length;
   if (moreThan(events.at(-1)) === 0) return end;

@@ -22,7 +22,7 @@ export type WatchOptions = {
 
 /** A subscription that lived this long was a good one: the next trouble is a new one. */
 const healthyMs = 5_000;
-/** How often the end of the log is read, besides being told of every event. */
+/** Milliseconds between reads of the end of the log, and so the most that a lost wake-up delays. */
 const pollMs = 250;
 /** The log is searched in windows of this many records; the default of 32 makes long stretches of others' events slow. */
 const searchWindow = 1000;

@@ -60,7 +60,7 @@ export function createTail({ connectionString, timeoutMs, pool, log, onRewound }
     waiters.wake(position);
   }
 
-  /** The log's own word of its end. It lacks the newest event that is known here only if it is not the log it was. */
+  /** Reads the end of the log. A log without the newest event that is known here is not the log that was read before: it was restored or replaced. */
   async function readEnd(client: Queryable): Promise<Place> {
     const known = newest;
     const { rows } = await client.query<[position: string, id: string, atKnown: string | null]>({
