@@ -87,9 +87,9 @@ export async function startService(
     await composition.startClock();
     if (receivesMail || takesPosts) diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
     if (has("projections")) {
-      const { reached: onProjected, rest } = composition.waitFor;
+      const { reached: onProjected, pauseUnlessAwaited } = composition.waitFor;
       projectionRunner = createProjectionRunner({
-        ...{ store, database: background, projections, logger, instanceId, onProjected, rest, alone },
+        ...{ store, database: background, projections, logger, instanceId, onProjected, pauseUnlessAwaited, alone },
       });
       await projectionRunner.start();
     }

@@ -1,6 +1,6 @@
 import { type Bench, concurrently } from "./bench.ts";
 import { sendMails } from "./mails.ts";
-import { type Service, startService, untilAtLeast } from "./service.ts";
+import { type Service, startService, untilAtLeast, untilCaughtUp } from "./service.ts";
 
 const agents = 8;
 
@@ -10,6 +10,7 @@ export const bench: Bench = {
   unit: "mails in conversations of four, each answered",
   async run(server, size) {
     const service = await startService(server, await server.database());
+    await untilCaughtUp(service);
     await takeIn(service, Math.ceil(size / 4)).then((identityId) => answer(service, identityId));
     let identityId = "";
     await server.measure("mail in, until it is filed", service, async () => {

@@ -3,12 +3,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Client, createClient, until } from "../support/client.ts";
 import { startInstance } from "../support/instance.ts";
-import type { BenchDatabase, BenchServer, Subject } from "./bench.ts";
+import { type BenchDatabase, type BenchServer, progress, type Subject } from "./bench.ts";
 
 /** A service, started as the image starts it, in a process of its own. */
 export type Service = Subject & { client: Client; url: string; smtpPort: number };
 
-/** Starts a service on a database. `apiKey`: that of a workspace in it; by default the one that the first start makes. */
+/**
+ * Starts a service on a database. `apiKey`: that of a workspace in it; by default the one that the first start makes, or that of a new workspace
+ * if the log holds earlier ones.
+ */
 export async function startService(
   server: BenchServer,
   database: BenchDatabase,
@@ -20,7 +23,7 @@ export async function startService(
   });
   server.atEnd(async () => (await starting.catch(() => undefined))?.stop());
   const instance = await starting;
-  const client = createClient({ ...instance, apiKey: apiKey ?? instance.apiKey! });
+  const client = createClient({ ...instance, apiKey: apiKey ?? instance.apiKey ?? (await newKey(server, database)) });
   return { database, client, url: instance.url, smtpPort: instance.smtpPort, pid: instance.child.pid! };
 }
 
@@ -39,6 +42,11 @@ export async function runCommand(
   return (await running).stdout;
 }
 
+async function newKey(server: BenchServer, database: BenchDatabase): Promise<string> {
+  const words = ["scripts/workspace.ts", "create", "--name", "Benchmark", "--plan", "agency", "--beta"];
+  return JSON.parse(await runCommand(server, database, ["--import", "tsx", ...words])).api_key;
+}
+
 const settingsOn = ({ directory }: BenchServer, { serviceUrl, ownerUrl }: BenchDatabase) => ({
   ...{ DATA_DIR: join(directory, "service"), DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: ownerUrl },
 });
@@ -48,3 +56,30 @@ const patienceMs = 300_000;
 /** Waits until a query returns at least so much. */
 export const untilAtLeast = (database: BenchDatabase, count: number, sql: string): Promise<boolean> =>
   until(`${count} of: ${sql}`, async () => (await database.number(sql)) >= count, patienceMs);
+
+/** Counts checkpoints and processes that have not reached the newest event that is projected, and jobs that are ready or running. */
+const unfinished = `with reached as (select max(position) as position from work.checkpoints)
+  select (select count(*) from work.checkpoints, reached where checkpoints.position < reached.position)
+    + (select count(*) from work.planned, reached where planned < reached.position)
+    + (select count(*) from work.lanes where state in ('ready', 'claimed'))`;
+
+/**
+ * Waits until the service has read what its log holds from earlier runs and has nothing left to do about it, and shows how far it is: that work
+ * would be counted as the benchmark's.
+ */
+export async function untilCaughtUp({ database, url }: Pick<Service, "database" | "url">): Promise<void> {
+  await until(
+    "the service to catch up with its log",
+    async () => {
+      if (!(await fetch(`${url}/readyz`)).ok) return say("the service is catching up with its log");
+      const left = await database.number(unfinished);
+      return left === 0 || say(`the service is working on earlier events of its log: ${left} left`);
+    },
+    patienceMs,
+  );
+}
+
+function say(text: string): false {
+  progress(text);
+  return false;
+}

@@ -49,7 +49,7 @@ export type LoopOptions = {
   /** Called after every commit, and when positions turn out to be others than believed. */
   onMoved: () => void;
   /** Called by a loop that has written all there was. */
-  rest: WaitFor["rest"];
+  pauseUnlessAwaited: WaitFor["pauseUnlessAwaited"];
 };
 
 /**
@@ -81,7 +81,7 @@ export type GroupLoops = {
  * one that is new, or of another version.
  */
 export function createGroupLoops(members: readonly Member[], options: LoopOptions): GroupLoops {
-  const { store, database, log, batchSize, backoff, signal, lease, onMoved, rest } = options;
+  const { store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited } = options;
   const running = new Map<string, { loop: Loop; done: Promise<void> }>();
   const indexed = new Set<string>();
 
@@ -181,7 +181,7 @@ export function createGroupLoops(members: readonly Member[], options: LoopOption
 
   const isEjected = ({ name, members: [only] }: Loop): boolean => name !== mainGroup && !only!.projection.independent;
 
-  /** Rejoins the main group once the read model is not far behind, because the group waits for the rest. */
+  /** Rejoins the main group once the read model is not far behind, because the group waits while it writes what is missing. */
   async function tryToRejoin({ members: [member], checkpoint }: Loop, head: number): Promise<boolean> {
     if (head - checkpoint!.position > batchSize) return false;
     if (!(await rejoin({ database, store, signal }, member!.projection, checkpoint!))) return false;
@@ -208,7 +208,7 @@ export function createGroupLoops(members: readonly Member[], options: LoopOption
       if (!batch.caughtUp) continue;
       await makeLateIndexes(loop);
       if (ejected) return;
-      await rest(names(loop.members), batch.position, until);
+      await pauseUnlessAwaited(names(loop.members), batch.position, until);
     }
   }
 

@@ -27,7 +27,7 @@ export type ProjectionRunnerOptions = {
   /** Called after each commit with the positions of the read models that this instance writes, by name; with none once it writes no more. */
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
   /** Called by a loop that has written all there was, before it goes on (default: nothing). */
-  rest?: WaitFor["rest"];
+  pauseUnlessAwaited?: WaitFor["pauseUnlessAwaited"];
   /** No other instance uses this database: the work of an instance that was killed is taken up at once. */
   alone?: boolean;
 };
@@ -51,7 +51,7 @@ export type ProjectionRunner = {
 /** Writes the read models: one instance at a time does, any number stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
-  const { backoff = backoffMs, rest = async () => {} } = options;
+  const { backoff = backoffMs, pauseUnlessAwaited = async () => {} } = options;
   const tablesSql = options.tablesSql ?? tablesFile;
   const members: Member[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
   const stopping = new AbortController();
@@ -164,7 +164,9 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
 
   async function beginWriting(signal: AbortSignal): Promise<void> {
     const lease = leaseName(projections);
-    loops = createGroupLoops(members, { store, database, log, batchSize, backoff, signal, lease, onMoved, rest });
+    loops = createGroupLoops(members, {
+      ...{ store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited },
+    });
     await loops.open();
   }
 
@@ -203,7 +205,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   };
 }
 
-/** Instances that differ in what they project do not wait for each other; the checkpoints keep them apart. */
+/** Instances of different versions do not wait for each other's lease: the checkpoints' generation tells which of them may write. */
 const leaseName = (projections: readonly Projection[]): string => {
   const versions = projections.map(({ name, version }) => `${name}@${version}`).sort();
   return `projections:${createHash("sha256").update(versions.join()).digest("hex").slice(0, 16)}`;

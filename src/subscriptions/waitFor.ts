@@ -18,7 +18,7 @@ export type WaitFor = {
    * Pause of a loop of the runner in the same process after it has written all there was, up to a position, into these read models: events that
    * arrive meanwhile are written together. Ends at once while a caller waits for a later position of one of them, and on abort.
    */
-  rest(of: readonly string[], position: number, signal: AbortSignal): Promise<void>;
+  pauseUnlessAwaited(of: readonly string[], position: number, signal: AbortSignal): Promise<void>;
   close(): void;
 };
 
@@ -30,16 +30,16 @@ export type WaitOptions = { of?: readonly string[]; timeoutMs?: number; signal?:
  */
 const lookEveryMs = 5;
 /**
- * Between two of them where the runner beside us writes all that is waited for, and so tells sooner: for the moment in which it does not know yet that
- * another instance has taken over from it.
+ * Milliseconds between two reads of the checkpoints while the runner of this process writes all that is waited for, and so reports sooner: another
+ * instance may have taken over from it without its knowledge.
  */
 const usualPatienceMs = 250;
 
 /**
- * Milliseconds of a rest, of the main group and of an independent read model. A batch of ten events costs little more than one of one. A caller
+ * Milliseconds of that pause, of the main group and of an independent read model. A batch of ten events costs little more than one of one. A caller
  * that waits on another instance waits that much longer, and one that reads without waiting sees new events that much later.
  */
-const usualRestMs = { main: 30, independent: 250 };
+const usualPauseMs = { main: 30, independent: 250 };
 
 type Waiter = { position: number; of: readonly string[]; done(reached: boolean): void };
 
@@ -57,23 +57,23 @@ export function createWaitFor({
   database,
   projections,
   patienceMs = usualPatienceMs,
-  restMs = usualRestMs,
+  pauseMs = usualPauseMs,
 }: {
   database: Sql;
   projections: readonly Projection[];
   patienceMs?: number;
-  restMs?: { main: number; independent: number };
+  pauseMs?: { main: number; independent: number };
 }): WaitFor {
   const names = projections.map(({ name }) => name);
   const together = projections.filter(({ independent }) => !independent).map(({ name }) => name);
   const waiting = new Set<Waiter>();
   const closing = new AbortController();
-  /** What the runner beside us said last. It can go back: a database that crashed may have lost its last moments. */
+  /** Positions that the runner of this process reported last. They can go back: a database that crashed may have lost its last commits. */
   let said: ReadonlyMap<string, number> = new Map();
   let looking = false;
-  /** Ends the pause between two looks: where somebody waits for what the runner beside us does not tell, or nobody waits. */
+  /** Ends the pause between two reads: when a caller waits for positions that the runner of this process does not report, or none waits. */
   let wakeUp: (() => void) | undefined;
-  const rests = new Set<{ of: readonly string[]; position: number; end(): void }>();
+  const pauses = new Set<{ of: readonly string[]; position: number; end(): void }>();
 
   function wake(positions: ReadonlyMap<string, number>): void {
     for (const waiter of [...waiting]) if (isReached(waiter, positions)) waiter.done(true);
@@ -133,31 +133,31 @@ export function createWaitFor({
         };
         signal?.addEventListener("abort", giveUp);
         waiting.add(waiter);
-        for (const rest of rests) if (isAwaited(rest, waiter)) rest.end();
+        for (const each of pauses) if (isAwaited(each, waiter)) each.end();
         endNap();
         void look();
       });
     },
-    rest(of, position, signal) {
+    pauseUnlessAwaited(of, position, signal) {
       const isNeeded = [...waiting].some((waiter) => isAwaited({ of, position }, waiter));
       if (isNeeded || signal.aborted || closing.signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const end = (): void => {
           clearTimeout(timer);
           signal.removeEventListener("abort", end);
-          rests.delete(rest);
+          pauses.delete(own);
           resolve();
         };
-        const timer = setTimeout(end, of.some((name) => together.includes(name)) ? restMs.main : restMs.independent);
-        const rest = { of, position, end };
+        const timer = setTimeout(end, of.some((name) => together.includes(name)) ? pauseMs.main : pauseMs.independent);
+        const own = { of, position, end };
         signal.addEventListener("abort", end);
-        rests.add(rest);
+        pauses.add(own);
       });
     },
     close() {
       closing.abort();
       for (const waiter of waiting) waiter.done(false);
-      for (const rest of rests) rest.end();
+      for (const each of pauses) each.end();
     },
   };
 }

@@ -664,7 +664,7 @@ describe("the projection runner", () => {
     elsewhere.close();
   });
 
-  it("rests once it has written all there was, writes what came meanwhile together, and still stops at once", async () => {
+  it("a loop pauses once it has written all there was, writes together what arrived meanwhile, and still stops at once", async () => {
     const batches: number[] = [];
     const counted: Projection = {
       ...accounts,
@@ -676,10 +676,10 @@ describe("the projection runner", () => {
     const waitFor = createWaitFor({
       database,
       projections: [counted],
-      restMs: { main: 3_600_000, independent: 3_600_000 },
+      pauseMs: { main: 3_600_000, independent: 3_600_000 },
     });
-    const { rest, reached: onProjected } = waitFor;
-    const runner = await run([counted], { rest, onProjected });
+    const { pauseUnlessAwaited, reached: onProjected } = waitFor;
+    const runner = await run([counted], { pauseUnlessAwaited, onProjected });
     await eventually(() => runner.status().every(({ state }) => state === "following"));
     const add = (): Promise<number> => append(store, "account-1", newEvent("Added", { amount: 1 }));
     await waitFor.projected(await add());

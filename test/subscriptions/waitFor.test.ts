@@ -3,7 +3,7 @@ import type { Sql } from "#src/postgres/database.ts";
 import { createWaitFor, type WaitFor } from "#src/subscriptions/waitFor.ts";
 import { accounts, counts } from "./support.ts";
 
-describe("waiting for a position beside the runner that writes it", () => {
+describe("waiting for a position in the process of the runner that writes it", () => {
   /** Longer than any test: whoever looks before it was not told to wait. */
   const patienceMs = 60_000;
   let looks: number;
@@ -68,25 +68,25 @@ describe("waiting for a position beside the runner that writes it", () => {
     short.close();
   });
 
-  describe("the rest of the runner", () => {
-    const restMs = 50;
+  describe("the pause of a loop of the runner", () => {
+    const pauseMs = 50;
     const never = new AbortController().signal;
     const both = [accounts.name, counts.name];
-    /** One whose rests last longer than any test. */
-    const restful = (): WaitFor => {
+    /** A waiter whose pauses last longer than any test. */
+    const patient = (): WaitFor => {
       waitFor.close();
       waitFor = createWaitFor({
         database,
         projections: [accounts, counts],
         patienceMs,
-        restMs: { main: 3_600_000, independent: 3_600_000 },
+        pauseMs: { main: 3_600_000, independent: 3_600_000 },
       });
       waitFor.reached(at(5));
       return waitFor;
     };
-    const isStillAt = async (rest: Promise<void>): Promise<boolean> => {
+    const isStillAt = async (pausing: Promise<void>): Promise<boolean> => {
       const still = new Promise<boolean>((resolve) => setTimeout(resolve, 20, true));
-      return Promise.race([rest.then(() => false), still]);
+      return Promise.race([pausing.then(() => false), still]);
     };
 
     it("ends by itself while nobody waits", async () => {
@@ -94,62 +94,62 @@ describe("waiting for a position beside the runner that writes it", () => {
         database,
         projections: [accounts, counts],
         patienceMs,
-        restMs: { main: restMs, independent: restMs },
+        pauseMs: { main: pauseMs, independent: pauseMs },
       });
       const began = performance.now();
-      await short.rest(both, 5, never);
-      expect(performance.now() - began).to.be.greaterThan(restMs - 2);
+      await short.pauseUnlessAwaited(both, 5, never);
+      expect(performance.now() - began).to.be.greaterThan(pauseMs - 2);
       short.close();
     });
 
     it("ends as soon as somebody comes to wait for what is yet to be written", async () => {
-      const { rest, projected } = restful();
-      const resting = rest(both, 5, never);
-      expect(await isStillAt(resting)).to.equal(true);
+      const { pauseUnlessAwaited, projected } = patient();
+      const pausing = pauseUnlessAwaited(both, 5, never);
+      expect(await isStillAt(pausing)).to.equal(true);
       const waiting = projected(6);
-      await resting;
+      await pausing;
       waitFor.reached(at(6));
       expect(await waiting).to.equal(true);
     });
 
     it("does not begin where somebody waits already", async () => {
-      const { rest, projected } = restful();
+      const { pauseUnlessAwaited, projected } = patient();
       const waiting = projected(6);
-      await rest(both, 5, never);
+      await pauseUnlessAwaited(both, 5, never);
       waitFor.reached(at(6));
       expect(await waiting).to.equal(true);
     });
 
     it("goes on beside one who waits for a read model that is behind, at a position that the others have", async () => {
-      const { rest, projected, reached } = restful();
+      const { pauseUnlessAwaited, projected, reached } = patient();
       reached(new Map([...at(5, [accounts]), ...at(3, [counts])]));
       const before = projected(4, { of: ["counts"] });
-      const resting = rest(both, 5, never);
+      const pausing = pauseUnlessAwaited(both, 5, never);
       const meanwhile = projected(5, { of: ["counts"] });
-      expect(await isStillAt(resting)).to.equal(true);
+      expect(await isStillAt(pausing)).to.equal(true);
       reached(at(5));
       expect(await Promise.all([before, meanwhile])).to.deep.equal([true, true]);
-      expect(await isStillAt(resting)).to.equal(true);
+      expect(await isStillAt(pausing)).to.equal(true);
       waitFor.close();
-      await resting;
+      await pausing;
     });
 
     it("ends when the runner stops, and does not begin after that", async () => {
-      const { rest } = restful();
+      const { pauseUnlessAwaited } = patient();
       const stopping = new AbortController();
-      const resting = rest(both, 5, stopping.signal);
-      expect(await isStillAt(resting)).to.equal(true);
+      const pausing = pauseUnlessAwaited(both, 5, stopping.signal);
+      expect(await isStillAt(pausing)).to.equal(true);
       stopping.abort();
-      await resting;
-      await rest(both, 5, stopping.signal);
+      await pausing;
+      await pauseUnlessAwaited(both, 5, stopping.signal);
     });
 
     it("ends when the service closes", async () => {
-      const { rest } = restful();
-      const resting = rest(both, 5, never);
+      const { pauseUnlessAwaited } = patient();
+      const pausing = pauseUnlessAwaited(both, 5, never);
       waitFor.close();
-      await resting;
-      await rest(both, 5, never);
+      await pausing;
+      await pauseUnlessAwaited(both, 5, never);
     });
   });
 });
