@@ -19,11 +19,16 @@ Works beside a running service.
 const category = "strayMail";
 
 async function list({ store }: Composition, workspaceId: string | undefined): Promise<void> {
+  let listed = 0;
   for await (const { events } of wholeLog(store, [category]))
     for (const event of events as Recorded<StrayMailEvent>[]) {
       const entry = shown(event);
-      if (workspaceId === undefined || entry.workspace_id === workspaceId) console.log(terminalJson(entry));
+      if (workspaceId !== undefined && entry.workspace_id !== workspaceId) continue;
+      console.log(terminalJson(entry));
+      listed++;
     }
+  // Standard output is for the lines of JSON alone.
+  if (listed === 0) console.error("no such mail");
 }
 
 /** In the words of the ledger that workspaces see. */

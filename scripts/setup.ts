@@ -1,11 +1,14 @@
 import { readFile } from "node:fs/promises";
-import { createInterface } from "node:readline/promises";
+import { createInterface, type Interface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { parse } from "dotenv";
+import { Value } from "typebox/value";
 import { loadConfig } from "#src/config.ts";
-import { runCommand } from "./support/command.ts";
+import { expectedOf, valueIn } from "#src/settingKinds.ts";
+import { StartError } from "#src/startError.ts";
+import { Misuse, runCommand } from "./support/command.ts";
 import { fileIsThere, writeEnvFile } from "./support/envFile.ts";
-import { type Answers, envOf, questions } from "./support/setupAnswers.ts";
+import { type Answers, envOf, type Question, questions } from "./support/setupAnswers.ts";
 
 const usage = `Writes a file .env for docker compose, with made secrets, readable for you alone.
 
@@ -44,28 +47,56 @@ async function contentOf(file: string): Promise<Record<string, string> | undefin
   }
 }
 
-/** The given answers, and those of the person at the terminal. An empty one is left to `loadConfig` to refuse. */
+/** Returns the given answers, and those of the person at the terminal. An empty one is left to `loadConfig` to refuse. */
 async function answered(given: Partial<Answers>): Promise<Partial<Answers>> {
   const answers = { ...given };
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stdout }) : undefined;
-  for (const { flag, text, usual, onlyIf } of questions) {
-    if (answers[flag] !== undefined || onlyIf?.(answers) === false) continue;
-    const otherwise = usual(answers);
-    const typed = await terminal?.question(`${text}${otherwise ? ` [${otherwise}]` : ""}: `);
-    answers[flag] = typed?.trim() || otherwise || "";
+  try {
+    for (const question of questions) {
+      const { flag, takes, onlyIf } = question;
+      const answer = answers[flag];
+      if (answer && !isRight(question, answer)) throw new Misuse(`--${flag}: expected ${expectedOf(takes)}.`);
+      if (answer !== undefined || onlyIf?.(answers) === false) continue;
+      const usual = question.usual(answers);
+      answers[flag] = terminal ? await typed(terminal, question, usual) : (usual ?? "");
+    }
+  } finally {
+    terminal?.close();
   }
-  terminal?.close();
   return answers;
 }
 
+/** Returns the answer that the person types, who is asked again after a wrong one; after an empty one the usual answer. */
+async function typed(terminal: Interface, question: Question, usual: string | undefined): Promise<string> {
+  for (;;) {
+    const prompt = `${question.text}${usual ? ` [${usual}]` : ""}: `;
+    const answer = (await terminal.question(prompt).catch(stopAsking)).trim() || usual;
+    if (answer === "" || (answer !== undefined && isRight(question, answer))) return answer;
+    console.log(`Expected ${expectedOf(question.takes)}.`);
+  }
+}
+
+function isRight({ takes }: Question, answer: string): boolean {
+  return Value.Check(takes, valueIn(answer, takes));
+}
+
+function stopAsking(error: NodeJS.ErrnoException): never {
+  throw error.code === "ABORT_ERR" ? new StartError("\nNothing is written.") : error;
+}
+
 function next(file: string, { PUBLIC_URL, INBOUND_MX_HOST }: Record<string, string>): string {
+  const dns = `DNS: an A record (AAAA for IPv6) of ${INBOUND_MX_HOST} that leads to this machine, whose ports 80, 443 and 25 can be reached;
+     and for each domain that mail comes in for an MX record that names ${INBOUND_MX_HOST}.`;
+  const steps = [
+    ...(INBOUND_MX_HOST === "localhost" ? [] : [dns]),
+    "docker compose up -d",
+    `docker compose exec countersign node scripts/run.mjs workspace create --name NAME --plan pro --owner EMAIL
+     prints an API key and a link, with which the owner chooses a password.`,
+    `${PUBLIC_URL} in the browser.`,
+  ];
   return `${file} is written.
 
 Next:
-  1. DNS: an A record (AAAA for IPv6) of ${INBOUND_MX_HOST} that leads to this machine, whose ports 80, 443 and 25 can be reached.
-  2. docker compose up -d
-  3. docker compose exec countersign node scripts/run.mjs workspace create --name NAME --plan pro --owner EMAIL
-     prints an API key and a link, with which the owner chooses a password.
-  4. ${PUBLIC_URL} in the browser.
+${steps.map((step, index) => `  ${index + 1}. ${step}`).join("\n")}
 Keep a copy of ${file} where your backups are: without its SECRETS_KEYS, kept secrets cannot be read.`;
 }

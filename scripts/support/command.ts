@@ -4,8 +4,9 @@ import { Rejected } from "#streams/decider.ts";
 /** Typed wrongly: answered with how it is typed. */
 export class Misuse extends Error {}
 
-/** Does what was typed. What goes wrong is said on standard error, with `usage` where it was typed wrongly, and the process ends with 1. */
+/** Does what was typed; `--help` shows `usage`. What goes wrong is said on standard error, with `usage` where it was typed wrongly, and the process ends with 1. */
 export async function runCommand(usage: string, run: () => Promise<unknown>): Promise<void> {
+  if (process.argv.some((argument) => argument === "--help" || argument === "-h")) return console.log(usage);
   try {
     await run();
   } catch (error) {

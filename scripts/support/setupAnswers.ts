@@ -1,5 +1,8 @@
 import { randomBytes } from "node:crypto";
+import type { TSchema } from "typebox";
 import { newRingKey } from "#src/secrets/keyRing.ts";
+import { DomainName } from "#src/settingKinds.ts";
+import { settings } from "#src/settings.ts";
 
 export type Answers = {
   domain: string;
@@ -13,37 +16,55 @@ export type Answers = {
 export type Question = {
   flag: keyof Answers;
   text: string;
+  /** The kind of setting that judges the answer. */
+  takes: TSchema;
   /** The answer of who just presses Enter; undefined where there has to be one. */
   usual(given: Partial<Answers>): string | undefined;
   /** Asked always, unless this is there. */
   onlyIf?(given: Partial<Answers>): boolean;
 };
 
+const { MAIL_PROVIDER, SMTP_URL, SENDGRID_API_KEY, APPROVALS_FROM, OPERATOR_EMAILS } = settings.properties;
+
 export const questions: readonly Question[] = [
-  { flag: "domain", text: "Host name of this installation, such as mail.example.com", usual: () => undefined },
+  {
+    flag: "domain",
+    text: "Host name of this installation, such as mail.example.com",
+    takes: DomainName(),
+    usual: () => undefined,
+  },
   {
     flag: "mail-provider",
     text: "How mail leaves: smtp, sendgrid, or outbox (it is only caught)",
+    takes: MAIL_PROVIDER,
     usual: () => "smtp",
   },
   {
     flag: "smtp-url",
     text: "URL of your mail relay, such as smtp://user:password@relay.example.com:587",
+    takes: SMTP_URL,
     usual: () => undefined,
     onlyIf: (given) => given["mail-provider"] === "smtp",
   },
   {
     flag: "sendgrid-api-key",
     text: "API key of SendGrid, with the rights Mail Send and Sender Authentication",
+    takes: SENDGRID_API_KEY,
     usual: () => undefined,
     onlyIf: (given) => given["mail-provider"] === "sendgrid",
   },
   {
     flag: "approvals-from",
     text: "Sender of the mail to approvers",
+    takes: APPROVALS_FROM,
     usual: ({ domain }) => `approvals@${domain}`,
   },
-  { flag: "operator", text: "Your own email address, as the operator (may be left out)", usual: () => "" },
+  {
+    flag: "operator",
+    text: "Your own email address, as the operator (may be left out)",
+    takes: OPERATOR_EMAILS,
+    usual: () => "",
+  },
 ];
 
 /** What `.env` says after these answers. `before`: what it said, of which all stays that was not asked for; its secrets above all. */

@@ -74,10 +74,22 @@ describe("npm run setup", () => {
   it("refuses what the service would refuse, and writes nothing", async () => {
     expect(await setup("--domain", "mail.example.com")).to.include("SMTP_URL has to be set with MAIL_PROVIDER=smtp");
     expect(await setup("--no-such-flag")).to.include("npm run setup -- [--domain HOST]");
+    expect(await setup("--domain", "mail.example.com:8443")).to.include("--domain: expected a domain name.");
     expect(await readdir(folder)).to.deep.equal([]);
     const broken = await writeEnvFile(file, { A: "it's" }, { overwrite: false }).catch(({ message }) => message);
     expect(broken).to.include("A has a quotation mark");
     expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it("asks for no DNS record of localhost", async () => {
+    const said = await setup("--domain", "localhost", "--mail-provider", "outbox");
+    expect(said).to.include("1. docker compose up -d").and.not.to.include("DNS");
+  });
+
+  it("shows with --help what it takes, and writes nothing", async () => {
+    const { stdout, stderr } = await run(process.execPath, ["--import", "tsx", "scripts/setup.ts", "--help"]);
+    expect(stdout).to.include("npm run setup -- [--domain HOST]");
+    expect(stderr).to.equal("");
   });
 
   it("makes other secrets each time", () => {
@@ -108,6 +120,8 @@ describe("npm run setup", () => {
       ...["eventstore", "eventstore-user", "certificates"],
     ]);
     for (const name of names) {
+      if (services[name].restart === "unless-stopped")
+        expect(services[name].logging, `${name} bounds its log`).to.deep.equal({ driver: "local" });
       for (const [needed, { required = true }] of Object.entries<{ required?: boolean }>(
         services[name].depends_on ?? {},
       )) {
