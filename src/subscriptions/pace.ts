@@ -4,11 +4,8 @@ import type { Clock } from "#src/clock.ts";
 /** Statements of one kind that follow each other at once, after a quiet while. */
 const atOnce = 10;
 
-/** From then on one in so many milliseconds: in so many times what one takes of late. */
-export type Interval = { timesTaken: number; leastMs: number; mostMs: number };
-
-/** Of statements on the work table. */
-const ofWork: Interval = { timesTaken: 10, leastMs: 15, mostMs: 50 };
+/** From then on one in so many milliseconds: ten times what a statement takes of late, within bounds. */
+const every = { timesTaken: 10, leastMs: 15, mostMs: 50 };
 
 /** How much the newest one counts in what one takes. */
 const weightOfNewest = 0.2;
@@ -25,7 +22,7 @@ export type Pace = {
  * little to do answers at once; only who has just had so many statements waits for the next, and longer where they take longer, because
  * the machine has too much to do.
  */
-export function createPace(clock: Pick<Clock, "monotonic">, every: Interval = ofWork): Pace {
+export function createPace(clock: Pick<Clock, "monotonic">): Pace {
   /** When all that went out would have, one in as many milliseconds as it was then. */
   let usedUpTo = Number.NEGATIVE_INFINITY;
   let takesMs = 0;
