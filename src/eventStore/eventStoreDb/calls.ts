@@ -4,9 +4,9 @@ import type streams from "@eventstore/db-client/generated/streams_pb.js";
 import { asCommandError, NoAnswer } from "./failures.ts";
 
 /**
- * What the client keeps to itself: it finds the leader, holds the channel, opens it again after a failure, and knows the rights. Its own
- * reads and appends on top of that cost several times as much CPU as the call: a chain of object streams for each, every event written as
- * JSON twice, and for a stream that is not there an error with its stack. Looked up in 6.2.1, the version that is pinned.
+ * Private methods of the client: it finds the leader, holds the channel, opens it again after a failure, and knows the rights. Its public
+ * appends cannot be cancelled, and may be sent after they were given up (src/decisions.md). They and its reads also cost several times as
+ * much CPU as the call. Looked up in 6.2.1, the version that is pinned.
  */
 type Internals = {
   execute<T>(kind: typeof StreamsClient, name: string, action: (grpc: StreamsClient) => Promise<T>): Promise<T>;
