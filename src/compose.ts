@@ -22,6 +22,7 @@ import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.t
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
+import { createRoom } from "./commands/room.ts";
 import { sendNotice } from "./commands/serviceMail/sendNotice.ts";
 import { remakeSnapshots } from "./commands/states/remake.ts";
 import { createStates } from "./commands/states/states.ts";
@@ -178,6 +179,7 @@ export function compose(
     payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
+    mailRoom: createRoom(64 * 1024 * 1024),
     countLostMail: metrics.mailLost,
     mailMeasure: measureOf(config, database),
     countWithheld: metrics.mailWithheld,

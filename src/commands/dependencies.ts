@@ -18,6 +18,7 @@ import type { CostlyWork } from "#src/threadPool/costlyWork.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
+import type { Room } from "./room.ts";
 import type { AccountMail } from "./users/accountMail.ts";
 
 /** What the commands work with; src/compose.ts and the tests put it together. */
@@ -55,6 +56,8 @@ export type Dependencies = StreamServices & {
   messageIds: MessageIds;
   /** Where alarms are told that are no request's and no process's. */
   log?: { warn?(details: object, message: string): void; error(details: object, message: string): void };
+  /** Memory for the mails that this process reads at once, in bytes as they were received; read, they take several times as many. */
+  mailRoom: Room;
   /** Counts a mail whose stored bytes are lost, where no event tells that it was quarantined for that. */
   countLostMail?: () => void;
   /** Counts the service's own mail; without it that has no limit. */

@@ -1,5 +1,5 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { idOf } from "#streams/event.ts";
 import type { Process } from "./process.ts";
 

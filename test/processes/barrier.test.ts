@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { expectSound, first, send } from "./sendChecks.ts";

@@ -1,6 +1,6 @@
 import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import type { Asked } from "#src/commands/sends/mayLeave.ts";
 import type { Draft } from "#streams/draft/draft.ts";

@@ -3,6 +3,7 @@ import { type Clock, systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
+import { createRoom } from "#src/commands/room.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
@@ -211,6 +212,7 @@ export function openSendWorld(
       },
       resolver: undefined as never,
       authenticator: undefined as never,
+      mailRoom: createRoom(64 * 1024 * 1024),
       pictures: { fetch: async () => undefined },
       costlyWork: createCostlyWork(sharedThreads()),
       // Keys lie in this log as they are.

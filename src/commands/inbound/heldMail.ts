@@ -12,12 +12,6 @@ export async function receivesNothing(deps: Dependencies, identityId: string): P
   return "the plan allows fewer identities";
 }
 
-/** Asks ahead for what nearly always has to be known for that, in one turn with what else is asked for. `look`: one that remembers. */
-export function askWhetherHeld(look: Dependencies, of: { workspaceId: string; identityId: string }): void {
-  void look.identities.load(of.identityId);
-  void look.workspaces.load(of.workspaceId);
-}
-
 /**
  * What of a page of decisions has to be held: all of an identity that receives nothing, and what the plan's inbound mails do not reach
  * for, which are counted here. A repeated delivery is neither stored nor counted.

@@ -98,7 +98,7 @@ export async function isFreeAsItCame(
   { identityId, revision }: { identityId: string; revision: number },
 ): Promise<boolean> {
   const event = await receivedAt(deps, identityId, revision);
-  return withRoom([event], async () => {
+  return withRoom(deps, [event], async () => {
     const mail = await readMail(deps, event);
     return (await withoutApprovalLinks(deps, { mail })).approvalLinks === undefined;
   });

@@ -5,9 +5,9 @@ import { storableLine } from "#src/mail/in/storable.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
 import { derivedId } from "../ids.ts";
+import { isForGood, reasonOf } from "./filing/failures.ts";
 import { reception } from "./receiveMail.ts";
 import { keepStrayMail, strayCause } from "./strayMail.ts";
-import { isForGood, reasonOf } from "./unrecordable.ts";
 
 /** A mail that a provider accepted for us before it asked. */
 export type PostedMail = { raw: Buffer; from: string; to: readonly string[]; remote: Remote };

@@ -4,8 +4,7 @@ import { type ParsedMail, unreadableMail } from "#src/mail/in/parsedMail.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { createRoom, type Room } from "../room.ts";
-import { untilGivenUp } from "./unreadable.ts";
+import { forgetReadFailures, retryOrQuarantine } from "./filing/repair.ts";
 
 /** A received mail with what could be read of it. */
 export type ReadMail = {
@@ -20,13 +19,15 @@ export const patienceMs = 10 * 60_000;
 
 export type Received = Recorded<InboxEvent>;
 
-/** What mails under way in this process take together, as they came: read, they take some times as many. Anybody may send large ones. */
-const mailRoom: Room = createRoom(64 * 1024 * 1024);
 /** Mails that take no more together are read together, and do not wait for room. A larger one is read alone. */
 const smallBytes = 256 * 1024;
 
 /** Does the work once there is room for these mails, all of one workspace: beside one that floods us there is room for others. */
-export function withRoom<T>(received: readonly Received[], work: () => Promise<T>): Promise<T> {
+export function withRoom<T>(
+  { mailRoom }: Pick<Dependencies, "mailRoom">,
+  received: readonly Received[],
+  work: () => Promise<T>,
+): Promise<T> {
   const bytes = bytesOf(received);
   return bytes <= smallBytes ? work() : mailRoom.take(bytes, work, received[0]?.data.workspaceId);
 }
@@ -61,15 +62,22 @@ export async function receivedAt(
   return received;
 }
 
-/** A mail and what could be read of it. Throws Unavailable if storage is away, and a few times whatever else fails (unreadable.ts). */
-export const readMail = (deps: Dependencies, event: Received): Promise<ReadMail> =>
-  untilGivenUp(deps, event, () => readStored(deps, event));
+/** Reads a mail. Throws Unavailable if storage is away, and any other failure a few times; then the mail is unreadable (filing/repair.ts). */
+export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
+  try {
+    const mail = await readStored(deps, event);
+    forgetReadFailures(deps, event);
+    return mail;
+  } catch (error) {
+    return { event, parsed: retryOrQuarantine(deps, event, error) };
+  }
+}
 
-/** Several; rejects if one does, but not before all have ended: each counts its own failures. */
-export async function readMails(deps: Dependencies, received: readonly Received[]): Promise<ReadMail[]> {
+/** Reads several mails, by their revision. Rejects if one fails, but not before all have ended: each counts its own failures. */
+export async function readMails(deps: Dependencies, received: readonly Received[]): Promise<Map<number, ReadMail>> {
   const reading = received.map((event) => readMail(deps, event));
   await Promise.allSettled(reading);
-  return Promise.all(reading);
+  return new Map((await Promise.all(reading)).map((mail) => [mail.event.revision, mail]));
 }
 
 async function readStored(deps: Dependencies, event: Received): Promise<ReadMail> {
@@ -79,8 +87,8 @@ async function readStored(deps: Dependencies, event: Received): Promise<ReadMail
   return { event, parsed: await deps.parser.parse(raw, { turn: identityId, sha256: rawSha256 }) };
 }
 
-/** The alarm, once it is recorded that such a mail is filed by its headers alone: it was acknowledged, and its content is lost here. */
-export function tellOfLost({ log, countLostMail }: Dependencies, mails: Iterable<ReadMail>): void {
+/** Logs and counts mails whose stored bytes are lost, once it is recorded that they are filed by their headers alone: they were acknowledged. */
+export function alertLostMail({ log, countLostMail }: Dependencies, mails: Iterable<ReadMail>): void {
   for (const { event, isLost } of mails) {
     if (!isLost) continue;
     const { identityId: identity, deliveryId: delivery, rawSha256: sha256 } = event.data;

@@ -4,13 +4,13 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { countInbound } from "../plans/quotas.ts";
 import { loadThread } from "../threads/threads.ts";
-import { asRead } from "./asRead.ts";
-import { fileInbox, finishFilings } from "./filing.ts";
-import { oneAppend } from "./filingDecisions.ts";
+import { applyFilings } from "./filing/apply.ts";
+import { oneAppend, withReadResult } from "./filing/decide.ts";
+import { isInfrastructure } from "./filing/failures.ts";
+import { fileInbox } from "./filing/fileInbox.ts";
 import { receivesNothing } from "./heldMail.ts";
 import { type HeldPage, type Marker, oldestHeld } from "./heldMarkers.ts";
-import { type ReadMail, readMail, readTogether, receivedAt, tellOfLost, withRoom } from "./readMail.ts";
-import { isInfrastructure } from "./unrecordable.ts";
+import { alertLostMail, type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
 
 /** Mails released together. */
 const pageSize = 50;
@@ -92,7 +92,7 @@ async function finishPending(deps: Dependencies, identityId: string, cause: Caus
   if (filing.pending.length > 0) await fileInbox(deps, identityId, cause);
 }
 
-/** Filings of their own: decided first, then carried out like any other. Answers how many were released; the next turn takes the rest. */
+/** Filings of their own: decided first, then applied like any other. Answers how many were released; the next turn takes the rest. */
 async function release(
   deps: Dependencies,
   { workspaceId, identityId, line }: { workspaceId: string; identityId: string; line: HeldPage },
@@ -103,7 +103,7 @@ async function release(
     line.markers.map(({ decision }) => receivedAt(deps, identityId, decision.inboxRevision)),
   );
   const together = readTogether(received);
-  return withRoom(together, async () => {
+  return withRoom(deps, together, async () => {
     const mails = new Map<number, ReadMail>();
     const decisions: FilingDecision[] = [];
     for (const [index, event] of together.entries()) {
@@ -119,17 +119,17 @@ async function release(
     // Something was filed meanwhile, or another one released these: the next turn looks again.
     if (!decided.changed) return 0;
     const released = new Set(page.map(({ inboxRevision }) => inboxRevision));
-    tellOfLost(
+    alertLostMail(
       deps,
       [...mails.values()].filter(({ event }) => released.has(event.revision)),
     );
     crashPoint("filing:decided");
-    await finishFilings(deps, { identityId, decisions: page, mails }, cause);
+    await applyFilings(deps, { identityId, decisions: page, mails }, cause);
     return page.length;
   });
 }
 
-/** If its thread cannot be read, the release is carried out as far as it can be (carryOut). */
+/** If its thread cannot be read, the release is applied as far as it can be (filing/apply.ts). */
 const threadOf = (deps: Dependencies, { threadId }: FilingDecision): Promise<string> =>
   loadThread(deps, threadId).then(
     (loaded) => loaded.threadId,
@@ -144,7 +144,7 @@ const releasing = (
   { number, threadId }: Pick<FilingDecision, "number" | "threadId">,
   mail: ReadMail,
 ): FilingDecision => ({
-  ...asRead(decision, mail),
+  ...withReadResult(decision, mail),
   number,
   threadId,
   opensThread: false,

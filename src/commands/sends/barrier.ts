@@ -5,7 +5,7 @@ import type { Recorded } from "#streams/event.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { fileInbox } from "../inbound/filing.ts";
+import { fileInbox } from "../inbound/filing/fileInbox.ts";
 
 /** How often a waiter looks at first; the pauses grow up to the second one. */
 const pollMs = 5;

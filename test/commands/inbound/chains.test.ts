@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { bringUpToDate, createChains, learn, survivor } from "#src/commands/inbound/chains.ts";
+import { bringUpToDate, createChains, learn, survivor } from "#src/commands/inbound/filing/chains.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Event } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";

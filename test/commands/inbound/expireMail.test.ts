@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { expireMail, type Retention } from "#src/commands/inbound/expireMail.ts";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { expireMail as expiringMail } from "#src/processes/expireMail.ts";

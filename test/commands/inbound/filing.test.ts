@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { cause, createSendWorld, identityId, type SendWorld } from "#test/processes/sendWorld.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";

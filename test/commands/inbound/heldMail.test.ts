@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { countInbound } from "#src/commands/plans/quotas.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";

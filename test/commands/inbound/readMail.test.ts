@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { type Received, readTogether, withRoom } from "#src/commands/inbound/readMail.ts";
+import { createRoom } from "#src/commands/room.ts";
 
 const kilobytes = 1024;
 const mailsOf = (workspaceId: string, sizes: readonly number[]): Received[] =>
@@ -16,6 +17,7 @@ describe("mails that are read together", () => {
   });
 
   it("wait for one mail of those that fill the room, not for all that wait there", async () => {
+    const mailRoom = createRoom(64 * 1024 * kilobytes);
     const begun: string[] = [];
     const ends: (() => void)[] = [];
     const read = (workspaceId: string, sizes: readonly number[]) => {
@@ -24,7 +26,7 @@ describe("mails that are read together", () => {
         begun.push(...page.map(({ data }) => data.workspaceId));
         return new Promise<void>((resolve) => ends.push(resolve));
       };
-      return withRoom(page, work);
+      return withRoom({ mailRoom }, page, work);
     };
     const later = () => new Promise((resolve) => setImmediate(resolve));
     const flood = Array.from({ length: 12 }, (_, n) => read(n % 2 ? "flooded" : "flooded too", Array(20).fill(8_192)));

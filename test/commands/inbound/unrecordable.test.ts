@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { type EventStore, InvalidAppend, type NewEvent, Unavailable } from "#src/eventStore/eventStore.ts";

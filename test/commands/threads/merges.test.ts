@@ -4,7 +4,7 @@ import pg from "pg";
 import { chains } from "#projections/chains/projector.ts";
 import { messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
 import type { Projection } from "#projections/projection.ts";
-import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { absorbThread, loadThread, onThread } from "#src/commands/threads/threads.ts";
 import { updateThread } from "#src/commands/threads/updateThread.ts";

@@ -1,9 +1,9 @@
 import { unreadableMail } from "#src/mail/in/parsedMail.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
+import type { Recorded } from "#streams/event.ts";
 import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import type { MailHeaders } from "#streams/inbox/events.ts";
-import type { Received } from "./readMail.ts";
+import type { InboxEvent, MailHeaders } from "#streams/inbox/events.ts";
 
 const maxAddressLength = 320;
 const maxNameLength = 100;
@@ -17,7 +17,7 @@ const maxChainIds = 60;
 export const noContent = unreadableMail("it could not be recorded");
 
 /** A mail with no more of its headers than always fits into an event. */
-export const shortened = (event: Received): Received => ({
+export const shortened = (event: Recorded<InboxEvent>): Recorded<InboxEvent> => ({
   ...event,
   data: { ...event.data, headers: shortenedHeaders(event.data.headers) },
 });

@@ -4,102 +4,25 @@ import { isHeld, type PendingFiling } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { ThreadCommand } from "#streams/thread/decider.ts";
 import type { InboundMessage, MessageAttachment } from "#streams/thread/events.ts";
-import { contactOf } from "../contacts.ts";
-import type { Dependencies } from "../dependencies.ts";
-import type { Cause } from "../handle.ts";
-import { contactId, derivedId } from "../ids.ts";
-import { absorbThread, onItself } from "../threads/threads.ts";
-import { type CleanMail, withoutApprovalLinks } from "./leakedLinks.ts";
-import { noContent, shortened } from "./quarantined.ts";
-import type { ReadMail } from "./readMail.ts";
-import { type Failure, isInfrastructure, NoLongerReadable } from "./unrecordable.ts";
+import { contactOf } from "../../contacts.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import type { Cause } from "../../handle.ts";
+import { contactId, derivedId } from "../../ids.ts";
+import { type CleanMail, withoutApprovalLinks } from "../leakedLinks.ts";
+import type { ReadMail } from "../readMail.ts";
+import { NoLongerReadable } from "./failures.ts";
+import { noContent, shortened } from "./smallestForm.ts";
 
 /** Bodies up to this many bytes of JSON are stored in the event; larger ones in the blob store. */
 const inlineBodyBytes = 48 * 1024;
-/** Of a body in the blob store: what full-text search shall find. */
+/** Characters of a body in the blob store that full-text search finds. */
 const searchedCharacters = 8_000;
-
-/** What became of decisions: those that could not be carried out, and those that wait behind one of these. */
-export type CarriedOut = { failures: Failure[]; waiting: PendingFiling[] };
-
-type Carrying = { decisions: readonly PendingFiling[]; mailOf(decision: PendingFiling): Promise<ReadMail> };
-
-/**
- * Does what filing decisions say, in the order of their numbers on each thread, several threads at once. Every step may have been done
- * before: threads refuse numbers not above their newest. Throws if a mail cannot be read for now.
- */
-export async function carryOut(deps: Dependencies, { decisions, mailOf }: Carrying, cause: Cause): Promise<CarriedOut> {
-  const failures: Failure[] = [];
-  const waiting: PendingFiling[] = [];
-  const turns = new Map<string, Promise<unknown>>();
-  const failedOn = new Set<string>();
-
-  /** Behind a mail that failed nothing may reach its thread. */
-  const inTurn = async (decision: PendingFiling, work: () => Promise<void>): Promise<void> => {
-    if (failedOn.has(decision.threadId)) return void waiting.push(decision);
-    await work().catch((error: unknown) => {
-      failedOn.add(decision.threadId);
-      failures.push({ decision, error });
-    });
-  };
-
-  for (const [index, decision] of decisions.entries()) {
-    if (decision.disposition === "duplicate") continue;
-    if (decision.absorbs.length > 0) {
-      // A merge touches several threads: everything before it has to be filed.
-      await allEnded(turns.values());
-      if (failures.length > 0) {
-        waiting.push(...decisions.slice(index).filter(({ disposition }) => disposition !== "duplicate"));
-        break;
-      }
-      await inTurn(decision, () => mergeThreads(deps, decision, cause));
-    }
-    const before = turns.get(decision.threadId);
-    const reading = mailOf(decision);
-    // Looked at when its turn comes.
-    reading.catch(() => {});
-    turns.set(
-      decision.threadId,
-      (async () => {
-        await before;
-        const mail = await reading;
-        await inTurn(decision, () => file(deps, { decision, mail }, cause));
-      })(),
-    );
-  }
-  await allEnded(turns.values());
-  return { failures, waiting };
-}
-
-/** Rejects with the first that does, but not before all have ended. */
-async function allEnded(turns: Iterable<Promise<unknown>>): Promise<void> {
-  const ends = await Promise.allSettled(turns);
-  const rejected = ends.find((end) => end.status === "rejected");
-  if (rejected) throw rejected.reason;
-}
-
-/**
- * Freezes first, then tells the survivor: a caller who is redirected from a frozen thread finds everything there. For a quarantined mail each
- * merge is done that can be: the others' threads are told all the same, and one that cannot be read or told takes no send either.
- */
-async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: Cause): Promise<void> {
-  for (const absorbedId of decision.absorbs) {
-    try {
-      const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
-      await onItself(deps, { threadId: absorbedId, command: freeze }, cause);
-      crashPoint("filing:frozen");
-      await absorbThread(deps, absorbedId, cause);
-      crashPoint("filing:absorbed");
-    } catch (error) {
-      if (decision.quarantined === undefined || isInfrastructure(error)) throw error;
-    }
-  }
-}
 
 /** What was decided about a mail, and the mail as it may be shown. */
 type Filing = { decision: PendingFiling } & CleanMail;
 
-async function file(
+/** Puts a mail on the thread that was decided, without the approval links it holds: a message, or the marker of held or quarantined mail. */
+export async function putOnThread(
   deps: Dependencies,
   { decision, mail }: { decision: PendingFiling; mail: ReadMail },
   cause: Cause,

@@ -7,8 +7,8 @@ import {
 } from "#projections/chains/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import type { Dependencies } from "../dependencies.ts";
-import { filingEvents } from "./filingEvents.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import { filingEvents } from "../filingEvents.ts";
 
 /**
  * What an identity's filing knows of Message-IDs and threads, over the pages of one run: what the index said of those that were asked for, and

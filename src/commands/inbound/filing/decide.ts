@@ -1,37 +1,54 @@
 import { boundedIds } from "#src/mail/in/messageIds.ts";
+import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
-import type { Dependencies } from "../dependencies.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import type { Cause } from "../../handle.ts";
+import { oneLook } from "../../states/oneLook.ts";
+import { holdWhereNeeded } from "../heldMail.ts";
+import type { ReadMail, Received } from "../readMail.ts";
 import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
 
 /** The decisions of one append, in bytes of JSON: well below what a store takes at once (eventStore.ts), metadata included. */
 const maxDecisionBytes = 500_000;
 
-/** A received mail that waits for its decision: its headers decide, its body is not read yet. */
-export type Unfiled = {
-  deliveryId: string;
-  inboxRevision: number;
-  inboxPosition: number;
-  headers: MailHeaders;
-};
+/** Mails of one identity that are decided together. `lastNumber`: the newest filing number before them. */
+export type Page = { identityId: string; lastNumber: number; mails: readonly Received[]; chains: Chains };
 
 /**
- * Decides where each mail of a page belongs, in order: as many from the first as fit into one append. Those that refer to many others make long
- * decisions, and the rest waits for the next turn. The index of Message-IDs may lag behind; the decisions it has not seen yet are read from the
- * filing stream itself, so that two mails in a row find each other. What is decided here is in `chains` from then on.
+ * Decides by the headers alone where each mail of a page belongs, then which of them are held: a repeated or held mail is never read. Returns as
+ * many decisions, from the first mail, as fit into one append; the next turn decides the rest.
  */
-export async function decideFilings(
+export async function decideFilings(deps: Dependencies, page: Page, cause: Cause): Promise<FilingDecision[]> {
+  const { identityId } = page;
+  const { workspaceId } = (page.mails[0] as Received).data;
+  const look = oneLook(deps);
+  // Starts the reads that holding needs, together with those of the chains.
+  void look.identities.load(identityId);
+  void look.workspaces.load(workspaceId);
+  const decisions = await decideByHeaders(deps, page);
+  return holdWhereNeeded(look, { workspaceId, identityId, decisions }, cause);
+}
+
+/** True for a mail whose content is to be shown, which has to be read for that. */
+export const isShown = (decision: FilingDecision): boolean => decision.disposition !== "duplicate" && !isHeld(decision);
+
+/**
+ * Decides in order. The index of Message-IDs may lag behind; decisions that it has not seen yet are read from the filing stream itself, so that
+ * two mails in a row find each other. Adds each decision to `chains`.
+ */
+async function decideByHeaders(
   deps: Dependencies,
-  { identityId, lastNumber, page }: { identityId: string; lastNumber: number; page: readonly Unfiled[] },
-  chains: Chains,
+  { identityId, lastNumber, mails, chains }: Page,
 ): Promise<FilingDecision[]> {
-  const ids = [...new Set(page.flatMap(({ headers }) => [headers.messageId, ...namedIds(deps, identityId, headers)]))];
+  const headersOf = mails.map(({ data: { headers } }) => headers);
+  const ids = [...new Set(headersOf.flatMap((each) => [each.messageId, ...namedIds(deps, identityId, each)]))];
   const own = ids.map((id) => ownMail(deps, identityId, [id])?.threadId).filter((id) => id !== undefined);
-  const mails = page.map(({ headers: { messageId, contentDigest } }) => ({ rfcMessageId: messageId, contentDigest }));
-  await bringUpToDate(deps, chains, { identityId, ids, own: [...new Set(own)], mails });
+  const asked = headersOf.map(({ messageId, contentDigest }) => ({ rfcMessageId: messageId, contentDigest }));
+  await bringUpToDate(deps, chains, { identityId, ids, own: [...new Set(own)], mails: asked });
   const decisions: FilingDecision[] = [];
   let bytes = 0;
-  for (const mail of page) {
+  for (const mail of mails) {
     const decision = decideFiling(deps, { identityId, number: lastNumber + decisions.length + 1, mail }, chains);
     bytes += bytesOf(decision);
     if (decisions.length > 0 && bytes > maxDecisionBytes) break;
@@ -79,10 +96,11 @@ function reportedAttempt(deps: Dependencies, identityId: string, headers: MailHe
 
 function decideFiling(
   deps: Dependencies,
-  { identityId, number, mail }: { identityId: string; number: number; mail: Unfiled },
+  { identityId, number, mail }: { identityId: string; number: number; mail: Received },
   chains: Chains,
 ): FilingDecision {
-  const { headers, deliveryId, inboxRevision, inboxPosition } = mail;
+  const { revision: inboxRevision, position: inboxPosition } = mail;
+  const { headers, deliveryId } = mail.data;
   const { messageId: rfcMessageId, contentDigest } = headers;
   const sameId = chains.messages.get(rfcMessageId);
   const again = sameId?.get(contentDigest);
@@ -152,4 +170,28 @@ function reviewReason(headers: MailHeaders, found: { sameIdOtherContent: boolean
   if (found.absorbed > 1) return "one mail joined more than two threads";
   if (headers.fromCount > 1) return "a mail with more than one sender";
   return null;
+}
+
+/**
+ * A decision that shows a mail, changed by what was found when the mail was read: it cannot be read, or only a part of it. Without `mail` (it was not
+ * read) the decision as it is.
+ */
+export function withReadResult(decision: FilingDecision, mail: ReadMail | undefined): FilingDecision {
+  if (!mail) return decision;
+  const { unreadable } = mail.parsed;
+  if (unreadable !== null) {
+    const reviewReason = "a mail that could not be read";
+    return { ...decision, disposition: "quarantined", reason: unreadable, reviewReason };
+  }
+  const reason = leftOut(mail);
+  const reviewReason = decision.reviewReason ?? (reason === null ? null : "a mail of which only a part was read");
+  return { ...decision, disposition: "threaded", reason, reviewReason };
+}
+
+/** The parts of a mail that were not read, in words; null if all of it was. */
+function leftOut({ event, parsed }: ReadMail): string | null {
+  const { cut = [] } = event.data.headers;
+  const fields = cut.length > 0 ? [`only the first part was read of: ${cut.join(", ")}`] : [];
+  const said = [...fields, ...(parsed.cut === null ? [] : [parsed.cut])];
+  return said.length === 0 ? null : said.join("; ");
 }

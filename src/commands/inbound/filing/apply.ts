@@ -1,0 +1,183 @@
+import { crashPoint } from "#src/crashPoints.ts";
+import { isHeld, type PendingFiling } from "#streams/filing/decider.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import type { Cause } from "../../handle.ts";
+import { absorbThread, onItself } from "../../threads/threads.ts";
+import { alertLostMail, type ReadMail, readMail, receivedAt, withRoom } from "../readMail.ts";
+import { isForGood, isInfrastructure } from "./failures.ts";
+import { putOnThread } from "./putOnThread.ts";
+import { type Failure, quarantine, recordSmallest } from "./repair.ts";
+import { noContent } from "./smallestForm.ts";
+
+/** Decisions about one identity's mail. `mails`: those that were read already, by their revision in the inbox. */
+type Decided = { identityId: string; decisions: readonly PendingFiling[]; mails: Map<number, ReadMail> };
+
+/** Records decisions, then applies them. False if another filer was faster: none of these counts. */
+export async function recordAndApply(
+  deps: Dependencies,
+  { identityId, decisions, mails }: Decided & { decisions: FilingDecision[] },
+  cause: Cause,
+): Promise<boolean> {
+  const recorded = await record(deps, { identityId, decisions }, cause);
+  if (!recorded) return false;
+  alertLostMail(deps, mails.values());
+  crashPoint("filing:decided");
+  await applyFilings(deps, { identityId, decisions: recorded, mails }, cause);
+  return true;
+}
+
+/**
+ * Appends decisions, all together; if that can never succeed, each separately, and in its smallest form the one that cannot be recorded. Returns
+ * them as they are to be applied; undefined if another filer was faster.
+ */
+async function record(
+  deps: Dependencies,
+  { identityId, decisions }: { identityId: string; decisions: FilingDecision[] },
+  cause: Cause,
+): Promise<PendingFiling[] | undefined> {
+  try {
+    const { changed, state } = await deps.filings.handle(identityId, { type: "DecideFiling", decisions }, cause);
+    return changed ? state.pending : undefined;
+  } catch (error) {
+    if (!isForGood(error)) throw error;
+    if (decisions.length === 1) {
+      return recordSmallest(deps, { identityId, decision: decisions[0] as FilingDecision, error }, cause);
+    }
+  }
+  let recorded: PendingFiling[] | undefined;
+  for (const decision of decisions) {
+    recorded = await record(deps, { identityId, decisions: [decision] }, cause);
+    if (!recorded) return undefined;
+  }
+  return recorded;
+}
+
+/** Applies decisions that an earlier run, or another filer, recorded. */
+export async function applyPending(
+  deps: Dependencies,
+  { identityId, pending }: { identityId: string; pending: readonly PendingFiling[] },
+  cause: Cause,
+): Promise<void> {
+  const received = await Promise.all(pending.map(({ inboxRevision }) => receivedAt(deps, identityId, inboxRevision)));
+  await withRoom(deps, received, () => applyFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause));
+}
+
+/** Applies recorded decisions, quarantines those that cannot be applied, and marks all as filed. */
+export async function applyFilings(deps: Dependencies, decided: Decided, cause: Cause): Promise<void> {
+  const { identityId, decisions } = decided;
+  for (let left = decisions; left.length > 0; ) {
+    const { failures, waiting } = await applyInOrder(deps, { ...decided, decisions: left }, cause);
+    for (const failure of failures) await quarantine(deps, identityId, { failure, cause });
+    left = await stillPending(deps, identityId, [...failures.map(({ decision }) => decision), ...waiting]);
+  }
+  const last = decisions.at(-1) as FilingDecision;
+  const inboxRevision = Math.max(...decisions.map((decision) => decision.inboxRevision));
+  const command = { type: "MarkFiled", number: last.number, inboxRevision } as const;
+  await deps.filings.handle(identityId, command, cause);
+  crashPoint("filing:filed");
+}
+
+/** Returns these decisions as they are to be applied now, without those that another filer has applied. */
+async function stillPending(
+  deps: Dependencies,
+  identityId: string,
+  decisions: readonly FilingDecision[],
+): Promise<PendingFiling[]> {
+  if (decisions.length === 0) return [];
+  const numbers = new Set(decisions.map(({ number }) => number));
+  const { state } = await deps.filings.load(identityId);
+  return state.pending.filter(({ number }) => numbers.has(number));
+}
+
+/** The mail of a decision, read unless it was read already or nothing of it is to be shown. */
+async function mailOf(deps: Dependencies, { identityId, mails }: Decided, decision: PendingFiling): Promise<ReadMail> {
+  const { inboxRevision } = decision;
+  const known = mails.get(inboxRevision);
+  if (known) return known;
+  const event = await receivedAt(deps, identityId, inboxRevision);
+  const isUnshown = isHeld(decision) || decision.quarantined !== undefined;
+  const mail = isUnshown ? { event, parsed: noContent } : await readMail(deps, event);
+  // The alarm about a mail that was decided as lost was given when that was decided.
+  if (decision.disposition !== "quarantined") alertLostMail(deps, [mail]);
+  mails.set(inboxRevision, mail);
+  return mail;
+}
+
+/**
+ * Applies decisions in the order of their numbers on each thread, several threads at once. Every step may have been done before: threads refuse
+ * numbers not above their newest. Returns the decisions that failed, and those that have to wait behind a failed one. Throws if a mail cannot be
+ * read for now.
+ */
+async function applyInOrder(
+  deps: Dependencies,
+  decided: Decided,
+  cause: Cause,
+): Promise<{ failures: Failure[]; waiting: PendingFiling[] }> {
+  const { decisions } = decided;
+  const failures: Failure[] = [];
+  const waiting: PendingFiling[] = [];
+  const turns = new Map<string, Promise<unknown>>();
+  const failedOn = new Set<string>();
+
+  /** Nothing may reach a thread behind a mail that failed on it. */
+  const inTurn = async (decision: PendingFiling, work: () => Promise<void>): Promise<void> => {
+    if (failedOn.has(decision.threadId)) return void waiting.push(decision);
+    await work().catch((error: unknown) => {
+      failedOn.add(decision.threadId);
+      failures.push({ decision, error });
+    });
+  };
+
+  for (const [index, decision] of decisions.entries()) {
+    if (decision.disposition === "duplicate") continue;
+    if (decision.absorbs.length > 0) {
+      // A merge changes several threads: everything before it has to be filed.
+      await allEnded(turns.values());
+      if (failures.length > 0) {
+        waiting.push(...decisions.slice(index).filter(({ disposition }) => disposition !== "duplicate"));
+        break;
+      }
+      await inTurn(decision, () => mergeThreads(deps, decision, cause));
+    }
+    const before = turns.get(decision.threadId);
+    const reading = mailOf(deps, decided, decision);
+    // Awaited when its turn comes.
+    reading.catch(() => {});
+    turns.set(
+      decision.threadId,
+      (async () => {
+        await before;
+        const mail = await reading;
+        await inTurn(decision, () => putOnThread(deps, { decision, mail }, cause));
+      })(),
+    );
+  }
+  await allEnded(turns.values());
+  return { failures, waiting };
+}
+
+/** Rejects with the first that does, but not before all have ended. */
+async function allEnded(turns: Iterable<Promise<unknown>>): Promise<void> {
+  const ends = await Promise.allSettled(turns);
+  const rejected = ends.find((end) => end.status === "rejected");
+  if (rejected) throw rejected.reason;
+}
+
+/**
+ * Freezes first, then tells the survivor: a caller who is redirected from a frozen thread finds everything there. For a quarantined mail each
+ * merge is done that can be: the others' threads are told all the same, and one that cannot be read or told takes no send either.
+ */
+async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: Cause): Promise<void> {
+  for (const absorbedId of decision.absorbs) {
+    try {
+      const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
+      await onItself(deps, { threadId: absorbedId, command: freeze }, cause);
+      crashPoint("filing:frozen");
+      await absorbThread(deps, absorbedId, cause);
+      crashPoint("filing:absorbed");
+    } catch (error) {
+      if (decision.quarantined === undefined || isInfrastructure(error)) throw error;
+    }
+  }
+}

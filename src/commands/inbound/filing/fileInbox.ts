@@ -1,0 +1,66 @@
+import type { Filing } from "#streams/filing/decider.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import type { Cause } from "../../handle.ts";
+import { type Received, readMails, readTogether, receivedFrom, withRoom } from "../readMail.ts";
+import { applyPending, recordAndApply } from "./apply.ts";
+import { createChains } from "./chains.ts";
+import { decideFilings, isShown, type Page, withReadResult } from "./decide.ts";
+
+/** Mails decided and applied together: one append for all their decisions, one for "filed". */
+const pageSize = 50;
+
+/**
+ * Files everything received for an identity, a page at a time: decide, read, record and apply (src/README.md, "Receiving and filing"). Safe to run
+ * twice at once and to be cut off anywhere: the next run applies what is recorded. A mail that cannot be recorded is quarantined, and the mails
+ * behind it are filed. Throws Unavailable if storage is away.
+ */
+export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
+  let chains = createChains();
+  let { filing, received } = await firstPage(deps, identityId);
+  let isRest = received.length < pageSize;
+  for (;;) {
+    if (filing.pending.length > 0) {
+      await applyPending(deps, { identityId, pending: filing.pending }, cause);
+    } else {
+      const from = filing.decidedUpTo + 1;
+      received = received.filter(({ revision }) => revision >= from);
+      if (received.length === 0) {
+        received = await receivedFrom(deps, identityId, { from, count: pageSize });
+        isRest = received.length < pageSize;
+      }
+      if (received.length === 0) return;
+      const { lastNumber } = filing;
+      const filed = await filePage(deps, { identityId, lastNumber, mails: readTogether(received), chains }, cause);
+      // Mail received since then has its own event, which starts filing again.
+      if (isRest && filed === received.length) return;
+      // Decisions that were not recorded must not be remembered.
+      if (filed === 0) chains = createChains();
+    }
+    filing = (await deps.filings.load(identityId)).state;
+  }
+}
+
+/** How far filing is, and, read at the same time, the mail received after the revision up to which it is known here. */
+async function firstPage(deps: Dependencies, identityId: string): Promise<{ filing: Filing; received: Received[] }> {
+  const kept = deps.filings.kept(identityId);
+  const range = kept && { from: kept.state.decidedUpTo + 1, count: pageSize };
+  const [{ state: filing }, received] = await Promise.all([
+    deps.filings.load(identityId),
+    range ? receivedFrom(deps, identityId, range) : [],
+  ]);
+  return { filing, received };
+}
+
+/** Returns how many mails were filed, from the first; 0 if another filer was faster: the next turn applies its decisions. */
+async function filePage(deps: Dependencies, page: Page, cause: Cause): Promise<number> {
+  const { identityId } = page;
+  const decided = await decideFilings(deps, page, cause);
+  const shown = new Set(decided.filter(isShown).map(({ inboxRevision }) => inboxRevision));
+  const toRead = page.mails.filter(({ revision }) => shown.has(revision));
+  return withRoom(deps, toRead, async () => {
+    const mails = await readMails(deps, toRead);
+    const decisions = decided.map((decision) => withReadResult(decision, mails.get(decision.inboxRevision)));
+    const isFiled = await recordAndApply(deps, { identityId, decisions, mails }, cause);
+    return isFiled ? decided.length : 0;
+  });
+}

@@ -1,0 +1,95 @@
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { type ParsedMail, unreadableMail } from "#src/mail/in/parsedMail.ts";
+import { ThreadsAway } from "#src/threadPool/faults.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { PendingFiling } from "#streams/filing/decider.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
+import type { InboxEvent } from "#streams/inbox/events.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import type { Cause } from "../../handle.ts";
+import { countFailure, forgetFailures, isForGood, isInfrastructure, reasonOf } from "./failures.ts";
+import { smallestDecision } from "./smallestForm.ts";
+
+/** Records a decision that cannot be recorded as it is in its smallest form, with an alarm. Undefined if another filer was faster. */
+export async function recordSmallest(
+  deps: Dependencies,
+  { identityId, decision, error }: { identityId: string; decision: FilingDecision; error: unknown },
+  cause: Cause,
+): Promise<PendingFiling[] | undefined> {
+  const quarantine = reasonOf(error);
+  const decisions = [smallestDecision(decision, quarantine)];
+  const command = { type: "DecideFiling", decisions, quarantine } as const;
+  const { changed, state } = await deps.filings.handle(identityId, command, cause);
+  if (!changed) return undefined;
+  alertQuarantine(deps, { identityId, deliveryId: decision.deliveryId, error });
+  return state.pending;
+}
+
+/** True once it has failed often enough to be the mail's fault. */
+function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, error: unknown): boolean {
+  const { isTheLast, isOver } = countFailure(deps, what);
+  if (!isForGood(error) && !isTheLast && !isOver) return false;
+  forgetFailures(deps, what);
+  return true;
+}
+
+/** A decision, and why it could not be applied. */
+export type Failure = { decision: PendingFiling; error: unknown };
+
+/**
+ * Decides that a marker is filed for a mail that cannot be recorded as decided: first on its thread, and if that fails too on a separate thread.
+ * Threads that were merged for it stay merged. Throws the error if it may pass, and if not even a separate thread takes the marker: the mail is
+ * tried again.
+ */
+export async function quarantine(
+  deps: Dependencies,
+  identityId: string,
+  { failure: { decision, error }, cause }: { failure: Failure; cause: Cause },
+): Promise<void> {
+  const { number, deliveryId, quarantined = "as decided" } = decision;
+  if (isInfrastructure(error) || quarantined === "apart") throw error;
+  if (!isEnough(deps, `${identityId}/${number}/${quarantined}`, error)) throw error;
+  const threadId = quarantined === "in place" ? deps.ids.uuid() : null;
+  const reason = reasonOf(error);
+  const { changed } = await deps.filings.handle(
+    identityId,
+    { type: "QuarantineMail", number, reason, threadId },
+    cause,
+  );
+  if (changed) alertQuarantine(deps, { identityId, deliveryId, error });
+}
+
+/** Logs the alarm. The event is counted (metrics.ts), and the ledger shows the reason. */
+function alertQuarantine(
+  { log }: Pick<Dependencies, "log">,
+  { identityId, deliveryId, error }: { identityId: string; deliveryId: string; error: unknown },
+): void {
+  log?.error({ identity: identityId, delivery: deliveryId, err: error }, "a mail cannot be recorded, quarantining it");
+}
+
+/**
+ * The content of a mail whose reading failed. Throws the error if it may pass, and a few times if not; then the mail is unreadable, with an alarm:
+ * it is filed by its headers alone, and the mails behind it are filed. Throws Unavailable as long as storage or the readers are away. A mail that
+ * was given up stays so until it is read: others that are read with it may still be retried.
+ */
+export function retryOrQuarantine(deps: Dependencies, event: Recorded<InboxEvent>, error: unknown): ParsedMail {
+  if (error instanceof ThreadsAway) throw new Unavailable(error.message, { cause: error });
+  if (!isOfThisMail(error)) throw error;
+  const { isTheLast, isOver } = countFailure(deps, readingOf(event));
+  if (!isTheLast && !isOver) throw error;
+  if (isTheLast) {
+    const { identityId: identity, deliveryId: delivery } = event.data;
+    deps.log?.error({ identity, delivery, err: error }, "a mail cannot be read, quarantining it");
+  }
+  return unreadableMail("it could not be read");
+}
+
+/** Forgets the failures of a mail that was read. */
+export const forgetReadFailures = (deps: Dependencies, event: Recorded<InboxEvent>): void =>
+  forgetFailures(deps, readingOf(event));
+
+const readingOf = ({ data, revision }: Recorded<InboxEvent>): string => `${data.identityId}/reading/${revision}`;
+
+/** SQLSTATEs of class XX report damage: here of the one row that was asked for. */
+const isOfThisMail = (error: unknown): boolean =>
+  !isInfrastructure(error) || /^XX/.test(String((error as { code?: unknown }).code));
