@@ -12,7 +12,6 @@ import { allProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { oldestReady } from "#src/subscriptions/depths.ts";
-import { unansweredName } from "#src/work/heldAsks.ts";
 import { listenersReader } from "#src/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/work/parked.ts";
 import { plannerLease } from "#src/work/plannerLease.ts";
@@ -66,7 +65,6 @@ const status: Run = async ({ database, store }) => {
 /** What the planner itself reads like a process, and what for. If nobody knows yet who listens, everything is planned. */
 const plannersOwn: ReadonlyMap<unknown, string> = new Map([
   [listenersReader.name, "(planner: who listens)"],
-  [unansweredName, "(planner: what is unanswered)"],
 ]);
 
 function shownRow({ process, planned, ...counts }: Record<string, unknown>, head: number): object {

@@ -9,7 +9,6 @@ import type { Composition } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { allProcesses } from "#src/processes/index.ts";
-import { unansweredReader } from "#src/work/heldAsks.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { progressBar } from "./support/progress.ts";
@@ -61,7 +60,7 @@ async function scale(composition: Composition, threads: number): Promise<void> {
     ...loadConfig(),
     webhooks: queued,
   });
-  for (const { name } of [...processes, ...unansweredReader(processes)]) {
+  for (const { name } of processes) {
     await database.query(
       "insert into work.processes (name, planned) values ($1, $2) on conflict (name) do update set planned = excluded.planned",
       [name, head],

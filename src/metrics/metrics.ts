@@ -134,7 +134,7 @@ export const measures = {
   processLag: {
     name: "countersign_process_lag",
     kind: "gauge",
-    help: "Lag of a process behind the log, in positions. That of `unanswered` is what came in the last 1 to 2 s.",
+    help: "Lag of a process behind the log, in positions.",
     labels: ["process"],
   },
   timersDue: {

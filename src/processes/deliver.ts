@@ -6,11 +6,11 @@ import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
-import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
+import { claimAnew, claimOf, type LoneClaim, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import { type Begun, type Failure, handOvers } from "./handOver.ts";
-import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process.ts";
+import type { Acting, LaterTimer, Process, ProcessContext, SetAside, Timer } from "./process.ts";
 import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
 import type { Sending } from "./writePermission.ts";
@@ -18,14 +18,8 @@ import type { Sending } from "./writePermission.ts";
 /** What the handler of that type is given. */
 type Claimed = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
 
-/**
- * Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. A claim that is not queued at once is
- * planned a second late.
- */
-const claimAloneMs = 5_000;
-
-/** After which a claim needs no look. */
-const endsClaiming = ["DraftQueued", "DraftRequeued", "SendClaimReleased"];
+/** Longer than it takes from a claim to the queueing, in milliseconds: by then its maker has queued the draft, or never will. */
+const claimAloneMs = 6_000;
 
 /** What a step comes to: the next one follows at once, the draft waits for something, or nothing is left to do but to be woken. */
 type Step = "again" | SetAside | undefined;
@@ -156,15 +150,13 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /** A claim that is not followed by its queueing was made by somebody who was cut off. */
-  async function onClaimed(event: Recorded, { timers }: ProcessContext): Promise<void> {
-    const { draftId, attemptId, quotaStream, replaces } = event.data as Claimed;
-    const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.attemptId === attemptId) return;
-    const claim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
-    await timers.set({ key: draftId, name: attemptId, inMs: claimAloneMs, payload: { claim } });
+  function onClaimed(event: Recorded): LaterTimer {
+    const { attemptId, quotaStream, replaces } = event.data as Claimed;
+    const claim: LoneClaim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
+    return { name: attemptId, inMs: claimAloneMs, payload: { claim } };
   }
 
-  /** A timer that was set for its claim finds nothing to do: to cancel what mostly is not there would cost more. */
+  /** The timer of its claim finds nothing to do: to cancel it would cost more. */
   const onQueued = (event: Recorded, context: ProcessContext) => advance(idOf(event.stream), context);
 
   async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
@@ -199,13 +191,8 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     longestRunSeconds: settings.handOverSeconds + 60,
     concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
-    // A claim that is queued, or given back, needs no look after it: the queueing is planned itself, and the claim is what is given back last.
-    answered: {
-      asks: ({ type, data }) => (type === "SendClaimed" ? data.attemptId : null),
-      answers: ({ type, data }) => (endsClaiming.includes(type) ? data.attemptId : null),
-    },
+    later: { SendClaimed: onClaimed },
     on: {
-      SendClaimed: onClaimed,
       DraftQueued: onQueued,
       DraftRequeued: onQueued,
       DeliverySettled: onSettled,

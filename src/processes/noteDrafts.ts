@@ -1,43 +1,48 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import { isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
+import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { Process, ProcessContext } from "./process.ts";
+import type { LaterTimer, Process, ProcessContext } from "./process.ts";
+
+/** Milliseconds after which the command that changed the draft has noted it, unless it was cut off. */
+const cutOffAfterMs = 5_000;
+
+/** Which event of a draft a note is about, and what the thread has to know of it. */
+type Note = { outcome: DraftOutcome; draftRevision: number };
 
 /**
  * A thread's status follows its drafts. Commands note it themselves, so that it shows at once; this makes up for those that were cut
  * off in between. An older note changes nothing.
  */
 export function noteDrafts(deps: Dependencies): Process {
-  async function note(event: Recorded<DraftEvent>, { cause }: ProcessContext): Promise<void> {
-    const outcome = outcomeAfter(event);
-    if (outcome === null) return;
-    const draftId = idOf(event.stream);
+  async function note(draftId: string, { outcome, draftRevision }: Note, { cause }: ProcessContext): Promise<void> {
     const { threadId, status } = (await deps.drafts.load(draftId)).state;
-    const hasEnded = isEnd(status);
-    await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision, hasEnded }, cause);
+    await noteDraft(deps, { threadId, draftId, outcome, draftRevision, hasEnded: isEnd(status) }, cause);
   }
+  const byCommand = (event: Recorded<DraftEvent>): LaterTimer => ({
+    name: "note",
+    inMs: cutOffAfterMs,
+    payload: { outcome: outcomeAfter(event), draftRevision: event.revision },
+  });
   return {
     name: "noteDrafts",
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
-    answered: {
-      // What a failure means is noted here alone.
-      asks: ({ stream, revision, type }) => (type === "DraftFailed" ? null : noteOf(idOf(stream), revision)),
-      answers: ({ type, data }) => (type === "DraftNoted" ? noteOf(data.draftId, data.revision) : null),
+    later: {
+      DraftSubmitted: byCommand,
+      DraftEdited: byCommand,
+      DraftReturnedToPending: byCommand,
+      DraftApproved: byCommand,
+      DraftRejected: byCommand,
+      DraftQueued: byCommand,
+      DraftMarkedStale: byCommand,
     },
     on: {
-      DraftSubmitted: note,
-      DraftEdited: note,
-      DraftReturnedToPending: note,
-      DraftApproved: note,
-      DraftRejected: note,
-      DraftQueued: note,
-      DraftMarkedStale: note,
-      DraftFailed: note,
+      // What a failure means is noted here alone.
+      DraftFailed: ({ stream, revision }: Recorded, context) =>
+        note(idOf(stream), { outcome: "failed", draftRevision: revision }, context),
     },
+    onTimer: ({ key, payload }, context) => note(key, payload as Note, context),
   };
 }
-
-const noteOf = (draftId: string, draftRevision: number): string => `${draftId} ${draftRevision}`;

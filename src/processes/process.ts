@@ -11,6 +11,9 @@ export type NewTimer = Pick<Timer, "key" | "name"> &
   Partial<Pick<Timer, "payload">> &
   ({ dueAt: Date } | { inMs: number });
 
+/** A timer under the key of the event that sets it. */
+export type LaterTimer = Pick<Timer, "name"> & Partial<Pick<Timer, "payload">> & { inMs: number };
+
 /** What a rule acts with: for which cause, and the timers it may set. */
 export type Acting = Pick<ProcessContext, "timers" | "cause">;
 
@@ -76,14 +79,13 @@ export type Process = {
   keyOf(event: Recorded): string;
   /** False where an event asks nothing of it: then nothing is planned, and no handler is woken. By default every event of a type in `on` does. */
   concerns?(event: Recorded<any>, listeners: Listeners): boolean;
-  /**
-   * Where the log itself tells that what an event asks is done: what it asks, by a name of the process's own, and what an event answers; null for
-   * nothing of the kind. What asks is planned a moment later than the rest, also than later events of its key, and not at all if it is answered by
-   * then. What asks must go on asking in later versions: those would pass over what was held at the upgrade.
-   */
-  answered?: { asks(event: Recorded<any>): string | null; answers(event: Recorded<any>): string | null };
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
+  /**
+   * By event type: events that are looked at later, because by then the log usually holds what they ask for. Each sets a timer under its key, in the
+   * transaction that plans it, and no handler is called for it.
+   */
+  later?: { [type: string]: (event: Recorded<any>) => LaterTimer };
   /**
    * "key": what its handlers do depends on streams alone, whichever event woke them. Of those that wait under one key only the newest is
    * handed over, and the others are done with it. By default each is.

@@ -38,6 +38,8 @@ export async function handle(
   keyFor(process, subject);
   // The planner leaves to the handler what it could not judge: an event that it could not read, or a process that could not tell.
   if (!concerns(process, subject)) return undefined;
+  const later = process.later?.[subject.type]?.(subject);
+  if (later) await context.timers.set({ key: keyFor(process, subject), ...later });
   return (await process.on[subject.type]?.(subject, context)) || undefined;
 }
 
@@ -72,7 +74,7 @@ export function causeOf(process: string, subject: Recorded | Timer): Cause {
   return { actor: { kind: "system", id: process }, ...trace };
 }
 
-const traceOfEvent = ({ id, stream, metadata }: Recorded): Trace => ({
+export const traceOfEvent = ({ id, stream, metadata }: Recorded): Trace => ({
   workspaceId: metadata.workspaceId ?? (categoryOf(stream) === "workspace" ? idOf(stream) : null),
   correlationId: metadata.correlationId,
   causationId: id,

@@ -1,14 +1,16 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
+import type { Timer } from "#src/processes/process.ts";
 import type { Lease } from "#src/subscriptions/leases.ts";
 import type { Recorded } from "#streams/event.ts";
 import { workspaceOf } from "./keys.ts";
 import type { LaneId } from "./lanes.ts";
 import { type ListenerChanges, storeListeners } from "./listeners.ts";
+import { changeTimers, type LastWord } from "./timerChanges.ts";
 import { ofWork } from "./transactions.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
-/** An event that a process has to handle, and under which key. */
-export type Planned = { process: string; key: string; event: Recorded };
+/** An event that a process has to handle, and under which key. `timer`: set instead of an item for the event. */
+export type Planned = { process: string; key: string; event: Recorded; timer?: Timer };
 
 /** One stretch of the log: what is to be done about it, for whom it is planned with that, and what it may be the end of. */
 export type Plan = {
@@ -45,21 +47,33 @@ export async function writePlan(database: Role, plan: Plan, planner: Planner): P
   await database.transaction(async (tx) => {
     await moveOn(tx, plan, planner);
     if (ended.size > 0) await moveTags(tx, ended);
-    if (planned.length > 0) await addItems(tx, planned);
+    const now = planned.filter(({ timer }) => timer === undefined);
+    if (now.length > 0) await addItems(tx, now);
     if (planned.length > 0) await wakeLanes(tx, planned);
+    await changeTimers(tx, timersOf(planned));
     if (listenersChanged) await storeListeners(tx, listeners);
   }, ofWork);
 }
 
+type PlannedLane = LaneId & { workspace: string; wakes: boolean };
+
 /** Each lane once, with the workspace of its newest event. */
-function lanesOf(planned: readonly Planned[]): (LaneId & { workspace: string })[] {
-  const lanes = new Map(
-    planned.map(({ process, key, event }) => [
-      JSON.stringify([process, key]),
-      { process, key, workspace: workspaceOf(event) },
-    ]),
-  );
+function lanesOf(planned: readonly Planned[]): PlannedLane[] {
+  const lanes = new Map<string, PlannedLane>();
+  for (const { process, key, event, timer } of planned) {
+    const id = JSON.stringify([process, key]);
+    const wakes = timer === undefined || lanes.get(id)?.wakes === true;
+    lanes.set(id, { process, key, workspace: workspaceOf(event), wakes });
+  }
   return [...lanes.values()];
+}
+
+/** Of each timer the last one set. */
+function timersOf(planned: readonly Planned[]): LastWord[] {
+  const words = planned.flatMap(({ process, key, event, timer }): LastWord[] =>
+    timer ? [{ process, key, name: timer.name, workspace: workspaceOf(event), elsewhere: true, set: timer }] : [],
+  );
+  return [...new Map(words.map((word) => [JSON.stringify([word.process, word.key, word.name]), word])).values()];
 }
 
 /** The lease is locked until the plan is written. The front is moved before rows of processes: processRows.ts locks them in that order too. */
@@ -113,17 +127,19 @@ async function addItems(tx: Sql, planned: readonly Planned[]): Promise<void> {
   );
 }
 
-/** A lane that waits to be tried again is not ready before its time. */
+/** A lane that waits to be tried again is not ready before its time. One that has only timers is made, and waits. */
 async function wakeLanes(tx: Sql, planned: readonly Planned[]): Promise<void> {
   const lanes = lanesOf(planned);
   await tx.query(
-    `with woken as (
-       select process, key, workspace from unnest($1::text[], $2::text[], $3::text[]) as lane (process, key, workspace)
+    `with given as (
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as lane (process, key, workspace, wakes)
      ),
+     woken as (select process, key, workspace from given where wakes),
      ${turnsOfWoken},
      lanes as (
-       insert into work.lanes as lane (process, key, workspace, state, turn)
-       select process, key, workspace, 'ready', turn from woken join turns using (process, key) order by process, key
+       insert into work.lanes as lane (process, key, workspace, state, turn, due_at)
+       select process, key, workspace, case when wakes then 'ready' else 'waiting' end, coalesce(turn, 0), 'infinity'
+       from given left join turns using (process, key) order by process, key
        on conflict (process, key) do update set generation = lane.generation + 1,
          workspace = case when lane.workspace = '' then excluded.workspace else lane.workspace end,
          state = case when ${isWoken} then 'ready' else lane.state end,
@@ -133,8 +149,13 @@ async function wakeLanes(tx: Sql, planned: readonly Planned[]): Promise<void> {
      ),
      ${storingTurns}
      select`,
-    [lanes.map(({ process }) => process), lanes.map(({ key }) => key), lanes.map(({ workspace }) => workspace)],
+    [
+      lanes.map(({ process }) => process),
+      lanes.map(({ key }) => key),
+      lanes.map(({ workspace }) => workspace),
+      lanes.map(({ wakes }) => wakes),
+    ],
   );
 }
 
-const isWoken = "lane.state = 'waiting' and lane.retry_at is null";
+const isWoken = "excluded.state = 'ready' and lane.state = 'waiting' and lane.retry_at is null";

@@ -9,9 +9,8 @@ import { createPace } from "#src/subscriptions/pace.ts";
 import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import { obstacleCategories } from "#streams/obstacleEnds.ts";
-import { askingOf, holdAsks, unansweredName, unansweredReader } from "./heldAsks.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
-import { PlanMoved, type Planned, writePlan } from "./plan.ts";
+import { PlanMoved, writePlan } from "./plan.ts";
 import { planned, putInStep, storedPlanned } from "./processRows.ts";
 import type { Worker } from "./worker.ts";
 import { endedObstacles, workOf } from "./workOf.ts";
@@ -30,10 +29,6 @@ export type PlannerOptions = {
 
 /** How often the stored plan is looked at. */
 const lookEveryMs = 1_000;
-
-/** How often it is looked whether what was asked has waited long enough, and how often its reader moves on where nothing has, in milliseconds. */
-const askedEveryMs = 250;
-const moveReaderEveryMs = 1_000;
 
 /**
  * Reads the log once for all processes and writes what each has to do into its lanes. One instance at a time does this, under a lease. It
@@ -65,16 +60,15 @@ function tellOf(error: unknown, log: Log): void {
   else log.error({ err: error }, "the event log cannot be planned, retrying");
 }
 
-/** A stretch of the log up to a position: its events, or what there is to do about them. */
-type Stretch = { events?: readonly Recorded[]; position: number; work?: readonly Planned[] };
+/** A stretch of the log up to a position. */
+type Stretch = { events: readonly Recorded[]; position: number };
 
 type Planning = PlannerOptions & { onProgress: () => void };
 
 async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
   const { database, store, clock, log, backoff, holder, worker, onProgress } = options;
   const processes = [...options.processes, listenersReader];
-  const unansweredOnes = unansweredReader(options.processes);
-  const stood = await planned(database, [...processes, ...unansweredOnes], await store.head());
+  const stood = await planned(database, processes, await store.head());
   let front = await putInStep(database, processes);
   const listeners = await loadListeners(database);
   const pace = createPace(clock);
@@ -87,13 +81,13 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   let reached = front;
 
   /** One plan at a time, for those that have not got so far yet. The front moves with those that are together. */
-  function write(group: Iterable<Process>, { events = [], position, work: known }: Stretch): Promise<void> {
+  function write(group: Iterable<Process>, { events, position }: Stretch): Promise<void> {
     const done = writing.then(async () => {
       if (signal.aborted) return;
       const those = [...group].filter(({ name }) => stood.get(name)! < position);
       if (those.length === 0) return;
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
-      const work = known ?? workOf(events, from, { processes: those, listeners, asked: stood.get(unansweredName) });
+      const work = workOf(events, from, { processes: those, listeners, now: clock.now() });
       const ended = endedObstacles(events);
       const plan = {
         ...{ planned: work, position, ended, listeners: listeners.changes() },
@@ -104,7 +98,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
         ...{ log, backoff, signal },
       });
       if (isWritten) crashPoint("work:planned");
-      if (isWritten && work.length > 0) worker.wake();
+      if (isWritten && work.some(({ timer }) => timer === undefined)) worker.wake();
       if (!isWritten || signal.aborted) return;
       for (const name of from.keys()) stood.set(name, position);
       if (group === together) {
@@ -142,34 +136,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
     }
   }
 
-  /** What the log has not answered in time. Those that ask are read for, and moved on, together. */
-  async function planUnanswered(reader: Process): Promise<void> {
-    const after = stood.get(reader.name)!;
-    const asks = holdAsks(askingOf(options.processes), { after, clock });
-    async function follow(): Promise<void> {
-      const { categories } = reader;
-      for await (const batch of store.subscribe({ after, categories, signal, keepsUnreadable: true })) asks.take(batch);
-    }
-    async function letGo(): Promise<void> {
-      let movedAt = Number.NEGATIVE_INFINITY;
-      for (; !signal.aborted; await pause(askedEveryMs, signal)) {
-        const { work, position } = asks.due();
-        const now = clock.monotonic();
-        if (work.length === 0 && now - movedAt < moveReaderEveryMs) continue;
-        movedAt = now;
-        await write([reader], { work, position });
-      }
-    }
-    await Promise.all([follow(), letGo()]);
-  }
-
-  const watched = [...processes, ...unansweredOnes];
-  await Promise.all([
-    planTogether(),
-    ...behind.map(catchUp),
-    ...unansweredOnes.map(planUnanswered),
-    watch({ database, processes: watched, stood, signal, log }),
-  ]);
+  await Promise.all([planTogether(), ...behind.map(catchUp), watch({ database, processes, stood, signal, log })]);
 }
 
 /** Tries again what passes by itself: the reading goes on where it is. False if the signal came first. */

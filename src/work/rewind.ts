@@ -5,12 +5,11 @@ import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { type Lease, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "#src/subscriptions/leases.ts";
 import { obstacleCategories } from "#streams/obstacleEnds.ts";
-import { unansweredName, unansweredReader } from "./heldAsks.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
 import { plannerLease } from "./plannerLease.ts";
 import { planned, putAlone } from "./processRows.ts";
-import { endedObstacles, unansweredOf, workOf } from "./workOf.ts";
+import { endedObstacles, workOf } from "./workOf.ts";
 
 export type RewindOptions = {
   store: EventStore;
@@ -85,12 +84,8 @@ async function goBack(database: Database, head: number): Promise<void> {
   });
 }
 
-/** Beside the processes, what the planner reads for itself. */
-const readersOf = (processes: readonly Process[]): Process[] => [
-  ...processes,
-  listenersReader,
-  ...unansweredReader(processes),
-];
+/** The processes, and what the planner reads for itself. */
+const readersOf = (processes: readonly Process[]): Process[] => [...processes, listenersReader];
 
 type Way = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };
 
@@ -114,12 +109,7 @@ async function goThrough(options: RewindOptions, { act, head, stood, lease }: Wa
   for await (const { events, position } of store.subscribe(unread)) {
     const behind = readers.filter(({ name }) => stood.get(name)! < position);
     const from = new Map(behind.map(({ name }) => [name, stood.get(name)!]));
-    const asked = stood.get(unansweredName);
-    const working = behind.filter(({ name }) => name !== unansweredName);
-    const work = [
-      ...workOf(events, from, { processes: working, listeners, asked }),
-      ...(asked === undefined ? [] : unansweredOf(events, asked, processes)),
-    ];
+    const work = workOf(events, from, { processes: behind, listeners, now: clock.now() });
     for (const { process } of work) between.get(process)!.events += 1;
     if (clock.monotonic() - renewedAt > renewEveryMs) {
       renewedAt = clock.monotonic();

@@ -5,7 +5,6 @@ import type { Process } from "#src/processes/process.ts";
 import { keepLeases, type LeaseKeeper } from "#src/subscriptions/leaseKeeper.ts";
 import { asError, type Backoff, backoffMs, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Projected } from "./handlerContext.ts";
-import { unansweredReader } from "./heldAsks.ts";
 import { freeClaims } from "./lanes.ts";
 import { plan } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
@@ -56,9 +55,8 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
 
   async function isIdle(): Promise<boolean> {
     const head = await store.head();
-    const read = [...processes, ...unansweredReader(processes)];
-    const stood = await storedPlanned(database, read);
-    if (read.some(({ name }) => (stood.get(name) ?? -1) < head)) return false;
+    const stood = await storedPlanned(database, processes);
+    if (processes.some(({ name }) => (stood.get(name) ?? -1) < head)) return false;
     const names = processes.map(({ name }) => name);
     const { rows } = await database.query<{ busy: boolean }>(
       `select exists (select from work.lanes where process = any($1) and (state <> 'waiting' or due_at <= $2 or retry_at is not null))

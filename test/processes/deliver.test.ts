@@ -3,7 +3,6 @@ import { pauseInstallation, resumeInstallation } from "#src/commands/installatio
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { ReadyConnection } from "#src/mail/mailProvider.ts";
 import type { Obstacle, SetAside } from "#src/processes/process.ts";
-import { unanswered } from "#src/work/concerns.ts";
 import { causeOf } from "#src/work/handlerContext.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { tell } from "#test/support/processContext.ts";
@@ -247,7 +246,8 @@ describe("an obstacle", () => {
       const { world, draftId } = await queued();
       await set(world, true);
       await world.drain();
-      expect([...world.timers.keys()].filter((name) => name.startsWith("deliver/"))).to.deep.equal([]);
+      const ofDeliver = [...world.timers.values()].filter(({ process }) => process === "deliver");
+      expect(ofDeliver.filter(({ timer }) => timer.payload.claim === undefined)).to.deep.equal([]);
       await set(world, false);
       await world.drain();
       await expectSound(world, [draftId], ["sent"]);
@@ -490,22 +490,4 @@ describe("what a hand-over waits for that does not come", () => {
       });
     }
   }
-
-  it("needs no look after a claim that was given back, and one after a claim that nobody queued", async () => {
-    const world = await createSendWorld();
-    const draftId = await world.submit();
-    const deliver = world.node.processes.find(({ name }) => name === "deliver")!;
-    const unansweredOf = () => {
-      const claims = world.log.all.filter(({ type }) => type === "SendClaimed") as Recorded[];
-      return unanswered(deliver, claims, world.log.all as Recorded[]).length;
-    };
-    // Cut off right after its claim; undone by hand, as its recovery does it.
-    const doomed = world.createNode({ at: 1, when: "after", how: "crash" });
-    await queueSend(doomed, { draftId, kind: "api_key" }, cause).catch(() => undefined);
-    expect(unansweredOf()).to.equal(1);
-    const { attemptId } = world.log.all.find(({ type }) => type === "SendClaimed")!.data as { attemptId: string };
-    const release = { type: "ReleaseClaim", draftId, attemptId, because: "cut off" } as const;
-    await world.elsewhere().threads.handle(world.threadId(), release, cause);
-    expect(unansweredOf()).to.equal(0);
-  });
 });

@@ -18,9 +18,9 @@ import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
 import { createCostlyWork } from "#src/threadPool/costlyWork.ts";
-import { concerns, unanswered } from "#src/work/concerns.ts";
+import { concerns } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
-import { askBy } from "#src/work/heldAsks.ts";
+import { laterTimer } from "#src/work/laterTimer.ts";
 import { endedObstacles } from "#src/work/workOf.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -154,8 +154,6 @@ export function openSendWorld(
   let asked: { name: string; run: Work; atMs: number }[] = [];
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = beginning?.position ?? 0;
-  /** Events that ask what the log may answer. */
-  const held: Recorded[] = [];
 
   let through: MailProvider | undefined;
 
@@ -305,25 +303,19 @@ export function openSendWorld(
     for (const { name, run } of woken) await work(name, run);
   }
 
-  /**
-   * Hands every event that is new to every process, `deliveries` times. What the log may answer comes last, as it does where it is planned, and only if
-   * it has no answer by then.
-   */
+  /** Hands every event that is new to every process, `deliveries` times, or sets the timer that comes instead. */
   async function drain(): Promise<void> {
     let at = position;
-    while (at < log.all.length || held.length > 0) {
-      const isLate = at >= log.all.length;
-      const each = isLate ? held.shift()! : (log.all[at] as Recorded);
-      const event = copyOf(each);
+    while (at < log.all.length) {
+      const event = copyOf(log.all[at] as Recorded);
       for (const process of node.processes.filter((process) => concerns(process, event))) {
-        const asks = askBy(process, event) !== null;
-        if (asks !== isLate || unanswered(process, [each], log.all as Recorded[]).length === 0) continue;
         const { name } = process;
-        for (let n = 0; n < deliveries; n++)
-          await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
+        const timer = laterTimer(process, event, clock.now());
+        if (timer) timers.set(`${name}/${timer.key}/${timer.name}`, { process: name, timer });
+        else
+          for (let n = 0; n < deliveries; n++)
+            await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
       }
-      if (isLate) continue;
-      if (node.processes.some((process) => askBy(process, event) !== null)) held.push(each);
       await wakeAside(event);
       // Only now: where a handler was cut off, the event comes again.
       at += 1;

@@ -159,36 +159,6 @@ describe("what is planned for nobody", () => {
     expect([...seen].sort((one, other) => one - other)).to.deep.equal([4, 5, 7, 8, 10, 11, 12, 13]);
   });
 
-  /** Asks with even numbers, what the next odd one answers. */
-  const pairs: Process["answered"] = {
-    asks: ({ data }) => (data.number % 2 === 0 ? `${data.number}` : null),
-    answers: ({ data }) => (data.number % 2 === 1 ? `${data.number - 1}` : null),
-  };
-
-  it("is an event that a later one answers, of those that are planned together", async () => {
-    const { seen, process } = listening(({ data }) => data.number % 2 === 0);
-    const heardLate = listening(({ data }) => data.number % 2 === 0, "lateRule");
-    // An answer that comes first answers nothing.
-    await work.happen("toy-1", 2, 5, 3, 4);
-    await work.happen("toy-2", 6);
-    const asking = { ...process, answered: pairs };
-    await work.run([asking, heardLate.process]).idle();
-    expect(seen).to.have.members([4, 6]);
-    expect(heardLate.seen).to.have.members([2, 4, 6]);
-    expect(await itemsMade()).to.equal(5);
-  });
-
-  it("is no event about whose answer the process cannot tell", async () => {
-    const { seen, process } = listening(({ data }) => data.number % 2 === 0);
-    const unsure: Process["answered"] = {
-      asks: ({ data }) => pairs.asks({ data } as never),
-      answers: ({ data }) => (data.nested as { answer: string }).answer,
-    };
-    await work.happen("toy-1", 2, 3);
-    await work.run([{ ...process, answered: unsure }]).idle();
-    expect(seen).to.deep.equal([2]);
-  });
-
   it("is not left out by an instance that does not know yet who listens, nor for a process that is behind", async () => {
     const first = listening(whereRulesAre);
     await append(work.store, "rule-1", inWorkspace("w1", "RuleCreated"));
