@@ -1,6 +1,7 @@
 import type { Reads } from "#projections/reads.ts";
 import { type Clock, systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { tellThread } from "#src/commands/drafts/changeDraft.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
 import { createRoom } from "#src/commands/room.ts";
@@ -402,7 +403,8 @@ export function openSendWorld(
     };
     // A draft is approved by the switch only where it is on.
     if (draft.autoApproved) await changeIdentity({ autoApproveReplies: true });
-    await on.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
+    const submitted = await on.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
+    await tellThread(on, { draftId, ...submitted }, cause);
     await drain();
     return draftId;
   }
@@ -428,7 +430,8 @@ export function openSendWorld(
       because: "edit" as const,
       ifVersion: null,
     };
-    await node.drafts.handle(draftId, command, cause);
+    const edited = await node.drafts.handle(draftId, command, cause);
+    await tellThread(node, { draftId, ...edited }, cause);
     await drain();
   }
 
