@@ -24,6 +24,7 @@ import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
 import { createRoom } from "./commands/room.ts";
 import { sendNotice } from "./commands/serviceMail/sendNotice.ts";
+import { roomForApproval } from "./commands/serviceMail/withheld.ts";
 import { remakeSnapshots } from "./commands/states/remake.ts";
 import { createStates } from "./commands/states/states.ts";
 import { accountMail } from "./commands/users/accountMail.ts";
@@ -255,7 +256,10 @@ function telegramOf(config: Config, deps: Dependencies, database: Database): Att
 }
 
 const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Omit<Channels, "slack"> => ({
-  email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
+  email: emailChannel(
+    (asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail }),
+    (request) => roomForApproval(deps, request),
+  ),
   telegram: telegramChannel({ bots }),
 });
 

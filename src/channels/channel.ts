@@ -19,13 +19,16 @@ export type ApprovalRequest = {
 };
 
 /**
- * `again`: trying later may help. `error` is a sentence that explains why no approver was reached. `inMs`: the request only waits for room in the
- * service's own measure of mail, which there is after so many milliseconds. That is no failed try: it is asked then, however often it has to wait.
- * `movedTo`: the chat has this id from now on, says its provider, and the question is there; the identity is to name it so.
+ * `again`: trying later may help. `error` is a sentence that explains why no approver was reached. `inMs`: the request only waits, for room in the
+ * service's own measure of mail or because its provider says so, for so many milliseconds. That is no failed try: it is asked then, however often it has
+ * to wait. `movedTo`: the chat has this id from now on, says its provider, and the question is there; the identity is to name it so.
  */
 export type Answer =
   | { reached: true; message?: ChatMessage; movedTo?: string }
   | { reached: false; error: string; again: boolean; inMs?: number };
+
+/** A place in the service's own measure of mail for one request, or the answer that the request gets without one. */
+export type Room = { giveBack(): Promise<void> } | Extract<Answer, { reached: false }>;
 
 /** What became of a question that is still in a chat with its buttons. */
 export type Conclusion = Pick<ApprovalRequest, "channel" | "workspaceId"> & {
@@ -53,10 +56,12 @@ export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "o
 };
 
 /**
- * A way to approvers. Asking may happen twice; it never throws. One without `askTogether` is asked about each draft. `conclude`, where there is one,
+ * A way to approvers. Asking may happen twice; it never throws. One without `askTogether` is asked about each draft. `takeRoom`: where requests are
+ * measured; a request that takes no place there is neither recorded nor sent. Throws Unavailable. `conclude`, where there is one,
  * takes the buttons off a question and says what became of it; doing so twice changes nothing. `tell`, where there is one, posts a short text.
  */
 export type Channel = {
+  takeRoom?(request: Pick<ApprovalRequest, "channel" | "workspaceId"> & { attemptId: string }): Promise<Room>;
   ask(request: ApprovalRequest): Promise<Answer>;
   askTogether?(request: BundleRequest): Promise<Answer>;
   conclude?(conclusion: Conclusion): Promise<Answer>;

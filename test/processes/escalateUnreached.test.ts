@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Answer, ApprovalRequest, Channels } from "#src/channels/channel.ts";
+import type { Answer, ApprovalRequest, Channel, Channels } from "#src/channels/channel.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { escalateUnreached } from "#src/processes/escalateUnreached.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
@@ -28,7 +28,14 @@ async function world(answers: Record<string, Answer> = {}, { secondary = true } 
   };
   await made.node.identities.handle(identityId, { type: "UpdateIdentity", changes, mayLoosen: true }, cause);
   const asked: { to: string; version: number; messageId: string }[] = [];
-  const channel = {
+  const givenBack: string[] = [];
+  const channel: Channel = {
+    async takeRoom({ channel: { config }, attemptId }) {
+      const answer = answers[config.to as string];
+      return answer?.reached === false && answer.inMs !== undefined
+        ? answer
+        : { giveBack: async () => void givenBack.push(attemptId) };
+    },
     async ask({ channel: { config }, view, origin }: ApprovalRequest): Promise<Answer> {
       const answer = answers[config.to as string] ?? { reached: true };
       const messageId = made.node.messageIds.mint({ ...origin, domain: "agents.localhost" });
@@ -62,6 +69,7 @@ async function world(answers: Record<string, Answer> = {}, { secondary = true } 
     ...made,
     answers,
     asked,
+    givenBack,
     to: () => asked.map(({ to, version }) => `${to.split("@")[0]} v${version}`),
     timers: () => timers.map(([, { name }]) => name),
     tellNew,
@@ -164,6 +172,42 @@ describe("a question that nobody got", () => {
     delete alone.answers[first];
     await alone.fireTimer();
     expect([alone.to(), alone.timers()]).to.deep.equal([["first v1"], []]);
+  });
+
+  it("is on record only once there is room in our own measure: each wait before costs a timer", async () => {
+    const { submitted, log, fireTimer, answers, to, givenBack } = await world(
+      { [first]: measured },
+      { secondary: false },
+    );
+    await submitted();
+    const before = log.all.length;
+    for (let waits = 0; waits < 3; waits++) await fireTimer();
+    expect(log.all.slice(before)).to.deep.equal([]);
+    expect(log.all.filter(({ type }) => type === "ApproversAsked")).to.deep.equal([]);
+    delete answers[first];
+    await fireTimer();
+    expect([to(), givenBack]).to.deep.equal([["first v1"], []]);
+    expect(log.all.slice(before).map(({ type }) => type)).to.deep.equal(["ApproversAsked", "ApproversNotified"]);
+  });
+
+  it("gives its room back where the draft was decided before it was asked about", async () => {
+    const { submitted, node, fireTimer, answers, to, givenBack, elsewhere } = await world(
+      { [first]: busy },
+      { secondary: false },
+    );
+    const draftId = await submitted();
+    delete answers[first];
+    const handle = node.drafts.handle.bind(node.drafts);
+    node.drafts.handle = async (id, command, because) => {
+      if (typeof command !== "function" && command.type === "AskApprovers") {
+        const reject = { type: "RejectDraft", ifVersion: null, reason: null, tokenSha256: null } as const;
+        await elsewhere().drafts.handle(draftId, reject, cause);
+      }
+      return handle(id, command, because);
+    };
+    await fireTimer();
+    expect(to()).to.deep.equal([]);
+    expect(givenBack).to.have.length(1);
   });
 
   it("waits for room in our own measure where its version has gone to the secondary channel before", async () => {

@@ -1,4 +1,4 @@
-import type { Answer, ApprovalRequest, Channel } from "../channel.ts";
+import type { Answer, ApprovalRequest, Channel, Room } from "../channel.ts";
 import { renderBundleMail } from "./bundleMail.ts";
 import { renderApprovalMail } from "./renderApprovalMail.ts";
 
@@ -8,8 +8,13 @@ type Send = (
   mail: { to: string; subject: string; text: string; html: string },
 ) => Promise<{ sent: true } | { sent: false; error: string; again: boolean; inMs?: number }>;
 
+/** Takes a place for a request to that address. */
+type TakeRoom = (request: { workspaceId: string; to: string; attemptId: string }) => Promise<Room>;
+
 /** Approvers behind a mailbox: the links of a mail decide. */
-export const emailChannel = (send: Send): Channel => ({
+export const emailChannel = (send: Send, takeRoom: TakeRoom): Channel => ({
+  takeRoom: ({ channel, workspaceId, attemptId }) =>
+    takeRoom({ workspaceId, to: channel.config.to as string, attemptId }),
   async ask({ channel, view, links, confirmCode, workspaceId, origin }): Promise<Answer> {
     const mail = { to: channel.config.to as string, ...renderApprovalMail(view.card, links, confirmCode) };
     const { sent, ...why } = await send({ workspaceId, origin }, mail);

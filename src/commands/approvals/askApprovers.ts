@@ -53,6 +53,13 @@ export async function askApprovers(
   const notificationId = deps.ids.uuid();
   const bundled =
     !late && !alone && (await comesBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
+  const unsent = late ? tooLate : await whyUnasked(deps, opened);
+  const measured = { channel: opened, workspaceId: draft.workspaceId, attemptId: notificationId };
+  const room = bundled || unsent ? undefined : await channels[channel.type].takeRoom?.(measured);
+  const full = room && "reached" in room ? room : undefined;
+  // Nothing is on record of a request that waits for a place: however long it waits, it costs a timer.
+  if (full?.inMs !== undefined && !isFinal(full, { draft, identity, slot, lastTry }))
+    return { again: true, inMs: full.inMs };
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
   const code = identity.confirmCode && hasLinkPages(channel) ? newConfirmCode(deps) : null;
   const expiresAt = linksEnd(deps);
@@ -72,9 +79,10 @@ export async function askApprovers(
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, { ...cause, unlessMoved });
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
+  if (!recorded.changed && room && "giveBack" in room) await room.giveBack();
   if (!recorded.changed || bundled) return finished;
   const delivered = { draftId, draft, channel: opened, tokens, code, expiresAt, notificationId };
-  const answer = late ? tooLate : await ask(deps, channels, delivered);
+  const answer = unsent ?? full ?? (await ask(deps, channels, delivered));
   if (answer.reached) {
     const { message, movedTo } = answer;
     const from = channel.config.chat_id;
@@ -130,19 +138,21 @@ type Delivered = {
   notificationId: string;
 };
 
+/** Why nobody can be asked through this channel. Its domain may have come to the service since it was named. */
+async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<Answer | undefined> {
+  if (type !== "email" || !(await isHostedHere(deps, config.to as string))) return undefined;
+  return {
+    reached: false,
+    again: false,
+    error: "the approver's address is now hosted by this service, so it cannot approve: set another address",
+  };
+}
+
 async function ask(
   deps: Dependencies,
   channels: Channels,
   { draftId, draft, channel, tokens, code, expiresAt, notificationId }: Delivered,
 ): Promise<Answer> {
-  // Its domain may have come to the service since it was named.
-  if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
-    return {
-      reached: false,
-      again: false,
-      error: "the approver's address is now hosted by this service, so it cannot approve: set another address",
-    };
-  }
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const { workspaceId, identityId, threadId } = draft;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });

@@ -4,6 +4,7 @@ import { noThread } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
@@ -48,6 +49,7 @@ type Waiting = {
   row: WaitingRequest;
   draft: Draft;
   asked: Asked;
+  identity: Identity;
   channel: ApprovalChannel;
   humanRequired: boolean;
   needsCode: boolean;
@@ -96,18 +98,58 @@ async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Wa
   const reaches = channel?.type === asked.channel.type && channel.config.to === asked.channel.address;
   if (!reaches || identity.deleted) return undefined;
   const humanRequired = await requiresHuman(deps, identity);
-  return { row, draft, asked, channel, humanRequired, needsCode: identity.confirmCode };
+  return { row, draft, asked, identity, channel, humanRequired, needsCode: identity.confirmCode };
 }
 
 type Named = Waiting & { notificationId: string };
 
-/** Milliseconds until those that were not reached are to be tried again. */
+/**
+ * Milliseconds until those that were not reached are to be tried again. A place in the measure of mail is taken before anything is recorded. Without
+ * one, only what goes to the secondary channel instead is on record.
+ */
 async function askIn(
   deps: Dependencies,
   { channels, workspaceId, together, pauseAfter }: Bundle & { together: readonly Waiting[] },
   cause: Cause,
 ): Promise<number | undefined> {
   const listToken = newListToken(deps);
+  const attemptId = listAttempt(hashToken(listToken));
+  const { channel } = together[0] as Waiting;
+  const by = channels[channel.type];
+  const room = await by.takeRoom?.({ channel, workspaceId, attemptId });
+  if (room && "reached" in room) {
+    const goesElsewhere = ({ draft, identity, row }: Waiting): boolean =>
+      isFinal(room, { draft, identity, slot: row.slot, lastTry: false });
+    const elsewhere = together.filter(goesElsewhere);
+    const named = await recordAsked(deps, { together: elsewhere, listToken }, cause);
+    await record(deps, { named, answer: room, pauseAfter }, cause);
+    return elsewhere.length < together.length ? room.inMs : undefined;
+  }
+  const named = await recordAsked(deps, { together, listToken }, cause);
+  const [first] = named;
+  if (first === undefined) {
+    await room?.giveBack();
+    return undefined;
+  }
+  const answer = await by.askTogether?.({
+    channel,
+    count: named.length,
+    drafts: await Promise.all(named.slice(0, mostNamed).map((each) => titleOf(deps, each))),
+    link: `${deps.settings.publicUrl}/l/${listToken}`,
+    humanRequired: named.every(({ humanRequired }) => humanRequired),
+    expiresAt: linksEnd(deps),
+    workspaceId,
+    origin: { identityId: first.draft.identityId, threadId: noThread, attemptId },
+  });
+  return record(deps, { named, answer: answer ?? cannot, pauseAfter }, cause);
+}
+
+/** Those of the drafts about which the request is on record now. */
+async function recordAsked(
+  deps: Dependencies,
+  { together, listToken }: { together: readonly Waiting[]; listToken: string },
+  cause: Cause,
+): Promise<Named[]> {
   const expiresAt = linksEnd(deps);
   const recorded = await inParts(together, async (waiting) => {
     const { asked: before, draft, row } = waiting;
@@ -123,21 +165,7 @@ async function askIn(
     const { changed } = await deps.drafts.handle(row.draft_id, { type: "AskApprovers", asked }, cause);
     return changed ? { ...waiting, notificationId } : undefined;
   });
-  const named = recorded.filter((each) => each !== undefined);
-  const [first] = named;
-  if (first === undefined) return undefined;
-  const { channel } = first;
-  const answer = await channels[channel.type].askTogether?.({
-    channel,
-    count: named.length,
-    drafts: await Promise.all(named.slice(0, mostNamed).map((each) => titleOf(deps, each))),
-    link: `${deps.settings.publicUrl}/l/${listToken}`,
-    humanRequired: named.every(({ humanRequired }) => humanRequired),
-    expiresAt,
-    workspaceId,
-    origin: { identityId: first.draft.identityId, threadId: noThread, attemptId: listAttempt(hashToken(listToken)) },
-  });
-  return record(deps, { named, answer: answer ?? cannot, pauseAfter }, cause);
+  return recorded.filter((each) => each !== undefined);
 }
 
 const cannot: Answer = { reached: false, again: false, error: "this channel takes one request at a time" };
@@ -154,12 +182,11 @@ async function record(
   { named, answer, pauseAfter }: { named: readonly Named[]; answer: Answer } & Pick<Bundle, "pauseAfter">,
   cause: Cause,
 ): Promise<number | undefined> {
-  const pauses = await inParts(named, async ({ row, draft, notificationId }) => {
+  const pauses = await inParts(named, async ({ row, draft, identity, notificationId }) => {
     if (answer.reached) {
       await deps.drafts.handle(row.draft_id, { type: "RecordNotified", notificationId }, cause);
       return [];
     }
-    const { state: identity } = await deps.identities.load(draft.identityId);
     const pause = pauseAfter(row.tries);
     const final = isFinal(answer, { draft, identity, slot: row.slot, lastTry: pause === undefined });
     const failed = { type: "RecordNotificationFailed", error: answer.error, final } as const;

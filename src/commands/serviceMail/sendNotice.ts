@@ -32,13 +32,16 @@ export type NoticeOutcome = { sent: true } | NotSent;
  */
 export async function sendNotice(deps: Dependencies, provider: MailProvider, notice: Notice): Promise<NoticeOutcome> {
   const { attemptId } = notice.origin;
+  // A request to approvers has its place already, and no attempt of one is repeated.
+  const isOwn = notice.kind === "approval";
   const notNow = await whyNotNow(deps, notice);
+  if (notNow && isOwn) await giveBack(deps, attemptId);
   if (notNow) return notNow;
   const place = await takePlace(deps, { ...notice, attemptId }).catch((error: Error) => failed(error.message));
   if (place && "sent" in place) return place;
   const { outcome, mayHaveLeft } = await handOver(deps, provider, notice);
   // A repetition counts as the first one did, which may have left.
-  if (!mayHaveLeft && place?.isNew) await giveBack(deps, attemptId);
+  if (!mayHaveLeft && (isOwn || place?.isNew)) await giveBack(deps, attemptId);
   if (outcome instanceof PausedByOperator) throw outcome;
   return outcome;
 }

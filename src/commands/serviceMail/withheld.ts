@@ -1,3 +1,4 @@
+import type { Room } from "#src/channels/channel.ts";
 import { mailboxOf, type Place } from "#src/mail/out/measure/measure.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { requireNotPaused } from "../installation.ts";
@@ -66,6 +67,14 @@ export async function takePlace(
   const error = `the hour's measure of ${what} for ${whose} is full (SERVICE_MAIL_PER_HOUR): ${end}`;
   const none = withheld(deps, { kind, why: `${place.fullFor}_full`, error });
   return { ...none, again: waits, inMs };
+}
+
+/** A place for a request to approvers, which is taken before the request is recorded. */
+export async function roomForApproval(deps: Dependencies, request: Omit<Leaving, "kind">): Promise<Room> {
+  const place = await takePlace(deps, { kind: "approval", ...request });
+  if (!place || "taken" in place) return { giveBack: () => giveBack(deps, request.attemptId) };
+  const { sent, ...why } = place;
+  return { reached: sent, ...why };
 }
 
 /** Takes back the place of a mail that did not leave. */
