@@ -63,9 +63,7 @@ const status: Run = async ({ database, store }) => {
 };
 
 /** What the planner itself reads like a process, and what for. If nobody knows yet who listens, everything is planned. */
-const plannersOwn: ReadonlyMap<unknown, string> = new Map([
-  [listenersReader.name, "(planner: who listens)"],
-]);
+const plannersOwn: ReadonlyMap<unknown, string> = new Map([[listenersReader.name, "(planner: who listens)"]]);
 
 function shownRow({ process, planned, ...counts }: Record<string, unknown>, head: number): object {
   return {
