@@ -121,7 +121,6 @@ describe("npm run projections, npm run processes", () => {
     const { out: status } = await run("processes", "status");
     expect(status).to.match(/^planner: this one\n[\s\S]*'toyRule'/);
     expect(status).to.include("'tomorrows'").and.to.include("'(planner: who listens)'");
-    expect(status).to.include("'(planner: what is unanswered)'");
     expect(status).not.to.match(/'listeners|'unanswered/);
     expect(status).to.include("oldest_ready_s");
     expect(status).to.match(/set_aside_until_it_changes[\s\S]*'identity-2'[\s\S]*'workspace-1'/);
