@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { ChatPerson } from "#src/channels/approvalView.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { pauseInstallation } from "#src/commands/installation.ts";
 import { removeMember } from "#src/commands/members/members.ts";
 import type { RouteCall } from "#src/http/framework/inProcess.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
@@ -9,7 +10,7 @@ import { askingAs, personOf } from "#test/attacks/console/askAs.ts";
 import { operator } from "#test/support/cause.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
-import { describeInFull } from "#test/support/full.ts";
+import { describeInFull, inFull } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
@@ -94,6 +95,42 @@ const changes: readonly Change[] = [
     ways: everybody,
     queued: "stale",
     sending: "stale",
+  },
+];
+
+/** Changes that are tried over HTTP in a full run alone; in memory they are tried at every moment. */
+const rarer: readonly Change[] = [
+  {
+    what: "the member who approved may only read",
+    happen: ({ workspace, people }) => {
+      const command = { type: "ChangeRole", memberId: people[0]!.memberId, role: "auditor", by: "operator" } as const;
+      return service.deps.members.handle(workspace.id, command, operator(workspace.id));
+    },
+    ways: ["a person", "two people"],
+    queued: "pending",
+    sending: "failed approval_withdrawn",
+  },
+  {
+    what: "two have to approve by now",
+    happen: identities({ approvals_required: 2 }),
+    ways: ["a setting"],
+    queued: "pending",
+    sending: "failed approval_withdrawn",
+  },
+  {
+    what: "the identity is deleted",
+    happen: ({ workspace }, drafts) =>
+      Promise.all(drafts.map(({ identity }) => workspace.ask(`DELETE /v1/identities/${identity.id}`))),
+    ways: everybody,
+    queued: "approved identity_not_active",
+    sending: "failed identity_deleted",
+  },
+  {
+    what: "the operator has paused everything",
+    happen: () => pauseInstallation(service.deps, null, operator(null)),
+    ways: everybody,
+    queued: "approved sending_paused",
+    sending: "sending",
   },
 ];
 
@@ -200,7 +237,7 @@ function cells(openLog: () => Promise<{ url: string } | undefined>): void {
     await relay.close();
   });
 
-  for (const change of changes)
+  for (const change of inFull ? [...changes, ...rarer] : changes)
     it(`is not sent once ${change.what}`, async () => {
       const [held, sending] = [await place(), await place()];
       await pause(held, true);
