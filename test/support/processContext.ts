@@ -25,10 +25,10 @@ export const contextOf = (
     subject,
   );
 
-/** Hands an event over, as the runner does: nothing happens where it does not concern the process. */
+/** Hands an event over, as the runner does: nothing happens where it does not concern the process, or is looked at later. */
 export const tell = (process: Process, event: Recorded<any>, more: More = {}): Answer | undefined =>
   concerns(process, event)
-    ? process.on[event.type]!(structuredClone(event), contextOf(process, event, more))
+    ? process.on[event.type]?.(structuredClone(event), contextOf(process, event, more))
     : undefined;
 
 /** Hands a timer over that is due. */
