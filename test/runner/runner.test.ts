@@ -19,7 +19,7 @@ const files: Record<string, string> = {
   killedToo: killed,
   killedAsWell: killed,
   ended: `it("ends", () => process.exit(0));`,
-  late: `it("throws when it has ended", () => { setTimeout(() => { throw new Error("too late"); }, 10); });`,
+  late: `it("throws when it has ended", () => { setTimeout(() => { throw new Error("too late"); }, 100); });`,
   only: `it.only("alone", () => {});`,
   unfound: `import "./nowhere.ts";`,
   throwing: `const text: string = "as it is loaded"; throw new Error(text);`,

@@ -148,13 +148,13 @@ describe("the work table when something is broken", () => {
     await happen("toy-1", 1);
     await happen("toy-2", 2);
     await runner.idle();
-    expect(seen).to.deep.equal([1, 2]);
+    expect(seen).to.have.members([1, 2]);
     // As where the server stopped before the end of its log was on the disk.
     expect(await rows("update work.front set position = 1 where position = 2 returning 1")).to.have.length(1);
     await eventually(() => seen.length > 2);
     await happen("toy-1", 3);
     await runner.idle();
-    expect(seen).to.deep.equal([1, 2, 2, 3]);
+    expect(seen.slice(2)).to.deep.equal([2, 3]);
   });
 
   it("a handler that never ends is told to, ten times, then its item is parked and its lane goes on", async () => {
