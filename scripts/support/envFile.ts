@@ -2,7 +2,7 @@ import { rename, writeFile } from "node:fs/promises";
 import type { SettingDescription } from "#src/settings.ts";
 import { StartError } from "#src/startError.ts";
 
-/** What docker-compose.yml reads besides the settings of the service. */
+/** Variables that docker-compose.yml reads besides the settings of the service. */
 export const composeVariables: readonly { name: string; meaning: string }[] = [
   { name: "POSTGRES_OWNER_PASSWORD", meaning: "The password of the role that owns the tables; it is part of a URL." },
   { name: "POSTGRES_SERVICE_PASSWORD", meaning: "The password of the service's own role; it is part of a URL." },

@@ -67,7 +67,7 @@ export const questions: readonly Question[] = [
   },
 ];
 
-/** What `.env` says after these answers. `before`: what it said, of which all stays that was not asked for; its secrets above all. */
+/** Returns the text of `.env` after these answers. `before`: its text until now, of which all stays that was not asked for; its secrets above all. */
 export function envOf(
   answers: Partial<Answers>,
   { before, eventStore }: { before: Record<string, string>; eventStore: boolean },

@@ -21,7 +21,7 @@ import type { StreamServices } from "./handle.ts";
 import type { Room } from "./room.ts";
 import type { AccountMail } from "./users/accountMail.ts";
 
-/** What the commands work with; src/compose.ts and the tests put it together. */
+/** Ports and states that the commands work with; src/compose.ts and the tests put them together. */
 export type Dependencies = StreamServices & {
   store: EventStore;
   clock: Clock;

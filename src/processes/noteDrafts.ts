@@ -39,7 +39,7 @@ export function noteDrafts(deps: Dependencies): Process {
       DraftMarkedStale: byCommand,
     },
     on: {
-      // What a failure means is noted here alone.
+      // The meaning of a failure is noted here alone.
       DraftFailed: ({ stream, revision }: Recorded, context) =>
         note(idOf(stream), { outcome: "failed", draftRevision: revision }, context),
     },

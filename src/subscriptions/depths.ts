@@ -84,7 +84,7 @@ async function counts(sql: Sql, text: string): Promise<Map<string, number>> {
 
 type Drafts = Pick<Depths, "draftsSending" | "draftsPending" | "oldestPendingSeconds">;
 
-/** Of all workspaces: the operator's numbers. Each is read from an index or from the counts, however many drafts there are. */
+/** Reads the operator's numbers, over all workspaces. Each comes from an index or from the counts, however many drafts there are. */
 const draftsOf = (database: Database): Promise<Drafts> =>
   database.transaction(async (tx) => {
     await tx.query("select set_config('countersign.workspace', '*', true)");

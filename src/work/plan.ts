@@ -68,7 +68,7 @@ function lanesOf(planned: readonly Planned[]): PlannedLane[] {
   return [...lanes.values()];
 }
 
-/** Of each timer the last one set. */
+/** Returns each timer once, as it was set last. */
 function timersOf(planned: readonly Planned[]): LastWord[] {
   const words = planned.flatMap(({ process, key, event, timer }): LastWord[] =>
     timer ? [{ process, key, name: timer.name, workspace: workspaceOf(event), elsewhere: true, set: timer }] : [],

@@ -60,7 +60,7 @@ describe("blobs that were stored a moment ago", () => {
     const hashes: string[] = [];
     for (let number = 0; number < 100; number++) hashes.push(await blobs.put(randomBytes(100_000)));
     for (const hash of hashes) await blobs.get(hash);
-    // Of 4 MiB, 41 blobs of 100,000 bytes and what each takes besides.
+    // 4 MiB hold 41 blobs of 100,000 bytes, with what each takes besides.
     expect(fetched).to.deep.equal(hashes.slice(0, 100 - 41));
   });
 

@@ -119,7 +119,7 @@ describe("a draft that nobody approved, of an identity that is disabled", () => 
     await world.drain();
     const isThere = reached;
     if (!isThere) {
-      // What comes later appends too, and is not what this is about.
+      // Processes append later too, which is not judged here.
       world.useNode(world.createNode());
       await end.happens(world);
     }

@@ -18,7 +18,7 @@ const now = new Date("2026-01-01T00:00:00Z");
 const inMs = (ms: number): Date => new Date(now.getTime() + ms);
 const holder = "here";
 
-/** What is planned, claimed, ended and claimed again, on the real statements. */
+/** Lanes that are planned, claimed, ended and claimed again, by the real statements. */
 describe("lanes that are claimed", () => {
   const work = useWorkTable();
   let lease: { name: string; epoch: number };

@@ -36,7 +36,7 @@ describe("a wake-up beside an ending", () => {
       at: "",
     },
   });
-  /** What is a transaction of its own, within this one. */
+  /** Statements in a transaction of their own, within this one. */
   const within = (tx: Sql): Role => ({
     ...tx,
     transaction(inner, options) {

@@ -92,7 +92,7 @@ describe("the work table", () => {
       on: {
         Happened: async ({ metadata }, { signal }) => {
           if (metadata.workspaceId === "stuck")
-            // One that begins while the instance stops is told nothing more.
+            // A handler that begins while the instance stops is told nothing more.
             while (!signal.aborted) await sleep(10);
           seen.push(metadata.workspaceId as string);
         },
