@@ -38,4 +38,7 @@ export const readModels = {
   ruleEvaluations,
 } satisfies Record<string, Projection>;
 
+/** The names of the read models. */
+export type ReadModel = keyof typeof readModels;
+
 export const projections: readonly Projection[] = Object.values(readModels);

@@ -1,8 +1,4 @@
 import type { Event, Recorded } from "#streams/event.ts";
-import type { readModels } from "./index.ts";
-
-/** The names of the read models. */
-export type ReadModel = keyof typeof readModels;
 
 /** SQL, within a transaction or on its own. */
 export type Tx = {

@@ -1,6 +1,7 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
-import type { CardedView, Decision } from "./approvalView.ts";
+import type { CardedView } from "./approvalDecisions.ts";
+import type { Decision } from "./approvalView.ts";
 
 /** One question to the approvers behind a channel. */
 export type ApprovalRequest = {

@@ -1,4 +1,4 @@
-import type { ReadModel } from "#projections/projection.ts";
+import type { ReadModel } from "#projections/index.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { Accounts } from "#src/accounts/accounts.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";
@@ -19,7 +19,7 @@ import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
 import type { Room } from "./room.ts";
-import type { AccountMail } from "./users/accountMail.ts";
+import type { AccountMail } from "./users/accountLetters.ts";
 
 /** Ports and states that the commands work with; src/compose.ts and the tests put them together. */
 export type Dependencies = StreamServices & {

@@ -2,7 +2,6 @@ import { Rejected } from "../decider.ts";
 import type { MessagePlace } from "../thread/events.ts";
 import type { Making } from "./content.ts";
 import type { Asked, ChatMessage, LinkClosure, Quorum, StoredContent } from "./events.ts";
-import type { Vote } from "./quorum.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
@@ -21,6 +20,18 @@ export type Approval =
 /** Approved, and certainly by a person or a key: no approver is asked again. */
 export const isByPersonOrKey = (approval: Approval | null): boolean =>
   approval?.by === "person" || approval?.by === "key";
+
+/**
+ * One approver's approval of the draft's newest version. `voter`: who counts once, whichever way they came; `place`: the chat it was given in, its
+ * kind first, which tells nobody apart by itself. `sendRequested`: it means to send.
+ */
+export type Vote = {
+  voter: string;
+  place: string | null;
+  /** Other names by which the same person may vote. */
+  also?: readonly string[];
+  sendRequested: boolean;
+};
 
 /** What every draft has, whatever its status. */
 export type DraftFacts = {

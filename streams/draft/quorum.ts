@@ -1,18 +1,6 @@
 import { Rejected } from "../decider.ts";
-import { type Approval, type Draft, isByPersonOrKey } from "./draft.ts";
+import { type Approval, type Draft, isByPersonOrKey, type Vote } from "./draft.ts";
 import type { Authorisation, DraftEvent, Quorum } from "./events.ts";
-
-/**
- * One approver's approval of the draft's newest version. `voter`: who counts once, whichever way they came; `place`: the chat it was given in, its
- * kind first, which tells nobody apart by itself. `sendRequested`: it means to send.
- */
-export type Vote = {
-  voter: string;
-  place: string | null;
-  /** Other names by which the same person may vote. */
-  also?: readonly string[];
-  sendRequested: boolean;
-};
 
 /** All keys of a workspace together are one voter: an agent that holds several is one agent. */
 export const keysVoter = "keys";

@@ -1,5 +1,4 @@
-import type { Workspace } from "../workspace/decider.ts";
-import type { Plan } from "../workspace/events.ts";
+import type { PaidPeriod, Plan, PlanStatus, PlanTerms } from "../workspace/events.ts";
 import { monthsAfter, wholeMonths } from "./months.ts";
 
 /**
@@ -18,10 +17,14 @@ export type Stretch = { start: string; end: string | null; first: string | null 
 
 export const lifetime = "lifetime";
 
-type Planned = Pick<
-  Workspace,
-  "plan" | "planStatus" | "createdAt" | "currentPeriodStart" | "currentPeriodEnd" | "periodsFrom" | "countsOn"
+/** What a workspace's periods follow from. `createdAt`: ISO. */
+type Planned = { plan: Plan; planStatus: PlanStatus; createdAt: string } & Pick<
+  PaidPeriod & PlanTerms,
+  "currentPeriodStart" | "currentPeriodEnd" | "periodsFrom" | "countsOn"
 >;
+
+/** All that ever divided a workspace's time into months. */
+type Divided = { stretches: readonly Stretch[] };
 
 /** The plan whose limits hold: a canceled one until the paid period ends, the free one from then on. */
 export function planNow(workspace: Pick<Planned, "plan" | "planStatus" | "currentPeriodEnd">, now: Date): Plan {
@@ -71,7 +74,7 @@ export function calendarMonth(createdAt: string, now: Date): Period {
 }
 
 /** Every period, but for the lifetime's, in which something may ever have been counted. */
-export function earlierPeriods(workspace: Pick<Workspace, "everPaid" | "createdAt" | "stretches">, now: Date) {
+export function earlierPeriods(workspace: Divided & { everPaid: boolean; createdAt: string }, now: Date) {
   if (!workspace.everPaid) return [];
   const months = wholeMonths(new Date(workspace.createdAt), now);
   const names = [
@@ -99,7 +102,7 @@ function nameOfMonth({ start, first }: Pick<Stretch, "start" | "first">, month: 
  * The counters that a period of the processor's goes on with: those of the month under way, where it begins within one, so that neither
  * another plan nor another interval brings new ones. null: counters of its own.
  */
-export function countersFor(workspace: Planned & Pick<Workspace, "stretches">, start: string): string | null {
+export function countersFor(workspace: Planned & Divided, start: string): string | null {
   const known = workspace.stretches.find((stretch) => stretch.start === start);
   if (known) return known.first;
   const at = new Date(start);

@@ -1,5 +1,4 @@
 import { Rejected } from "../decider.ts";
-import type { Thread } from "./thread.ts";
 
 /** A mail of ours that is on its way or was sent. `after`: the filing number of the newest mail on the thread when its send was claimed. */
 export type Answer = { draftId: string; after: number };
@@ -13,7 +12,7 @@ export const withAnswers = (known: readonly Answer[], added: readonly Answer[]):
 
 /** The other drafts that were claimed for sending after the message that a draft answers had come. */
 export const otherAnswers = (
-  { answers }: Pick<Thread, "answers">,
+  { answers }: { answers: readonly Answer[] },
   { draftId, basedOnNumber }: { draftId: string; basedOnNumber: number },
 ): string[] =>
   answers.filter((each) => each.draftId !== draftId && each.after >= basedOnNumber).map((each) => each.draftId);

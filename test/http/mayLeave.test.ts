@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ChatPerson } from "#src/channels/approvalView.ts";
+import type { ChatPerson } from "#src/channels/approvalDecisions.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { pauseInstallation } from "#src/commands/installation.ts";
 import { removeMember } from "#src/commands/members/members.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ChatPerson, DecisionResult } from "#src/channels/approvalView.ts";
+import type { ChatPerson, DecisionResult } from "#src/channels/approvalDecisions.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";

@@ -5,8 +5,8 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView, PreviousVersion } from "../approvalView.ts";
 import { type Letter, letterOf } from "../letter.ts";
 import { letterHead } from "./fields.ts";
+import type { Writing } from "./quotes.ts";
 import { foldQuote } from "./quotes.ts";
-import type { Writing } from "./reviewCard.ts";
 
 /** A part of the text; of what stayed the same only what is next to a change. */
 export type Piece = { kind: "same" | "added" | "removed"; text: string };

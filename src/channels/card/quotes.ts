@@ -5,7 +5,6 @@ import { isAttribution } from "#src/mail/in/quotes/attribution.ts";
 import { partsOf } from "#src/mail/in/quotes/parts.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
 import { type EarlierText, earlierText, maxText, searchIn, words } from "./earlierTexts.ts";
-import type { Writing } from "./reviewCard.ts";
 
 /** A text of more lines is not folded either: each takes time, however short it is, and people write longer ones. */
 const maxLines = 4_000;
@@ -13,6 +12,9 @@ const maxLines = 4_000;
 const maxDepth = 5;
 
 type Around = { signature: string; answers: Pick<AnsweredMessage, "newText" | "quotedText"> | null };
+
+/** What somebody wrote, with line breaks. `folded`: what is quoted below it, for those who ask for it; "" if nothing. */
+export type Writing = { text: string; folded: string };
 
 /**
  * Folds what a letter quotes below its new text, its signature aside. Only words that the answered message really has are folded: whatever

@@ -11,12 +11,9 @@ import { type Escalation, escalationOf } from "./escalation.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { type Link, linksOf } from "./links.ts";
 import { named } from "./names.ts";
-import { foldedQuotation, foldQuote } from "./quotes.ts";
+import { foldedQuotation, foldQuote, type Writing } from "./quotes.ts";
 import { removedInWords } from "./removed.ts";
 import { type Proof, proofOf } from "./senderProof.ts";
-
-/** What somebody wrote, with line breaks. `folded`: what is quoted below it, for those who ask for it; "" if nothing. */
-export type Writing = { text: string; folded: string };
 
 /** A message of the conversation. */
 export type Said = Writing & { fromName: string | null; fromEmail: string; subject: string; receivedAt: string };

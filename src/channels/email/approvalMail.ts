@@ -2,7 +2,8 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Field, Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
-import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
+import type { Writing } from "../card/quotes.ts";
+import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
 import { allUnlinked, type Excerpt, excerpt } from "./excerpt.ts";
 
 /** What the approval mail says, before it is made text or HTML. Every text is safe to look at; none is escaped yet. */

@@ -2,7 +2,8 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
-import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
+import type { Writing } from "../card/quotes.ts";
+import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
 import { type Block, chunks, divider, escaped, fits, header, label, note, sections } from "./blocks.ts";
 
 /** A part of the card: as blocks, and as text for programs that show none. What is in `text` is escaped. */

@@ -2,7 +2,8 @@ import { readableTime } from "#src/html/times.ts";
 import type { Changes } from "../card/changes.ts";
 import type { Field, Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
-import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
+import type { Writing } from "../card/quotes.ts";
+import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
 import { unlinkedInChat } from "./inert.ts";
 import type { Span } from "./styled.ts";
 

@@ -1,6 +1,6 @@
 import { shortLine, visible } from "#src/html/visible.ts";
 import { storable } from "#src/mail/in/storable.ts";
-import type { ChatPerson } from "../approvalView.ts";
+import type { ChatPerson } from "../approvalDecisions.ts";
 import type { Keyboard } from "./styled.ts";
 
 /** A chat as an update names it. `username`: of a public one, without its @. */

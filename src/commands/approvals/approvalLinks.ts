@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { draftById } from "#projections/drafts/queries.ts";
+import type { ReadModel } from "#projections/index.ts";
 import { heldById, messageById } from "#projections/messages/queries.ts";
-import type { ReadModel } from "#projections/projection.ts";
 import type {
   ApprovalDecisions,
   DecideRequest,
   DecisionResult,
   HeldBy,
   LinkedApproval,
-} from "#src/channels/approvalView.ts";
+} from "#src/channels/approvalDecisions.ts";
 import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";

@@ -1,4 +1,5 @@
-import type { ApprovalView, CardedView } from "#src/channels/approvalView.ts";
+import type { CardedView } from "#src/channels/approvalDecisions.ts";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** A view with its card: channels and pages show what is on it, and work nothing out. */

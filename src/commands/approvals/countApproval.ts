@@ -1,6 +1,7 @@
 import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
+import type { Vote } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
-import type { Vote, Voting } from "#streams/draft/quorum.ts";
+import type { Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";

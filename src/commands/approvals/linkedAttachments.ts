@@ -1,4 +1,5 @@
-import type { AttachmentFact, FetchedFile } from "#src/channels/approvalView.ts";
+import type { FetchedFile } from "#src/channels/approvalDecisions.ts";
+import type { AttachmentFact } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { linked } from "./approvalTokens.ts";

@@ -1,4 +1,5 @@
-import type { CardedView, FetchedFile, PreviousVersion } from "#src/channels/approvalView.ts";
+import type { CardedView, FetchedFile } from "#src/channels/approvalDecisions.ts";
+import type { PreviousVersion } from "#src/channels/approvalView.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";

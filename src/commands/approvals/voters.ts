@@ -1,7 +1,8 @@
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
+import type { Vote } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
-import { isSamePerson, keysVoter, linkVoter, type Vote, type Voting } from "#streams/draft/quorum.ts";
+import { isSamePerson, keysVoter, linkVoter, type Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";

@@ -1,5 +1,5 @@
 import { hoursOf } from "#src/accounts/links.ts";
-import type { AccountLetter } from "./accountMail.ts";
+import type { AccountLetter } from "./accountLetters.ts";
 
 /** Where links in mail about accounts lead: under PUBLIC_URL, whatever name a request was made by. */
 export type LinkPage = "confirm" | "reset" | "new-email" | "invitation";

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from "express";
-import type { ApprovalDecisions, FetchedFile } from "#src/channels/approvalView.ts";
+import type { ApprovalDecisions, FetchedFile } from "#src/channels/approvalDecisions.ts";
 import { pageHeaders } from "#src/html/page.ts";
 import { fileHeaders } from "../present/files.ts";
 import { isToken } from "./form.ts";

@@ -1,11 +1,5 @@
-import {
-  type ApprovalsSoFar,
-  type CardedView,
-  type HeldBy,
-  mayReopen,
-  type NewerMessage,
-  type RecordedOutcome,
-} from "#src/channels/approvalView.ts";
+import type { CardedView, HeldBy } from "#src/channels/approvalDecisions.ts";
+import { type ApprovalsSoFar, mayReopen, type NewerMessage, type RecordedOutcome } from "#src/channels/approvalView.ts";
 import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { writerOf } from "#src/channels/card/names.ts";
 import { messageSaid } from "#src/channels/card/reviewCard.ts";

@@ -1,4 +1,5 @@
-import type { CardedView, Decision } from "#src/channels/approvalView.ts";
+import type { CardedView } from "#src/channels/approvalDecisions.ts";
+import type { Decision } from "#src/channels/approvalView.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";

@@ -1,5 +1,6 @@
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from "express";
-import type { ApprovalDecisions, Decision, DecisionResult, LinkedApproval } from "#src/channels/approvalView.ts";
+import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import type { Decision } from "#src/channels/approvalView.ts";
 import type { Clock } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "../framework/errorHandler.ts";

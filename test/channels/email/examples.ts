@@ -1,4 +1,5 @@
-import type { ApprovalView, CardedView } from "#src/channels/approvalView.ts";
+import type { CardedView } from "#src/channels/approvalDecisions.ts";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 

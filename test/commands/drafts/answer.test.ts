@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { answerOf } from "#src/commands/drafts/life/answer.ts";
-import { lifeOf } from "#src/commands/drafts/life/life.ts";
+import { lifeOf } from "#src/commands/drafts/life/fold.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { inText } from "#src/commands/drafts/life/phrases.ts";
 import { at, history, mailLink, telegram } from "#test/support/draftLife.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { noStream, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { inFull } from "#test/support/full.ts";
-import type { LogUnderTest } from "../contract.ts";
 import { errorOf, newEvent, newEvents, newStream, upTo } from "./support.ts";
+import type { LogUnderTest } from "./underTest.ts";
 
 export function guardContract(log: () => LogUnderTest): void {
   describe("unlessMoved", () => {

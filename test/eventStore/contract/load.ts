@@ -2,7 +2,6 @@ import { expect } from "chai";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
 import { inFull } from "#test/support/full.ts";
-import type { LogUnderTest } from "../contract.ts";
 import {
   appendForSure,
   consume,
@@ -14,6 +13,7 @@ import {
   revisionsOf,
   upTo,
 } from "./support.ts";
+import type { LogUnderTest } from "./underTest.ts";
 
 const writers = 32;
 const appendsEach = inFull ? 40 : 5;

@@ -8,8 +8,8 @@ import {
   type NewEvent,
   noStream,
 } from "#src/eventStore/eventStore.ts";
-import type { LogUnderTest } from "../contract.ts";
 import { consume, count, errorOf, newCategory, newEvent, newStream } from "./support.ts";
+import type { LogUnderTest } from "./underTest.ts";
 
 const nested = (depth: number): Record<string, unknown> => {
   let value: Record<string, unknown> = { end: true };

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { noStream } from "#src/eventStore/eventStore.ts";
 import { inFull } from "#test/support/full.ts";
-import type { LogUnderTest } from "../contract.ts";
 import { idsOf, newEvent, newEvents, newStream, revisionsOf, upTo } from "./support.ts";
+import type { LogUnderTest } from "./underTest.ts";
 
 export function readContract(log: () => LogUnderTest): void {
   describe("read", () => {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { noStream, wholeLog } from "#src/eventStore/eventStore.ts";
 import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
-import type { LogUnderTest } from "../contract.ts";
 import { appendOneByOne, consume, count, idsOf, newCategory, newEvent, newEvents, newStream } from "./support.ts";
+import type { LogUnderTest } from "./underTest.ts";
 
 export function subscribeContract(log: () => LogUnderTest): void {
   describe("subscribe", () => {

@@ -1,7 +1,8 @@
 import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
-import type { ApprovalView, LinkedApproval } from "#src/channels/approvalView.ts";
+import type { LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
 import { carded, changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import type { DecideRequest, DecisionResult, FetchedFile, LinkedApproval } from "#src/channels/approvalView.ts";
+import type { DecideRequest, DecisionResult, FetchedFile, LinkedApproval } from "#src/channels/approvalDecisions.ts";
 import { approvalPages } from "#src/http/approvalPages/router.ts";
 import { carded, ordinary } from "#test/channels/email/examples.ts";
 

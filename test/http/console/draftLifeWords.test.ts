@@ -3,7 +3,7 @@ import { parseDocument } from "htmlparser2";
 import { applyToDraft, type DraftRow } from "#projections/drafts/queries.ts";
 import { type LetterToRead, readableLetter } from "#src/channels/readableLetter.ts";
 import { answerOf } from "#src/commands/drafts/life/answer.ts";
-import { lifeOf } from "#src/commands/drafts/life/life.ts";
+import { lifeOf } from "#src/commands/drafts/life/fold.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { inText } from "#src/commands/drafts/life/phrases.ts";
 import { html } from "#src/html/html.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ChatPerson, DecisionResult } from "#src/channels/approvalView.ts";
+import type { ChatPerson, DecisionResult } from "#src/channels/approvalDecisions.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { wordsOf } from "#src/commands/approvals/telegram/resultWords.ts";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";

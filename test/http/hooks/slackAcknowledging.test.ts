@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import express from "express";
-import type { DecideRequest, DecisionResult } from "#src/channels/approvalView.ts";
+import type { DecideRequest, DecisionResult } from "#src/channels/approvalDecisions.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { slackInteractions } from "#src/http/hooks/slack/interactions.ts";
 import { carded, ordinary } from "#test/channels/email/examples.ts";

@@ -1,4 +1,5 @@
-import type { ChatPerson, Decision } from "#src/channels/approvalView.ts";
+import type { ChatPerson } from "#src/channels/approvalDecisions.ts";
+import type { Decision } from "#src/channels/approvalView.ts";
 import type { Bot, Placed } from "#src/channels/telegram/botApi.ts";
 import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
 import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";

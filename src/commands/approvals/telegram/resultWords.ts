@@ -1,10 +1,5 @@
-import {
-  type DecisionResult,
-  type HeldBy,
-  type LinkedApproval,
-  mayReopen,
-  type RecordedOutcome,
-} from "#src/channels/approvalView.ts";
+import type { DecisionResult, HeldBy, LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import { mayReopen, type RecordedOutcome } from "#src/channels/approvalView.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
 

@@ -1,4 +1,4 @@
-import type { ApprovalDecisions } from "#src/channels/approvalView.ts";
+import type { ApprovalDecisions } from "#src/channels/approvalDecisions.ts";
 import type { Bot, Bots } from "#src/channels/telegram/botApi.ts";
 import type { BotRegistry, BotUse, KnownBot } from "#src/channels/telegram/botRegistry.ts";
 import { botIdOf } from "#src/channels/telegram/botToken.ts";

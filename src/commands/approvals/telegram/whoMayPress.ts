@@ -1,4 +1,4 @@
-import type { ChatPerson } from "#src/channels/approvalView.ts";
+import type { ChatPerson } from "#src/channels/approvalDecisions.ts";
 import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
 import { botIdOf } from "#src/channels/telegram/botToken.ts";
 import type { UpdateChat } from "#src/channels/telegram/updates.ts";

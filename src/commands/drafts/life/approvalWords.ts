@@ -1,8 +1,7 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Life, Question } from "./life.ts";
+import type { Life, Question, Word } from "./life.ts";
 import { actorInWords, channelInWords } from "./people.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
-import type { Word } from "./words.ts";
 
 /** Whose word authorised it, as a clause: "version 2 was approved on … by …". */
 export function wordInWords(word: Word): Phrase[] {

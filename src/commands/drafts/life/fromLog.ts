@@ -5,7 +5,8 @@ import type { Dependencies } from "../../dependencies.ts";
 import { loadContent } from "../draftContents.ts";
 import { pagesOf } from "../draftHistories.ts";
 import { answerOf } from "./answer.ts";
-import { type Life, lifeOf, type NewerMessage } from "./life.ts";
+import { lifeOf } from "./fold.ts";
+import type { Life, NewerMessage } from "./life.ts";
 import { type LifeEvent, lifeEvent } from "./lifeEvents.ts";
 import type { Phrase } from "./phrases.ts";
 

@@ -1,25 +1,6 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Life } from "./life.ts";
+import type { Handover, Life, Report, Started } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
-
-type Started = { at: string; provider: string; version: number; contentSha256: string; mimeSha256: string };
-
-/** How far an attempt to hand a mail over has come. `started` null: only its end is on record. Times are ISO strings. */
-export type Handover =
-  | { is: "none" }
-  /** What is known here does not tell. */
-  | { is: "untold" }
-  | { is: "started"; started: Started }
-  | { is: "abandoned"; at: string; because: string }
-  | { is: "not handed over"; at: string; message: string }
-  | { is: "accepted"; at: string; started: Started | null; response: string | null; refused: readonly string[] }
-  | { is: "refused"; at: string; started: Started | null; message: string; isFinal: boolean }
-  /** Nobody knows whether the provider took it. */
-  | { is: "unknown"; at: string; started: Started | null; message: string };
-
-/** What was told of a mail after the provider had taken it. */
-export type Report = { type: ReportType; at: string; evidence: string };
-type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
 export const notHandedOver: Handover = { is: "none" };
 
@@ -32,7 +13,7 @@ export function applyDelivery(
 ): Partial<Pick<Life, "handover" | "reports">> {
   const { at } = event;
   const started = "started" in handover ? handover.started : null;
-  const reported = (type: ReportType, evidence: string) => ({ reports: [...reports, { type, at, evidence }] });
+  const reported = (type: Report["type"], evidence: string) => ({ reports: [...reports, { type, at, evidence }] });
   switch (event.type) {
     case "DeliveryStarted": {
       const { provider, version, contentSha256, mimeSha256 } = event.data;

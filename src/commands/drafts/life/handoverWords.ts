@@ -1,6 +1,5 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Handover, Report } from "./handover.ts";
-import type { Life } from "./life.ts";
+import type { Handover, Life, Report } from "./life.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
 /** Through what a mail left. Mail in the outbox has reached nobody. */

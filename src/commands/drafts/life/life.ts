@@ -1,12 +1,38 @@
-import type { DraftStatus } from "#streams/draft/draft.ts";
+import type { Vote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
 import type { Asked, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
-import { type Vote as CountedVote, votesLeft, withoutVote, withVote } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
-import type { Handover, Report } from "./handover.ts";
-import { applyDelivery, notHandedOver } from "./handover.ts";
-import type { LifeEvent } from "./lifeEvents.ts";
-import { applyQuestion } from "./questions.ts";
-import { queuedWord, type Word, wordOf } from "./words.ts";
+
+/** That a provider was asked to take a mail. */
+export type Started = { at: string; provider: string; version: number; contentSha256: string; mimeSha256: string };
+
+/** How far an attempt to hand a mail over has come. `started` null: only its end is on record. Times are ISO strings. */
+export type Handover =
+  | { is: "none" }
+  /** What is known here does not tell. */
+  | { is: "untold" }
+  | { is: "started"; started: Started }
+  | { is: "abandoned"; at: string; because: string }
+  | { is: "not handed over"; at: string; message: string }
+  | { is: "accepted"; at: string; started: Started | null; response: string | null; refused: readonly string[] }
+  | { is: "refused"; at: string; started: Started | null; message: string; isFinal: boolean }
+  /** Nobody knows whether the provider took it. */
+  | { is: "unknown"; at: string; started: Started | null; message: string };
+
+/** What was told of a mail after the provider had taken it. */
+export type Report = { type: ReportType; at: string; evidence: string };
+type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complained";
+
+/**
+ * Whose word authorised a version. `person`: one, by a mail link, a chat or signed in, as the actor tells. `people`: several, or the keys among
+ * them. `key`: a program; `how`: it approved, it sent what nobody had approved, or it wrote and sent it by one call; null where that is not known.
+ * `rule` and `setting`: nobody decided. `service`: none of these is on record.
+ */
+export type Word = { at: string; version: number; contentSha256: string } & (
+  | { by: "person" | "rule" | "service"; who: Actor }
+  | { by: "people"; required: number; given: readonly Pick<Vote, "who" | "at">[] }
+  | { by: "key"; who: Actor; how: "approved" | "sent" | "wrote" | null }
+  | { by: "setting" }
+);
 
 /** A request for a decision that was made for a channel. Times are ISO strings. `reachedAt`: when the channel took it. */
 export type Question = {
@@ -63,146 +89,3 @@ export type Life = {
   failed: { at: string | null; code: string; message: string; beforeAnyAttempt: boolean } | null;
   lateEvidence: { at: string; outcome: "accepted" | "refused" } | null;
 };
-
-type Submitted = Extract<LifeEvent, { type: "DraftSubmitted" }>;
-
-/** A draft's life from its history, oldest first. It may end anywhere: then it is the life up to there. Throws if it does not begin with the submission. */
-export const lifeOf = (history: readonly LifeEvent[]): Life => livesOf(history).at(-1) as Life;
-
-/** The life as each event of the history left it. Throws if it does not begin with the submission. */
-export function livesOf(history: readonly LifeEvent[]): Life[] {
-  const [first, ...rest] = history;
-  if (first?.type !== "DraftSubmitted") throw new Error("a draft's history begins with DraftSubmitted");
-  const lives = [begun(first)];
-  for (const event of rest) lives.push(after(lives.at(-1) as Life, event));
-  return lives;
-}
-
-function begun(event: Submitted): Life {
-  const { autoApproved, approvedAtOnce, contentSha256, content, kind = "draft" } = event.data;
-  return {
-    status: autoApproved ? "approved" : "pending",
-    kind,
-    wroteAndSent: approvedAtOnce && event.actor.kind === "api_key" ? event.actor.id : null,
-    version: 1,
-    contentSha256,
-    madeBecause: null,
-    waitingSince: event.at,
-    recipients: recipientsOf(content),
-    questions: [],
-    votes: [],
-    required: null,
-    word: autoApproved ? { by: "setting", at: event.at, version: 1, contentSha256 } : null,
-    sendRequested: autoApproved,
-    sendAfter: null,
-    takenBack: null,
-    held: null,
-    queued: null,
-    handover: notHandedOver,
-    reports: [],
-    sentAt: null,
-    rejected: null,
-    stale: null,
-    failed: null,
-    lateEvidence: null,
-  };
-}
-
-const recipientsOf = (content: Submitted["data"]["content"]): string[] | null =>
-  content && [...content.to, ...content.cc, ...content.bcc];
-
-const unapproved = {
-  word: null,
-  sendRequested: false,
-  sendAfter: null,
-  held: null,
-  votes: [],
-  required: null,
-} as const;
-
-function after(life: Life, event: LifeEvent): Life {
-  const { at, actor: who } = event;
-  switch (event.type) {
-    case "DraftSubmitted":
-      return life;
-    case "DraftEdited": {
-      const { version, contentSha256, content, because } = event.data;
-      const made = { version, contentSha256, recipients: recipientsOf(content), madeBecause: because };
-      return {
-        ...life,
-        ...unapproved,
-        ...made,
-        status: "pending",
-        waitingSince: at,
-        takenBack: null,
-        ...(because === "edit" && { wroteAndSent: null }),
-      };
-    }
-    case "ApprovalGiven": {
-      const { required, place = null, ...vote } = event.data;
-      return { ...life, required, votes: withVote(life.votes, { ...vote, place, who, at } as Vote) as Vote[] };
-    }
-    case "ApprovalWithdrawn":
-      return { ...life, votes: withoutVote(life.votes, event.data.voter) as Vote[] };
-    case "DraftApproved": {
-      const { sendRequested, sendAfter = null } = event.data;
-      const leaves = { sendRequested, sendAfter, held: null };
-      return { ...life, ...leaves, status: "approved", word: wordOf(event, life), takenBack: null };
-    }
-    case "DraftReturnedToPending":
-      return takenBack(life, event);
-    case "DraftRejected":
-      return { ...life, status: "rejected", rejected: { at, who, ...event.data } };
-    case "SendHeld":
-      return { ...life, held: { at, ...event.data } };
-    case "DraftQueued": {
-      const { version, contentSha256 } = event.data;
-      const queued = { at, who, version, contentSha256 };
-      return { ...life, status: "sending", word: queuedWord(event, life), held: null, takenBack: null, queued };
-    }
-    case "DraftRequeued":
-      return { ...life, handover: notHandedOver };
-    case "DraftMarkedStale":
-      return {
-        ...life,
-        status: "stale",
-        stale: { at, newer: { id: event.data.newMessageId, from: null, receivedAt: null } },
-      };
-    case "DraftSent":
-      return { ...life, status: "sent", sentAt: event.data.sentAt };
-    case "DraftFailed": {
-      const { code, message, attemptId } = event.data;
-      return { ...life, status: "failed", failed: { at, code, message, beforeAnyAttempt: attemptId === null } };
-    }
-    case "LateEvidence":
-      return { ...life, lateEvidence: { at, outcome: event.data.outcome } };
-    case "ApproversAsked":
-    case "ApproversNotified":
-    case "NotificationFailed":
-    case "ApprovalLinkClosed":
-      return { ...life, questions: applyQuestion(life.questions ?? [], event) };
-    case "DraftRulesApplied":
-    case "DraftEscalated":
-    case "NotifyRequested":
-    case "ConfirmCodeRefused":
-    case "SendClaimed":
-    case "SendClaimReleased":
-    case "SendAbandoned":
-      return life;
-    default:
-      return { ...life, ...applyDelivery(life, event) };
-  }
-}
-
-/** Why a draft waits again, in words. */
-export const returnedBecause = (because: string): string =>
-  because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
-
-/** An approval that a person took back, or that fell with their role, leaves the others' approvals as they are. */
-function takenBack(life: Life, { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>): Life {
-  const { because, withdrawn, lapsed } = data;
-  const votes = votesLeft(life.votes, data);
-  const others = (withdrawn ?? lapsed) ? { votes, required: life.required } : {};
-  const back = { at, who: withdrawn === undefined ? null : actor, because: returnedBecause(because) };
-  return { ...life, ...unapproved, ...others, status: "pending", waitingSince: at, takenBack: back };
-}

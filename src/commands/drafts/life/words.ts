@@ -1,19 +1,7 @@
 import type { Actor } from "#streams/event.ts";
 import { unreachable } from "#streams/unreachable.ts";
-import type { Life, Vote } from "./life.ts";
+import type { Life, Word } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
-
-/**
- * Whose word authorised a version. `person`: one, by a mail link, a chat or signed in, as the actor tells. `people`: several, or the keys among
- * them. `key`: a program; `how`: it approved, it sent what nobody had approved, or it wrote and sent it by one call; null where that is not known.
- * `rule` and `setting`: nobody decided. `service`: none of these is on record.
- */
-export type Word = { at: string; version: number; contentSha256: string } & (
-  | { by: "person" | "rule" | "service"; who: Actor }
-  | { by: "people"; required: number; given: readonly Pick<Vote, "who" | "at">[] }
-  | { by: "key"; who: Actor; how: "approved" | "sent" | "wrote" | null }
-  | { by: "setting" }
-);
 
 type Event<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
 

@@ -1,4 +1,5 @@
-import { type Life, type Question, returnedBecause } from "#src/commands/drafts/life/life.ts";
+import { returnedBecause } from "#src/commands/drafts/life/fold.ts";
+import type { Life, Question } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
 import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";

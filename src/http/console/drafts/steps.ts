@@ -1,5 +1,5 @@
+import { livesOf } from "#src/commands/drafts/life/fold.ts";
 import type { Life } from "#src/commands/drafts/life/life.ts";
-import { livesOf } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import type { Phrase } from "#src/commands/drafts/life/phrases.ts";
 import { type Comparison, type Room, roomAfter, usualRoom } from "#src/html/compare/compareVersions.ts";

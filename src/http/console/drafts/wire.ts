@@ -1,7 +1,6 @@
-import type { Handover } from "#src/commands/drafts/life/handover.ts";
-import type { Life } from "#src/commands/drafts/life/life.ts";
+import type { Handover, Life, Word } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
-import { alone, type Word } from "#src/commands/drafts/life/words.ts";
+import { alone } from "#src/commands/drafts/life/words.ts";
 import type { Actor } from "#streams/event.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { WireHistoryEntry } from "../../present/histories.ts";

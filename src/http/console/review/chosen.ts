@@ -1,4 +1,5 @@
-import type { ApprovalView, CardedView, RecordedOutcome } from "#src/channels/approvalView.ts";
+import type { CardedView } from "#src/channels/approvalDecisions.ts";
+import type { ApprovalView, RecordedOutcome } from "#src/channels/approvalView.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import type { SendObstacle } from "#src/commands/approvals/sendObstacle.ts";
 import { html, type Markup } from "#src/html/html.ts";

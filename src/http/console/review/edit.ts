@@ -1,4 +1,5 @@
-import type { ApprovalView, CardedView } from "#src/channels/approvalView.ts";
+import type { CardedView } from "#src/channels/approvalDecisions.ts";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { approveLabel } from "#src/channels/approvalView.ts";
 import { area, button, errorAt, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";

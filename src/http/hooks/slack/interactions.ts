@@ -1,5 +1,5 @@
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
-import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalView.ts";
+import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalDecisions.ts";
 import { reasonNames } from "#src/channels/slack/reasonForm.ts";
 import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
 import { teamOf } from "#src/channels/slack/slackHosts.ts";

@@ -1,11 +1,5 @@
-import {
-  type ApprovalView,
-  type DecisionResult,
-  type HeldBy,
-  type LinkedApproval,
-  mayReopen,
-  type RecordedOutcome,
-} from "#src/channels/approvalView.ts";
+import type { DecisionResult, HeldBy, LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import { type ApprovalView, mayReopen, type RecordedOutcome } from "#src/channels/approvalView.ts";
 import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
