@@ -9,6 +9,7 @@ import { identities } from "./identities/projector.ts";
 import { inbound } from "./inbound/projector.ts";
 import { memberRows } from "./members/projector.ts";
 import { messages } from "./messages/projector.ts";
+import type { ReadModel } from "./names.ts";
 import type { Projection } from "./projection.ts";
 import { ruleEvaluations } from "./ruleEvaluations/projector.ts";
 import { rules } from "./rules/projector.ts";
@@ -36,9 +37,6 @@ export const readModels = {
   assistants,
   rules,
   ruleEvaluations,
-} satisfies Record<string, Projection>;
-
-/** The names of the read models. */
-export type ReadModel = keyof typeof readModels;
+} satisfies Record<ReadModel, Projection>;
 
 export const projections: readonly Projection[] = Object.values(readModels);

@@ -28,7 +28,7 @@ const lookingIntoStates: Record<string, RegExp> = {
 const queries = /^projections\/(\w+\/(queries|attachments)|changeMarks|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
-  /^(src\/(clock|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|payments\/paymentProcessor|processes\/process|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets))|projections\/(projection|reads|page))\.ts$/;
+  /^(src\/(clock|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|payments\/paymentProcessor|processes\/process|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets))|projections\/(names|projection|reads|page))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
 /** Data structures in memory, which every folder of src/ may use. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { Composition } from "#src/compose.ts";
 import { lowestStored } from "#src/subscriptions/checkpoints.ts";
 import { type ProgressBar, progressBar } from "./progress.ts";

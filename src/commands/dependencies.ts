@@ -1,4 +1,4 @@
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { Accounts } from "#src/accounts/accounts.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";

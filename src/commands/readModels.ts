@@ -1,4 +1,4 @@
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import { Behind } from "#src/eventStore/eventStore.ts";
 import type { Dependencies } from "./dependencies.ts";
 

@@ -1,5 +1,5 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import { isAsked, standing, type UnlessAsked } from "#src/commands/approvals/askedAlready.ts";

@@ -1,4 +1,4 @@
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Guard } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";

@@ -1,4 +1,4 @@
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { Clock } from "#src/clock.ts";
 import type { NotYet, Process, ProcessContext, Timer } from "#src/processes/process.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Logger, pino } from "pino";
-import type { ReadModel } from "#projections/index.ts";
 import { projections } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import { argon2Hasher } from "#src/accounts/argon2.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { createApiKey } from "#src/commands/apiKeys.ts";

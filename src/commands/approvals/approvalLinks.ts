@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { draftById } from "#projections/drafts/queries.ts";
-import type { ReadModel } from "#projections/index.ts";
 import { heldById, messageById } from "#projections/messages/queries.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type {
   ApprovalDecisions,
   DecideRequest,

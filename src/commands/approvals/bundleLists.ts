@@ -1,5 +1,5 @@
 import { draftById, draftsOfList, type OnList, type TokenRow } from "#projections/drafts/queries.ts";
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { ApprovalList, ApprovalLists, ListedDraft, ListedState } from "#src/channels/approvalList.ts";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";

@@ -1,5 +1,5 @@
 import type { ChangeMarks } from "#projections/changeMarks.ts";
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";

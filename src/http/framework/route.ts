@@ -1,6 +1,6 @@
 import Type, { type Static, type TObject, type TSchema } from "typebox";
 import type { FeedPlace } from "#projections/feed/queries.ts";
-import type { ReadModel } from "#projections/index.ts";
+import type { ReadModel } from "#projections/names.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Actor } from "#streams/event.ts";
 import { type FilePath, filePathsOf } from "./body/encodedFile.ts";
