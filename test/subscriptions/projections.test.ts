@@ -27,6 +27,9 @@ import {
 
 const sized = (byDefault: number, full: number): number => (inFull ? full : byDefault);
 
+/** What comes for certain may take its time on a busy machine. */
+const patiently = { timeoutMs: 60_000 };
+
 describe("the projection runner", () => {
   let test: TestDatabase;
   let database: Database;
@@ -228,7 +231,7 @@ describe("the projection runner", () => {
     await append(store, "note-1", newEvent("Noted"));
     const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
     const waitFor = createWaitFor({ database, projections: [accounts, poisoned] });
-    expect(await waitFor.projected(position, { of: ["accounts"] })).to.equal(true);
+    expect(await waitFor.projected(position, { of: ["accounts"], ...patiently })).to.equal(true);
     expect(await waitFor.projected(position, { of: ["counts"], timeoutMs: 100 })).to.equal(false);
     const said = (level: string) => logger.said.filter((line) => line.level === level).map(({ message }) => message);
     expect(said("error").slice(0, 4)).to.deep.equal([
@@ -460,12 +463,12 @@ describe("the projection runner", () => {
     await eventually(() => runner.status().every(({ state }) => state === "following"));
     // An event that it does not handle moves its checkpoint alone.
     const nothing = await append(store, "other-1", newEvent("OfNoInterest"));
-    expect(await waitFor.projected(nothing, { of: ["counts"] })).to.equal(true);
+    expect(await waitFor.projected(nothing, { of: ["counts"], ...patiently })).to.equal(true);
     expect(batches).to.deep.equal([]);
     gate = held();
     for (let times = 0; times < 5; times++) {
       const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
-      expect(await waitFor.projected(position)).to.equal(true);
+      expect(await waitFor.projected(position, patiently)).to.equal(true);
     }
     expect(await rows("select entries from account_totals")).to.deep.equal([{ entries: 5 }]);
     expect(await rows("select * from type_counts")).to.deep.equal([]);
@@ -651,10 +654,9 @@ describe("the projection runner", () => {
     await run([accounts, counts], { onProjected: waitFor.reached });
     for (let times = 0; times < sized(5, 20); times++) {
       const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
-      expect(await Promise.all([waitFor.projected(position), elsewhere.projected(position)])).to.deep.equal([
-        true,
-        true,
-      ]);
+      expect(
+        await Promise.all([waitFor.projected(position, patiently), elsewhere.projected(position, patiently)]),
+      ).to.deep.equal([true, true]);
       expect(await rows("select entries from account_totals")).to.deep.equal([{ entries: times + 1 }]);
     }
     const never = (await store.head()) + 1_000;
@@ -689,7 +691,7 @@ describe("the projection runner", () => {
     const position = await add();
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(batches).to.deep.equal([]);
-    expect(await waitFor.projected(position)).to.equal(true);
+    expect(await waitFor.projected(position, patiently)).to.equal(true);
     expect(batches.reduce((sum, size) => sum + size, 0)).to.equal(3);
     await runner.stop();
     waitFor.close();
