@@ -35,6 +35,22 @@ const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
 const structures = /^(src\/(singleFlight|tally)\.ts|lru-cache|p-limit)$/;
 const database = /^src\/postgres\/(database|reads|unavailable)\.ts$/;
 const within = (folder: string) => new RegExp(`^${folder}/`);
+/** What every file of src/http/ may import, besides what lies in src/http/ itself. */
+const belowHttp = [
+  /^streams\/decider\.ts$/,
+  /^streams\/\w+\/decider\.ts$/,
+  /^streams\/member\/roles\.ts$/,
+  // What a plan allows is shown as it is.
+  /^streams\/workspace\/planLimits\.ts$/,
+  streamContracts,
+  queries,
+  ports,
+  rendering,
+  database,
+  within("src/commands"),
+];
+const httpPackages =
+  /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|piscina|prom-client|diff|marked|tsx|@modelcontextprotocol\/(server|node))$/;
 
 const rules: Rule[] = [
   { files: /^streams\//, rule: "streams/ imports nothing outside streams/", own: [anyStream], packages: nothing },
@@ -63,24 +79,22 @@ const rules: Rule[] = [
     packages: /^node:(crypto|timers\/promises)$/,
   },
   {
+    files: /^src\/http\/framework\//,
+    rule: "the framework of http knows no noun and no page: none of its guests",
+    own: [...belowHttp, within("src/http/framework")],
+    packages: httpPackages,
+  },
+  {
+    files: /^src\/http\/web\//,
+    rule: "sessions, forms and layout stand on the framework, and know no page that uses them",
+    own: [...belowHttp, within("src/http/(framework|web)")],
+    packages: httpPackages,
+  },
+  {
     files: /^src\/http\//,
     rule: "http imports commands, queries and ports; it knows neither processes nor an adapter's technology",
-    own: [
-      /^streams\/decider\.ts$/,
-      /^streams\/\w+\/decider\.ts$/,
-      /^streams\/member\/roles\.ts$/,
-      // What a plan allows is shown as it is.
-      /^streams\/workspace\/planLimits\.ts$/,
-      streamContracts,
-      queries,
-      ports,
-      rendering,
-      database,
-      within("src/commands"),
-      within("src/http"),
-    ],
-    packages:
-      /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|piscina|prom-client|diff|marked|tsx|@modelcontextprotocol\/(server|node))$/,
+    own: [...belowHttp, within("src/http")],
+    packages: httpPackages,
   },
   {
     files: /^src\/subscriptions\//,
@@ -277,8 +291,10 @@ describe("the architecture", () => {
       ["src/processes/noteDrafts.ts", 'import { drafts } from "#streams/draft/decider.ts";', /processes import events/],
       ["src/processes/deliver.ts", 'const late = await import("nodemailer");', /processes import/],
       ["src/http/drafts/drafts.ts", 'export * from "#src/processes/deliver.ts";', /http imports/],
+      ["src/http/framework/judge.ts", 'import { x } from "../events/feedCursor.ts";', /none of its guests/],
+      ["src/http/web/layout.ts", 'import { x } from "../console/framework/notices.ts";', /know no page/],
       ["src/mail/out/smtpProvider.ts", 'import { handle } from "#src/commands/handle.ts";', /no command/],
-      ["src/http/framework/app.ts", 'import { loadConfig } from "#src/config.ts";', /nobody imports the composition/],
+      ["src/http/app.ts", 'import { loadConfig } from "#src/config.ts";', /nobody imports the composition/],
       ["src/blobs/postgresBlobs.ts", 'import { x } from "#test/support/postgres.ts";', /scripts or tests/],
     ];
     for (const [file, text, rule] of broken) {

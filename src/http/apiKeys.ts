@@ -2,7 +2,7 @@ import { apiKeyByHash, apiKeyById, listApiKeys } from "#projections/apiKeys/quer
 import { apiKeyState, createApiKey, newKey, revokeApiKey } from "#src/commands/apiKeys.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { invalid } from "./framework/errors.ts";
 import { requireEnded } from "./framework/keys/ended.ts";
 import { allScopes, defaultScopes, type Scope } from "./framework/keys/scopes.ts";

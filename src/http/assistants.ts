@@ -1,6 +1,6 @@
 import { assistantById, listAssistants } from "#projections/assistants/queries.ts";
 import { createAssistant, deleteAssistant, updateAssistant } from "#src/commands/assistants.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { Assistant, AssistantList, AssistantQuery, CreateAssistant, UpdateAssistant } from "./schemas/assistants.ts";

@@ -15,17 +15,14 @@ import { approvalPages } from "./approvalPages/router.ts";
 import { authDoors } from "./auth/index.ts";
 import { createAuthLimits } from "./auth/limits.ts";
 import { billingPage } from "./billingPage/router.ts";
-import { consoleAssets } from "./console/framework/assets.ts";
-import { sessionCookie } from "./console/framework/cookie.ts";
 import { createConsole } from "./console/index.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { peoplesRoutes } from "./drafts/peoplesDecisions.ts";
 import type { BodyParser } from "./framework/body/bodyParser.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
 import { createInProcess } from "./framework/inProcess.ts";
 import type { Authenticate, CarriesRevoked } from "./framework/keys/authenticate.ts";
 import type { InFlight } from "./framework/keys/inFlight.ts";
 import type { Revocation } from "./framework/keys/revocation.ts";
-import type { CountUnknown } from "./framework/linkPages.ts";
 import type { ForgivingCounter } from "./framework/rateLimits/hitCounter.ts";
 import type { Strangers } from "./framework/rateLimits/strangers.ts";
 import type { Route } from "./framework/route.ts";
@@ -42,6 +39,9 @@ import { tools } from "./mcp/tools/index.ts";
 import { createOutboxAccess } from "./outbox/access.ts";
 import { outboxPages } from "./outbox/outbox.ts";
 import { stopPages } from "./stopPages/router.ts";
+import { consoleAssets } from "./web/assets.ts";
+import { sessionCookie } from "./web/cookie.ts";
+import type { CountUnknown } from "./web/linkPages.ts";
 
 /** What the pages and hooks beside the API rest on. */
 export type BesideParts = {

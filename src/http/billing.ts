@@ -6,7 +6,7 @@ import { openPortal } from "#src/commands/billing/portal.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
 import type { Interval, PaidPlan } from "#src/payments/paymentProcessor.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./framework/route.ts";
 import { Checkout, CreateCheckout, Portal, Subscription } from "./schemas/billing.ts";
 import { planAndUsage } from "./workspaces.ts";

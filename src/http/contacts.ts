@@ -1,7 +1,7 @@
 import { contactById, listContacts } from "#projections/contacts/queries.ts";
 import { deleteContact, updateContact } from "#src/commands/contacts.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { Deleted } from "./schemas/common.ts";

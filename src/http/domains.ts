@@ -4,7 +4,7 @@ import { workspaceById } from "#projections/workspaces/queries.ts";
 import { createDomain, deleteDomain, requestCheck } from "#src/commands/domains/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { presentDomain, presentSandbox, type WireDomain } from "./present/domains.ts";

@@ -4,7 +4,7 @@ import { unreachableQuorum } from "#src/commands/approvals/reachableQuorum.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 
 import type { IdentitySettings } from "#streams/identity/events.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";

@@ -1,7 +1,7 @@
 import { type InboundRow, inboundById, listInbound, type ReceivedRow } from "#projections/inbound/queries.ts";
 import { messageById } from "#projections/messages/queries.ts";
 import { isFreeAsItCame } from "#src/commands/inbound/leakedLinks.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { requireContent, requireMayDecide, storedBytes } from "./messages.ts";

@@ -1,6 +1,6 @@
 import { listMembers, type MemberRow, memberRow } from "#projections/members/queries.ts";
 import { changeRole, invite, memberState, removeMember, resendInvitation } from "#src/commands/members/members.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { requireEnded } from "./framework/keys/ended.ts";
 import { listRoute } from "./framework/lists.ts";
 import type { Principal } from "./framework/principal.ts";

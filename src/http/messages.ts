@@ -2,7 +2,7 @@ import { messageExpiredAfter } from "#projections/inbound/queries.ts";
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { handedOverMime } from "#src/commands/drafts/draftHistories.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import type { Principal } from "./framework/principal.ts";
 import { type Route, route } from "./framework/route.ts";
 import { fileReply } from "./present/files.ts";

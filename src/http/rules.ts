@@ -4,7 +4,7 @@ import { listRules, type RuleRow, ruleById } from "#projections/rules/queries.ts
 import { maxTested, type Tried, tryRule } from "#src/commands/rules/backTest.ts";
 import { maskedActions } from "#src/commands/rules/ruleSecrets.ts";
 import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules/rules.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";

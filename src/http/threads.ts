@@ -4,7 +4,7 @@ import { listMessages, newestMessages } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
 import { updateThread } from "#src/commands/threads/updateThread.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { presentDrafts } from "./present/drafts.ts";

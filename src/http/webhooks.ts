@@ -9,7 +9,7 @@ import {
 } from "#src/commands/webhooks.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { WebhookSettings } from "#streams/webhook/events.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";

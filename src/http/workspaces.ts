@@ -2,7 +2,7 @@ import { workspaceById } from "#projections/workspaces/queries.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
 import { usedNow } from "#src/commands/plans/quotas.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
-import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./framework/route.ts";
 import { UpdateWorkspace, Workspace } from "./schemas/workspaces.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { billingRoutes } from "#src/http/billing.ts";
-import type { HttpDependencies } from "#src/http/framework/dependencies.ts";
+import type { HttpDependencies } from "#src/http/dependencies.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 

@@ -1,8 +1,8 @@
 import type { Express } from "express";
 import { pino } from "pino";
+import { createApp } from "#src/http/app.ts";
+import type { HttpDependencies } from "#src/http/dependencies.ts";
 import { introduction } from "#src/http/docs/introduction.ts";
-import { createApp } from "#src/http/framework/app.ts";
-import type { HttpDependencies } from "#src/http/framework/dependencies.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { type Document, openApi } from "#src/http/framework/openapi/openapi.ts";
 import type { Route } from "#src/http/framework/route.ts";

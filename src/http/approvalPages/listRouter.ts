@@ -1,6 +1,6 @@
 import express, { type Request, type Response, type Router } from "express";
 import type { ApprovalLists } from "#src/channels/approvalList.ts";
-import { answerPage as answer } from "../framework/linkPages.ts";
+import { answerPage as answer } from "../web/linkPages.ts";
 import { listPage } from "./listPage.ts";
 import * as pages from "./outcomePages.ts";
 import { type ApprovalPagesOptions, answerUnknown, failed } from "./router.ts";

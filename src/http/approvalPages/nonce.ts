@@ -1,5 +1,5 @@
 import type { Decision } from "#src/channels/approvalView.ts";
-import { type Bound, checkNonce as check, issueNonce as issue } from "../framework/nonce.ts";
+import { type Bound, checkNonce as check, issueNonce as issue } from "../web/nonce.ts";
 
 /** What a page's button decides about: a nonce for one is none for another. */
 export type Pressed = { token: string; decision: Decision; version: number; contentSha256: string };

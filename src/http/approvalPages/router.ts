@@ -4,7 +4,7 @@ import type { Decision } from "#src/channels/approvalView.ts";
 import type { Clock } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
-import { answerPage as answer, answerUnknownLink, callerOf } from "../framework/linkPages.ts";
+import { answerPage as answer, answerUnknownLink, callerOf } from "../web/linkPages.ts";
 import { attachmentDownload } from "./attachmentDownload.ts";
 import { isToken, maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";

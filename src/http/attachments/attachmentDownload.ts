@@ -1,5 +1,5 @@
 import { messageById } from "#projections/messages/queries.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { type Route, route } from "../framework/route.ts";
 import { requireMayDecide, storedBytes } from "../messages.ts";
 import { fileReply } from "../present/files.ts";

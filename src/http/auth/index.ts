@@ -1,8 +1,8 @@
 import type { Router } from "express";
-import { sessionCookie } from "../console/framework/cookie.ts";
-import { formTokens } from "../console/framework/formToken.ts";
 import type { ForgivingCounter } from "../framework/rateLimits/hitCounter.ts";
 import type { Route } from "../framework/route.ts";
+import { sessionCookie } from "../web/cookie.ts";
+import { formTokens } from "../web/formToken.ts";
 import { authActions } from "./actions.ts";
 import { createAuthLimits } from "./limits.ts";
 import { authPages } from "./pageRouter.ts";

@@ -2,7 +2,7 @@ import express, { type Request, type Response, type Router } from "express";
 import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
-import { answerPage as answer, answerUnknownLink, type CountUnknown } from "../framework/linkPages.ts";
+import { answerPage as answer, answerUnknownLink, type CountUnknown } from "../web/linkPages.ts";
 import * as pages from "./pages.ts";
 
 export type BillingPageOptions = {

@@ -1,13 +1,13 @@
 import type { Clock } from "#src/clock.ts";
 import type { AuthLimits } from "../auth/limits.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { sessionCookie } from "../web/cookie.ts";
+import { formTokens } from "../web/formToken.ts";
+import { principalOf } from "../web/sessionPrincipal.ts";
 import { domainPages } from "./domains/router.ts";
 import { draftPages } from "./drafts/router.ts";
-import { sessionCookie } from "./framework/cookie.ts";
-import { formTokens } from "./framework/formToken.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
 import { type ConsoleOptions, consoleRouter } from "./framework/serve.ts";
-import { principalOf } from "./framework/visitors.ts";
 import { identityPages } from "./identities/router.ts";
 import { livePages } from "./live/router.ts";
 import { memberPages } from "./members/router.ts";

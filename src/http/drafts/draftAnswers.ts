@@ -2,7 +2,7 @@ import { draftById, draftIdById, type ReadDraft } from "#projections/drafts/quer
 import { threadById } from "#projections/threads/queries.ts";
 import type { DraftChanges } from "#src/commands/drafts/drafts.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { presentDraft, type WireDraft } from "../present/drafts.ts";
 
 /** A draft by the path's id, before query and body are looked at. */

@@ -1,6 +1,6 @@
 import { approveDraft, notifyAgain, rejectDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { type Route, route } from "../framework/route.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
 import { draftAfter, etagOfDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";

@@ -1,7 +1,7 @@
 import { listVersions } from "#projections/drafts/queries.ts";
 import { draftHistory, versionContent } from "#src/commands/drafts/draftHistories.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { historyTypes } from "../docs/historyTypes.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
 import { listRoute } from "../framework/lists.ts";
 import { type Route, route } from "../framework/route.ts";
 import { presentVersion } from "../present/drafts.ts";

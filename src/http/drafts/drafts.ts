@@ -5,7 +5,7 @@ import { editDraft } from "#src/commands/drafts/drafts.ts";
 import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
 import { Rejected } from "#streams/decider.ts";
 import { readAttachments } from "../attachments/attachmentUpload.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { invalid } from "../framework/errors.ts";
 import { listRoute } from "../framework/lists.ts";
 import { type Caller, type Route, route } from "../framework/route.ts";

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { eventsAfter, type FeedPlace, type FeedRow, payloadOf } from "#projections/feed/queries.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { cursorOf } from "./feedCursor.ts";
 
 /** A comment goes out after so long without an event, so that no proxy takes the connection for dead. */

@@ -1,6 +1,6 @@
-import { eventsAfter, feedEnd, feedStart, payloadOf } from "#projections/feed/queries.ts";
+import { eventsAfter, type FeedPlace, feedEnd, feedStart, payloadOf } from "#projections/feed/queries.ts";
 import { publicEventTypes } from "#streams/webhook/events.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { invalid } from "../framework/errors.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import { holdersOf } from "../framework/places.ts";
@@ -55,8 +55,7 @@ function followEvents(deps: HttpDependencies): Route {
     },
     async ({ workspaceId, principal, query, lastEventId, signal }) => {
       const types = typesOf(query.types);
-      const given = lastEventId ?? (query.after === undefined ? undefined : placeOf(query.after, "after"));
-      const after = given ?? (await feedEnd(deps.reads, workspaceId));
+      const after = givenPlace(lastEventId, query.after) ?? (await feedEnd(deps.reads, workspaceId));
       // Revoked meanwhile: nobody would take the stream, and its place would stay taken.
       if (signal.aborted) throw unauthorized();
       const holders = holdersOf({ id: principal.id, workspaceId });
@@ -66,6 +65,12 @@ function followEvents(deps: HttpDependencies): Route {
       });
     },
   );
+}
+
+/** The place after which a stream starts: Last-Event-ID goes before `after`. Undefined if neither is given. */
+function givenPlace(lastEventId: string | undefined, after: string | undefined): FeedPlace | undefined {
+  if (lastEventId !== undefined) return placeOf(lastEventId, "Last-Event-ID");
+  return after === undefined ? undefined : placeOf(after, "after");
 }
 
 /** The kinds asked for; undefined if none are. A kind that does not exist would silently give nothing. */

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { FeedPlace } from "#projections/feed/queries.ts";
 import { invalid } from "../framework/errors.ts";
 
@@ -18,11 +17,4 @@ export function placeOf(cursor: string, field: string): FeedPlace {
     );
   }
   return place;
-}
-
-/** Where a stream is to go on, by its Last-Event-ID; undefined if it has none. */
-export function lastEventIdOf(request: IncomingMessage): FeedPlace | undefined {
-  const given = request.headersDistinct["last-event-id"];
-  if (given === undefined || (given.length === 1 && given[0] === "")) return undefined;
-  return placeOf(given.length === 1 ? given[0]! : "", "Last-Event-ID");
 }

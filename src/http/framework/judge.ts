@@ -1,8 +1,6 @@
 import type { Request, Response } from "express";
-import type { FeedPlace } from "#projections/feed/queries.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
-import { lastEventIdOf } from "../events/feedCursor.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { type BodyRead, requireSoundStructure } from "./body/readBody.ts";
 import { invalid } from "./errors.ts";
@@ -55,7 +53,7 @@ export type Asked = {
   idempotencyKey(): string | undefined;
   body(): Promise<unknown>;
   ifMatch(): number | undefined;
-  lastEventId(): FeedPlace | undefined;
+  lastEventId(): string | undefined;
 };
 
 /** The rest of the order of judgement: the path, query and body, then what the handler finds out. */
@@ -174,6 +172,13 @@ export function idempotencyKeyOf(request: Request): string | undefined {
     throw invalid("Idempotency-Key", "expected one key of 1 to 255 printable ASCII characters");
   }
   return given[0];
+}
+
+/** The Last-Event-ID of a request; undefined if it has none or an empty one, "" if it has several. */
+function lastEventIdOf({ headersDistinct }: Request): string | undefined {
+  const given = headersDistinct["last-event-id"];
+  if (given?.length === 1) return given[0] || undefined;
+  return given && "";
 }
 
 function replyOf(route: Route, value: unknown, checkResponses: boolean): Reply {

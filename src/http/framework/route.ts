@@ -1,5 +1,4 @@
 import Type, { type Static, type TObject, type TSchema } from "typebox";
-import type { FeedPlace } from "#projections/feed/queries.ts";
 import type { ReadModel } from "#projections/names.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Actor } from "#streams/event.ts";
@@ -58,8 +57,8 @@ export type Call<Params, Query, Body, Loaded> = Reached<Params> & {
   ifMatch: number | undefined;
   /** The Idempotency-Key, if a POST has one. */
   idempotencyKey: string | undefined;
-  /** The place from which a stream continues according to Last-Event-ID, on routes that accept it. */
-  lastEventId: FeedPlace | undefined;
+  /** The Last-Event-ID after which a stream continues, on routes that accept it; "" if the request has several. */
+  lastEventId: string | undefined;
 };
 
 /** An answer that is not JSON: the handler replies with bytes or a stream. */

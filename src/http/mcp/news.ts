@@ -1,7 +1,7 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerEventBus } from "@modelcontextprotocol/server";
 import { eventsAfter, feedEnd, payloadOf } from "#projections/feed/queries.ts";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import type { Door } from "./server.ts";
 
 /** Whose request is being answered: a subscription is known by nothing else. */

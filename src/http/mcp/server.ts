@@ -1,6 +1,6 @@
 import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import type { Request } from "express";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { type AskRoute, type Behalf, jsonOf } from "../framework/inProcess.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";

@@ -1,5 +1,5 @@
 import type { TObject } from "typebox";
-import type { HttpDependencies } from "../framework/dependencies.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import type { RouteCall } from "../framework/inProcess.ts";
 import type { Scope } from "../framework/keys/scopes.ts";
 import type { Reply } from "../framework/reply.ts";

@@ -3,8 +3,8 @@ import type { Clock } from "#src/clock.ts";
 import type { StopLink, StopLinkChange, StopLinks } from "#src/commands/serviceMail/stops.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
-import { answerPage as answer, answerUnknownLink, callerOf } from "../framework/linkPages.ts";
-import { type Bound, checkNonce, issueNonce } from "../framework/nonce.ts";
+import { answerPage as answer, answerUnknownLink, callerOf } from "../web/linkPages.ts";
+import { type Bound, checkNonce, issueNonce } from "../web/nonce.ts";
 import * as pages from "./pages.ts";
 
 export type StopPagesOptions = StopLinks & {

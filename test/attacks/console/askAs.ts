@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { systemClock } from "#src/clock.ts";
+import { httpDependencies } from "#src/http/dependencies.ts";
 import { peoplesRoutes } from "#src/http/drafts/peoplesDecisions.ts";
 import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
-import { httpDependencies } from "#src/http/framework/dependencies.ts";
 import { errorReply } from "#src/http/framework/errors.ts";
 import { createInProcess, type RouteCall } from "#src/http/framework/inProcess.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";

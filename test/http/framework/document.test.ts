@@ -1,10 +1,10 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { errorMeanings } from "#src/http/docs/errorMeanings.ts";
-import { exampleOf } from "#src/http/docs/examples.ts";
 import { introduction } from "#src/http/docs/introduction.ts";
 import { statuses } from "#src/http/framework/errors.ts";
 import { scopes } from "#src/http/framework/keys/scopes.ts";
+import { exampleOf } from "#src/http/framework/openapi/examples.ts";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { formats } from "#src/http/framework/validation/formats.ts";
 import { tools } from "#src/http/mcp/tools/index.ts";

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import Type from "typebox";
-import type { AppOptions } from "#src/http/framework/app.ts";
+import type { AppOptions } from "#src/http/app.ts";
 import { createUploads, smallBody, type Uploads } from "#src/http/framework/body/uploads.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { createInFlight } from "#src/http/framework/keys/inFlight.ts";

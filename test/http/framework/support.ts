@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { hashKey } from "#src/commands/apiKeys.ts";
-import { type AppOptions, createApp } from "#src/http/framework/app.ts";
+import { type AppOptions, createApp } from "#src/http/app.ts";
 import { createAuthenticate } from "#src/http/framework/keys/authenticate.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import type { KeyPrincipal } from "#src/http/framework/principal.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { httpDependencies } from "#src/http/framework/dependencies.ts";
+import { httpDependencies } from "#src/http/dependencies.ts";
 import type { RouteCall } from "#src/http/framework/inProcess.ts";
 import { allScopes, type Scope } from "#src/http/framework/keys/scopes.ts";
 import type { Line } from "#src/http/framework/route.ts";

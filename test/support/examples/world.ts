@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { exampleOf } from "#src/http/docs/examples.ts";
+import { exampleOf } from "#src/http/framework/openapi/examples.ts";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { type Answer, type Ask, asking } from "../asking.ts";
 

@@ -1,5 +1,5 @@
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "../../framework/dependencies.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import { handOverStep, readHandedOver } from "./handedOver.ts";

@@ -1,9 +1,9 @@
 import type { Response } from "express";
 import { asSentence } from "#src/html/asSentence.ts";
 import { html, type Value } from "#src/html/html.ts";
-import { answerDocument } from "./answers.ts";
-import type { Assets } from "./assets.ts";
-import { plainDocument } from "./layout.ts";
+import { answerDocument } from "../../web/answers.ts";
+import type { Assets } from "../../web/assets.ts";
+import { plainDocument } from "../../web/layout.ts";
 import type { Refused } from "./visit.ts";
 
 /** The pages for what did not work. They show nothing of any workspace. */

@@ -7,11 +7,11 @@ import { type AskRoute, type Behalf, jsonOf } from "../../framework/inProcess.ts
 import { idIn } from "../../framework/judge.ts";
 import type { Flight } from "../../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
-import { cookieOf } from "./cookie.ts";
-import type { FormTokens } from "./formToken.ts";
+import { cookieOf } from "../../web/cookie.ts";
+import type { FormTokens } from "../../web/formToken.ts";
+import type { PrincipalOf } from "../../web/sessionPrincipal.ts";
 import type { ConsoleRoute } from "./page.ts";
 import { PasswordNeeded, type Refused, type Visit } from "./visit.ts";
-import type { PrincipalOf } from "./visitors.ts";
 
 /** How long a password that was typed counts for what is sensitive. */
 const passwordMs = 10 * 60_000;

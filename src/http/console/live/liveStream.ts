@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { changeMarks } from "#projections/changeMarks.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
 import { endlessStream, heartbeatMs, retryMs } from "../../events/eventStream.ts";
-import type { HttpDependencies } from "../../framework/dependencies.ts";
 import { changedTopics } from "./changeTail.ts";
 
 /** After so long a stream ends. The browser connects again, and is asked again who it is: what ends by time alone ends here too. */

@@ -4,7 +4,7 @@ import { endSessions } from "#src/commands/users/signIn.ts";
 import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
-import { callerOf } from "../../framework/linkPages.ts";
+import { callerOf } from "../../web/linkPages.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";

@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { ErrorBody } from "#src/http/schemas/common.ts";
 import type { Reply } from "../reply.ts";
 import type { Route } from "../route.ts";
 import { compileAnswerCheck } from "../validation/validation.ts";
+import { ErrorBody } from "./errorBody.ts";
 import { errorsOf } from "./errorCodes.ts";
 
 const errorFault = compileAnswerCheck(Type.Object(ErrorBody.properties, { additionalProperties: false }));

@@ -1,8 +1,8 @@
-import { codeSamples } from "#src/http/docs/samples.ts";
-import { ErrorBody } from "#src/http/schemas/common.ts";
 import { scopes } from "../keys/scopes.ts";
 import { isRaw, type Route } from "../route.ts";
+import { ErrorBody } from "./errorBody.ts";
 import { errorsOf } from "./errorCodes.ts";
+import { codeSamples } from "./samples.ts";
 
 type Json = Record<string, any>;
 export type Document = {

@@ -6,7 +6,7 @@ import { Router } from "express";
 import { pageStyle } from "#src/html/style.ts";
 
 const { resolve } = createRequire(import.meta.url);
-const folder = `${fileURLToPath(import.meta.resolve("#src/http/console/assets"))}/`;
+const folder = `${fileURLToPath(import.meta.resolve("#src/http/web/assets"))}/`;
 
 /** What the console's pages load: one stylesheet, an icon, and scripts in this order. All of it comes from this process. */
 export type Assets = {

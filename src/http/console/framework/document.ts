@@ -1,7 +1,7 @@
 import { button, form } from "#src/html/forms.ts";
-import { html, type Markup, type Value } from "#src/html/html.ts";
-import { frameStyleHash, headersOf } from "#src/html/page.ts";
-import type { Assets } from "./assets.ts";
+import { html } from "#src/html/html.ts";
+import type { Assets } from "../../web/assets.ts";
+import { wholeDocument } from "../../web/layout.ts";
 import { type Notice, notices } from "./notices.ts";
 import type { Shown } from "./page.ts";
 import type { Visit } from "./visit.ts";
@@ -26,13 +26,13 @@ const htmxConfig = JSON.stringify({
   refreshOnHistoryMiss: true,
 });
 
-export type LayoutOptions = { assets: Assets; workspaceName: string };
+type Options = { assets: Assets; workspaceName: string; notice: Notice | undefined };
 
 /** One whole page of the console. */
 export function consoleDocument(
   shown: Shown,
   visit: Pick<Visit, "path" | "principal" | "formToken">,
-  { assets, workspaceName, notice }: LayoutOptions & { notice: Notice | undefined },
+  { assets, workspaceName, notice }: Options,
 ): string {
   const head = html`
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
@@ -53,49 +53,7 @@ ${form(visit, { action: "/auth/sign-out", className: "inline" }, button("Sign ou
 </header>
 <main id="main" tabindex="-1">${notice !== undefined && html`<p class="notice" role="status">${notices[notice]}</p>`}
 ${shown.main}</main>`;
-  return whole({ title: shown.title, head, body, className: shown.wide ? "console wide" : "console" }, assets);
+  return wholeDocument({ title: shown.title, head, body, className: shown.wide ? "console wide" : "console" }, assets);
 }
 
 const isWithin = (path: string, place: string): boolean => path === place || new RegExp(`^${place}[/?]`).test(path);
-
-/** A page that is outside of any workspace: for who may see nothing more. */
-export const plainDocument = (title: string, main: Value, { assets }: Pick<LayoutOptions, "assets">): string => {
-  const body = html`
-<header class="top"><p class="brand"><a href="/"><span aria-hidden="true">✓</span> Countersign</a></p></header>
-<main id="main">${main}</main>`;
-  return whole({ title, body, className: "console" }, assets);
-};
-
-type Parts = { title: string; head?: Markup; body: Markup; className: string };
-
-const whole = ({ title, head, body, className }: Parts, assets: Assets): string =>
-  html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Countersign</title>
-<link rel="stylesheet" href="${assets.style}">${head}
-</head>
-<body class="${className}">${body}
-<footer><p>A person keeps the last word.</p></footer>
-</body>
-</html>
-`.markup;
-
-/** What a page of the console may do: its own style, scripts and requests; letters in frames of their own. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  `style-src 'self' ${frameStyleHash}`,
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join("; ");
-
-/** The headers a page of the console is served with. Without a referrer, forms would come with `Origin: null`, and could not be told from a stranger's. */
-export const consoleHeaders = headersOf(policy, "same-origin");

@@ -4,16 +4,16 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
-import { createChangeTail } from "../console/live/changeTail.ts";
-import { createPresence, type Presence } from "../console/live/presence.ts";
-import { createFeedTail, type FeedTail } from "../events/feedTail.ts";
-import { NotReadable } from "./errors.ts";
-import { createKeyUses, type KeyUses } from "./keys/keyUses.ts";
-import type { Revocation } from "./keys/revocation.ts";
-import { type Cursors, createCursors } from "./lists.ts";
-import { createPlaces, type Places } from "./places.ts";
-import type { Route } from "./route.ts";
-import type { Tail } from "./tail.ts";
+import { createChangeTail } from "./console/live/changeTail.ts";
+import { createPresence, type Presence } from "./console/live/presence.ts";
+import { createFeedTail, type FeedTail } from "./events/feedTail.ts";
+import { NotReadable } from "./framework/errors.ts";
+import { createKeyUses, type KeyUses } from "./framework/keys/keyUses.ts";
+import type { Revocation } from "./framework/keys/revocation.ts";
+import { type Cursors, createCursors } from "./framework/lists.ts";
+import { createPlaces, type Places } from "./framework/places.ts";
+import type { Route } from "./framework/route.ts";
+import type { Tail } from "./framework/tail.ts";
 
 /** What the routes work with. */
 export type HttpDependencies = Dependencies & {

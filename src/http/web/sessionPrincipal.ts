@@ -2,8 +2,8 @@ import type { Session } from "#src/accounts/sessions.ts";
 import type { StreamServices } from "#src/commands/handle.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import { memberStream } from "#streams/member/events.ts";
-import type { SessionPrincipal } from "../../framework/principal.ts";
-import { scopesOf } from "../../framework/roles.ts";
+import type { SessionPrincipal } from "../framework/principal.ts";
+import { scopesOf } from "../framework/roles.ts";
 
 /**
  * What a session may do at this moment, in the workspace it shows, judged on streams: who was removed or disabled a moment ago may do nothing.

@@ -1,0 +1,46 @@
+import { html, type Markup, type Value } from "#src/html/html.ts";
+import { frameStyleHash, headersOf } from "#src/html/page.ts";
+import type { Assets } from "./assets.ts";
+
+/** A page outside of any workspace, for visitors who may see nothing more. */
+export const plainDocument = (title: string, main: Value, { assets }: { assets: Assets }): string => {
+  const body = html`
+<header class="top"><p class="brand"><a href="/"><span aria-hidden="true">✓</span> Countersign</a></p></header>
+<main id="main">${main}</main>`;
+  return wholeDocument({ title, body, className: "console" }, assets);
+};
+
+type Parts = { title: string; head?: Markup; body: Markup; className: string };
+
+/** The frame of every page: its head, and the sentence at its end. */
+export const wholeDocument = ({ title, head, body, className }: Parts, assets: Assets): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Countersign</title>
+<link rel="stylesheet" href="${assets.style}">${head}
+</head>
+<body class="${className}">${body}
+<footer><p>A person keeps the last word.</p></footer>
+</body>
+</html>
+`.markup;
+
+/** What a page of the console may do: its own style, scripts and requests; letters in frames of their own. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  `style-src 'self' ${frameStyleHash}`,
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join("; ");
+
+/** The headers a page of the console is served with. Without a referrer, forms would come with `Origin: null`, and could not be told from a stranger's. */
+export const consoleHeaders = headersOf(policy, "same-origin");
