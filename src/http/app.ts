@@ -9,7 +9,7 @@ import { docsPages } from "./docs/pages.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
 import { type BodyParser, createBodyParser } from "./framework/body/bodyParser.ts";
 import { createUploads, type Uploads } from "./framework/body/uploads.ts";
-import { errorHandler } from "./framework/errorHandler.ts";
+import { refusing } from "./framework/door.ts";
 import { errorReply } from "./framework/errors.ts";
 import { requireKnownHost } from "./framework/hosts.ts";
 import { createInFlight, type InFlight } from "./framework/keys/inFlight.ts";
@@ -17,7 +17,6 @@ import { logRequests } from "./framework/logging.ts";
 import { type Document, type Info, openApi } from "./framework/openapi/openapi.ts";
 import { nameRequest } from "./framework/requestId.ts";
 import { type Route, type RouteScope, route } from "./framework/route.ts";
-import { send } from "./framework/send.ts";
 import { type ServeOptions, serve } from "./framework/serve.ts";
 import { healthRoutes, type ReadinessCheck } from "./health/health.ts";
 import { measureRequests } from "./health/metrics.ts";
@@ -144,11 +143,11 @@ function refuseUnknown(options: ServeOptions): RequestHandler {
 const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
 /** Answers uncaught errors. Never shows a stack trace. */
-function lastResort(upgradeUrl: string | undefined): ErrorRequestHandler {
-  return errorHandler(async ({ error, request, response }) => {
-    // A refusal is the caller's fault, and strangers' calls are no reason to wake anybody.
-    if (!(error instanceof Rejected)) request.log.error({ err: error }, "request handler failed");
-    if (response.headersSent) return void response.destroy();
-    await send(response, errorReply(error, { requestId: String(request.id), upgradeUrl }));
+const lastResort = (upgradeUrl: string | undefined): ErrorRequestHandler =>
+  refusing({
+    refused(error, request) {
+      // A refusal is the caller's fault, and strangers' calls are no reason to wake anybody.
+      if (!(error instanceof Rejected)) request.log.error({ err: error }, "request handler failed");
+      return errorReply(error, { requestId: String(request.id), upgradeUrl });
+    },
   });
-}

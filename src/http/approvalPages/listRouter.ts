@@ -1,32 +1,30 @@
-import express, { type Request, type Response, type Router } from "express";
-import type { ApprovalLists } from "#src/channels/approvalList.ts";
-import { answerPage as answer } from "../web/linkPages.ts";
+import express, { type Request, type Router } from "express";
+import type { ApprovalList, ApprovalLists } from "#src/channels/approvalList.ts";
+import { refusing } from "../framework/door.ts";
+import { linkDoor, linkPage, onlyMethods, throughLink } from "../web/linkPages.ts";
 import { listPage } from "./listPage.ts";
 import * as pages from "./outcomePages.ts";
-import { type ApprovalPagesOptions, answerUnknown, failed } from "./router.ts";
+import type { ApprovalPagesOptions } from "./router.ts";
 
 type Options = ApprovalLists & Pick<ApprovalPagesOptions, "clock" | "countUnknown" | "onError">;
 
 /** The page behind a mail about several drafts. GET and HEAD of `/l/:token` show it, and nothing else can be done with it. */
 export function approvalListPages(options: Options): Router {
   const router = express.Router();
-  router
-    .route("/l/:token")
-    .get(async (request, response) => show(options, request, response))
-    .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD"), 405, pages.methodPage()));
-  router.use("/l", failed(options));
+  const door = linkDoor((request) => find(options, request), pages, options);
+  const show = throughLink(door, async (list) => {
+    const isOver = options.clock.now().getTime() >= Date.parse(list.expiresAt) || list.drafts.every(isElsewhere);
+    return isOver ? linkPage(410, pages.expiredPage()) : linkPage(200, listPage(list));
+  });
+  router.route("/l/:token").get(show).all(onlyMethods("GET, HEAD", pages));
+  router.use("/l", refusing(door));
   return router;
 }
 
-async function show(options: Options, request: Request, response: Response): Promise<void> {
-  const token = String(request.params.token);
-  const page = pageOf(request.query.page);
-  const list = /^[\w-]{43}$/.test(token) && page !== undefined ? await options.list(token, page) : undefined;
-  if (!list) return answerUnknown(options, request, response);
-  if (options.clock.now().getTime() >= Date.parse(list.expiresAt) || list.drafts.every(isElsewhere)) {
-    return answer(response, 410, pages.expiredPage());
-  }
-  answer(response, 200, listPage(list));
+async function find({ list }: Options, { params, query }: Request): Promise<ApprovalList | undefined> {
+  const token = String(params.token);
+  const page = pageOf(query.page);
+  return /^[\w-]{43}$/.test(token) && page !== undefined ? list(token, page) : undefined;
 }
 
 const isElsewhere = ({ state }: { state: { kind: string } }): boolean => state.kind === "elsewhere";

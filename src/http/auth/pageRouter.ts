@@ -1,8 +1,9 @@
-import express, { type Request, type Response, type Router } from "express";
+import express, { type Request, type Router } from "express";
 import { findReset } from "#src/commands/users/passwords.ts";
 import { findNewEmail } from "#src/commands/users/profile.ts";
 import { type SignedIn, signedInBy, workspacesOf } from "#src/commands/users/signIn.ts";
 import { findConfirmation } from "#src/commands/users/signUp.ts";
+import { answer, type Door } from "../framework/door.ts";
 import { ownPath } from "../framework/sameOrigin.ts";
 import { leadTo } from "../web/answers.ts";
 import type { SessionCookie } from "../web/cookie.ts";
@@ -10,7 +11,7 @@ import type { FormTokens } from "../web/formToken.ts";
 import type { FormPage, FormState } from "./action.ts";
 import { invitationPage, linkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
-import { type AuthOptions, failedPage, showPage } from "./serve.ts";
+import { type AuthOptions, pageReply, refusalPage } from "./serve.ts";
 
 /** What was done before this page, as its address names it by a word of this list. */
 const said: Record<string, string> = {
@@ -22,12 +23,17 @@ const said: Record<string, string> = {
 /** The pages at the door. Looking at one changes nothing and uses no link up. */
 export function authPages(options: AuthOptions): Router {
   const { deps } = options;
+  const door: Door<undefined> = {
+    credential: async () => undefined,
+    refused: (error, request) => refusalPage(error, request, options),
+  };
   const router = express.Router({ caseSensitive: true, strict: true });
-  const at = (path: string, page: (request: Request, response: Response) => Promise<FormPage | string>) =>
+  const at = (path: string, page: (request: Request) => Promise<FormPage | string>) =>
     router.get(path, async (request, response) => {
-      const shown = await page(request, response);
-      if (typeof shown === "string") leadTo(response, shown);
-      else showPage(response, { page: shown, options });
+      await answer({ request, response }, door, async () => {
+        const shown = await page(request);
+        return typeof shown === "string" ? leadTo(shown) : pageReply(shown, options);
+      });
     });
 
   at("/sign-in", async (request) => {
@@ -71,7 +77,6 @@ export function authPages(options: AuthOptions): Router {
       shown: who.session.workspaceId,
     });
   });
-  router.use(failedPage(options));
   return router;
 }
 

@@ -10,18 +10,19 @@ import { asSentence } from "#src/html/asSentence.ts";
 import { Rejected } from "#streams/decider.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";
-import { errorHandler } from "../framework/errorHandler.ts";
+import { answer, type Door, refusing } from "../framework/door.ts";
 import { errorReply, invalid } from "../framework/errors.ts";
+import { requireDocumented } from "../framework/judge.ts";
 import type { Revocation } from "../framework/keys/revocation.ts";
 import { Reply } from "../framework/reply.ts";
-import { isSameOrigin, ownPath } from "../framework/sameOrigin.ts";
-import { send } from "../framework/send.ts";
-import { answerDocument, leadTo } from "../web/answers.ts";
+import { isSameOrigin, ownPath, requireNoOtherSite } from "../framework/sameOrigin.ts";
+import { documentReply, leadTo } from "../web/answers.ts";
 import type { Assets } from "../web/assets.ts";
 import type { SessionCookie } from "../web/cookie.ts";
 import type { FormTokens } from "../web/formToken.ts";
 import { plainDocument } from "../web/layout.ts";
 import { callerOf } from "../web/linkPages.ts";
+import { NotOwnForm, SignedOut, unreadableStatus } from "../web/refusals.ts";
 import { sessionOf } from "../web/sessionOf.ts";
 import type { AuthAction, AuthCall, Done, FormPage, FormState } from "./action.ts";
 import type { AuthLimits } from "./limits.ts";
@@ -51,68 +52,75 @@ export function authRouter(actions: readonly AuthAction[], options: AuthOptions)
   const router = express.Router({ caseSensitive: true, strict: true });
   const body = express.raw({ type: () => true, limit: maxBodyBytes, inflate: false });
   for (const action of actions) {
-    const { method, path } = action.route;
-    if (method === "GET") router.get(path, asJson(action, options));
-    else router.post(path, body, asForm(action, options), asJson(action, options));
+    const handler = serveAction(action, options);
+    if (action.route.method === "GET") router.get(action.route.path, handler);
+    else router.post(action.route.path, body, handler);
   }
-  router.use("/auth", failed(options));
+  router.use("/auth", refusing({ refused: (error, request) => refusal(error, request, options) }));
   return router;
 }
 
-function asJson(action: AuthAction, options: AuthOptions): RequestHandler {
-  return async (request, response) => {
-    requireOwnOrigin(request, options);
-    await options.limits.count(action.limit, request, response);
-    const session = await sessionOf({ ...options, sessions: options.deps.accounts.sessions }, request, response);
-    const who = action.needsSession ? await requireSignedIn(session, options) : undefined;
-    const body = request.method === "GET" ? {} : readJson(request);
-    action.route.checkBody(body);
-    const done = await carryOut(action, { request, body, session, who, next: "/" }, options);
-    if (options.checkResponses) requireDocumented(action, done.json);
-    await finish(response, done, options);
-    await send(response, new Reply({ json: done.json }, action.route.options.status ?? 200, {}));
-  };
-}
-
-/** The same for a browser without script: it is led to the next page, or shown its form again. */
-function asForm(action: AuthAction, options: AuthOptions): RequestHandler {
-  return async (request, response, next) => {
-    if (!isForm(request)) return next();
-    const values = new URLSearchParams(String(request.body ?? ""));
-    const session = await sessionOf({ ...options, sessions: options.deps.accounts.sessions }, request, response);
-    const formToken = session === undefined ? "" : options.tokens.of(session.id);
-    const isOwn = isSameOrigin(request, options.publicUrl);
-    const isSignedIns = action.needsSession || (action.orSession && !values.get("password"));
-    if (!isOwn || (isSignedIns && session && !options.tokens.isRight(session.id, values.get("form_token"))))
-      return showPage(response, { status: 403, page: pages.notOwnForm(), options });
-    const who = action.needsSession && session ? await signedInBy(options.deps, session) : undefined;
-    if (action.needsSession && !who) return leadTo(response, "/sign-in");
-    try {
-      await options.limits.count(action.limit, request, response);
-      const body = fieldsOf(values, action);
-      action.route.checkBody(body);
-      const next = ownPath(values.get("next")) ?? "/review";
-      const done = await carryOut(action, { request, body, session, who, next }, options);
-      await finish(response, done, options);
-      leadTo(response, done.next);
-    } catch (error) {
-      if (!(error instanceof Rejected) || !action.form) throw error;
-      await showRefused(
-        { request, response, error },
-        await action.form(stateOf({ values, error, formToken })),
-        options,
-      );
-    }
-  };
-}
-
-type Carried = {
-  request: Request;
-  body: unknown;
+type Visitor = {
+  /** The session that the browser brought, no matter whose. */
   session: Session | undefined;
+  /** The person, on actions for people who are signed in. */
   who: SignedIn | undefined;
-  next: string;
+  /** The form of a browser without script; undefined for JSON. */
+  form: URLSearchParams | undefined;
+  /** The refusal of a request that is one too many. */
+  throttled: unknown;
 };
+
+/** One action: JSON is answered with JSON; a form leads the browser to the next page, or is shown again. */
+function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
+  const door = actionDoor(action, options);
+  return async (request, response) => {
+    await answer({ request, response }, door, async ({ who: visitor }) => {
+      const { form } = visitor;
+      try {
+        if (visitor.throttled) throw visitor.throttled;
+        const body = form ? fieldsOf(form, action) : request.method === "GET" ? {} : readJson(request);
+        action.route.checkBody(body);
+        const next = ownPath(form?.get("next")) ?? "/review";
+        const done = await carryOut(action, { request, body, next, ...visitor }, options);
+        if (options.checkResponses) requireDocumented(action.route, done.json);
+        await finish(response, done, options);
+        return form ? leadTo(done.next) : new Reply({ json: done.json }, action.route.options.status ?? 200, {});
+      } catch (error) {
+        if (!(error instanceof Rejected) || !form || !action.form) throw error;
+        const page = await action.form(stateOf({ form, error, formToken: tokenOf(visitor.session, options) }));
+        return pageReply(page, options, errorReply(error, { requestId: String(request.id) }));
+      }
+    });
+  };
+}
+
+function actionDoor(action: AuthAction, options: AuthOptions): Door<Visitor> {
+  const { deps, publicUrl, tokens } = options;
+  return {
+    requireOrigin(request) {
+      if (!isForm(request)) requireNoOtherSite(request, publicUrl);
+      else if (!isSameOrigin(request, publicUrl)) throw new NotOwnForm();
+    },
+    async credential(request, response) {
+      // Every request counts, also one that is then refused because nobody is signed in.
+      const throttled = await options.limits.count(action.limit, request, response).catch((error: unknown) => error);
+      const session = await sessionOf({ ...options, sessions: deps.accounts.sessions }, request, response);
+      const form = isForm(request) ? new URLSearchParams(String(request.body ?? "")) : undefined;
+      const isSignedIns = action.needsSession || (action.orSession && !form?.get("password"));
+      if (form && session && isSignedIns && !tokens.isRight(session.id, form.get("form_token"))) throw new NotOwnForm();
+      const who = action.needsSession && session ? await signedInBy(deps, session) : undefined;
+      if (action.needsSession && !who) throw new SignedOut();
+      return { session, who, form, throttled };
+    },
+    refused: (error, request) => refusal(error, request, options),
+  };
+}
+
+const tokenOf = (session: Session | undefined, { tokens }: AuthOptions): string =>
+  session === undefined ? "" : tokens.of(session.id);
+
+type Carried = Pick<Visitor, "session" | "who"> & { request: Request; body: unknown; next: string };
 
 function carryOut(
   action: AuthAction,
@@ -140,21 +148,6 @@ async function finish(response: Response, { token, ended = [] }: Done, options: 
     options.cookie.give(response, token);
   }
   await Promise.all(ended.map((id) => options.revocation.drain(id, {})));
-}
-
-async function requireSignedIn(session: Session | undefined, { deps }: AuthOptions): Promise<SignedIn> {
-  const who = session && (await signedInBy(deps, session));
-  if (!who) throw new Rejected("unauthorized", "nobody is signed in here: sign in first");
-  return who;
-}
-
-/** A browser says from where it asks; a page of another site asks for nothing here. A client that is no browser says nothing. */
-function requireOwnOrigin(request: Request, { publicUrl }: AuthOptions): void {
-  const { origin, "sec-fetch-site": site } = request.headers;
-  if ((origin === undefined && site === undefined) || isSameOrigin(request, publicUrl)) return;
-  // Typed into the address line.
-  if (request.method === "GET" && site === "none") return;
-  throw invalid("Origin", "this is not asked for by pages of other sites");
 }
 
 function readJson(request: Request): unknown {
@@ -186,80 +179,56 @@ const isNullable = (schema: TSchema | undefined, isRequired: boolean): boolean =
   isRequired &&
   ((schema as { anyOf?: { type?: string }[] } | undefined)?.anyOf ?? []).some(({ type }) => type === "null");
 
-const stateOf = ({
-  values,
-  error,
-  formToken,
-}: {
-  values: URLSearchParams;
-  error: Rejected;
-  formToken: string;
-}): FormState => {
-  const { field } = error.details;
-  const said = typeof field === "string" ? error.message.replace(`${field}: `, "") : error.message;
-  return {
-    values,
-    formToken,
-    refused: { message: asSentence(said), field: typeof field === "string" ? field : undefined },
-  };
+type Refused = { form: URLSearchParams; error: Rejected; formToken: string };
+
+/** What a refused form shows again: what was typed, and why it was refused. */
+function stateOf({ form: values, error, formToken }: Refused): FormState {
+  const field = typeof error.details.field === "string" ? error.details.field : undefined;
+  const said = field === undefined ? error.message : error.message.replace(`${field}: `, "");
+  return { values, formToken, refused: { message: asSentence(said), field } };
+}
+
+/** A page of the door; with a refusal's status, and when to retry. */
+export const pageReply = (
+  page: FormPage,
+  { assets }: Pick<AuthOptions, "assets">,
+  refused?: Pick<Reply, "status" | "headers">,
+): Reply => {
+  const seconds = refused?.headers["Retry-After"];
+  const headers: Record<string, string> = seconds === undefined ? {} : { "Retry-After": seconds };
+  return documentReply(refused?.status ?? 200, plainDocument(page.title, page.main, { assets }), headers);
 };
 
-async function showRefused(
-  { request, response, error }: { request: Request; response: Response; error: Rejected },
-  page: FormPage,
-  options: AuthOptions,
-): Promise<void> {
-  const { status = 422, headers } = errorReply(error, { requestId: String(request.id) });
-  if (headers["Retry-After"] !== undefined) response.set("Retry-After", headers["Retry-After"]);
-  showPage(response, { status, page, options });
+/** A refusal or a fault: as JSON in the contract's envelope, or as a page to a browser that sent a form. */
+function refusal(error: unknown, request: Request, options: AuthOptions): Reply {
+  if (isForm(request)) return refusalPage(error, request, options);
+  const { content, status, headers } = refusalReply(error, request, options);
+  const { "WWW-Authenticate": _, ...others } = headers;
+  return new Reply(content, status, others);
 }
 
-export function showPage(
-  response: Response,
-  { status = 200, page, options }: { status?: number; page: FormPage; options: Pick<AuthOptions, "assets"> },
-): void {
-  answerDocument(response, status, plainDocument(page.title, page.main, options));
+/** The page for a refusal or a fault. */
+export function refusalPage(error: unknown, request: Request, options: AuthOptions): Reply {
+  if (error instanceof SignedOut) return leadTo("/sign-in");
+  if (error instanceof NotOwnForm) return pageReply(pages.notOwnForm(), options, { status: 403, headers: {} });
+  const reply = refusalReply(error, request, options);
+  return pageReply(pages.failed(reply.status ?? 500), options, reply);
 }
 
-function requireDocumented({ route }: AuthAction, value: unknown): void {
-  const fault = route.answerFault(JSON.parse(JSON.stringify(value)));
-  if (fault !== undefined) throw new Error(`${route.method} ${route.path} sent an undocumented response: ${fault}`);
-}
-
-/** As JSON in the contract's envelope, or as a page to who sent a form. */
-const failed = (options: AuthOptions) =>
-  errorHandler(async ({ error, request, response }) => {
-    if (response.headersSent) return void response.destroy();
-    const { status, headers, content } = replyTo(error, request, options);
-    const { "WWW-Authenticate": _, ...others } = headers;
-    if (!isForm(request)) return send(response, new Reply(content, status, others));
-    response.set(others);
-    showPage(response, { status: status ?? 500, page: pages.failed(status ?? 500), options });
-  });
-
-/** The same for a page that was only looked at. */
-export const failedPage = (options: AuthOptions) =>
-  errorHandler(async ({ error, request, response }) => {
-    if (response.headersSent) return void response.destroy();
-    const { status = 500, headers } = replyTo(error, request, options);
-    if (headers["Retry-After"] !== undefined) response.set("Retry-After", headers["Retry-After"]);
-    showPage(response, { status, page: pages.failed(status), options });
-  });
-
-function replyTo(error: unknown, request: Request, { logger }: AuthOptions): Reply {
-  const refusal = refusalOf(error);
-  const reply = errorReply(refusal, { requestId: String(request.id) });
+function refusalReply(error: unknown, request: Request, { logger }: AuthOptions): Reply {
+  const refused = asRefusal(error);
+  const reply = errorReply(refused, { requestId: String(request.id) });
   // Nobody is to blame if too many ask at once.
-  const isNews = (reply.status ?? 500) >= 500 && !(refusal instanceof TooManyHashes);
-  if (isNews) logger.error({ err: refusal }, "a request to sign in or sign up failed");
+  const isNews = (reply.status ?? 500) >= 500 && !(refused instanceof TooManyHashes);
+  if (isNews) logger.error({ err: refused }, "a request to sign in or sign up failed");
   return reply;
 }
 
-/** What the body's own reader refused, in the contract's words. */
-function refusalOf(error: unknown): unknown {
-  const { status, type } = error as { status?: unknown; type?: unknown };
-  if (typeof status !== "number" || status < 400 || status >= 500) return error;
-  return type === "entity.too.large"
+/** A refusal in the contract's words. */
+function asRefusal(error: unknown): unknown {
+  if (error instanceof SignedOut) return new Rejected("unauthorized", "nobody is signed in here: sign in first");
+  if (unreadableStatus(error) === undefined) return error;
+  return (error as { type?: unknown }).type === "entity.too.large"
     ? new Rejected("payload_too_large", `the request body is too large: expected at most ${maxBodyBytes} bytes`)
     : invalid("", "the request body cannot be read: send it in full, uncompressed");
 }

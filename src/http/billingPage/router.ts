@@ -1,8 +1,7 @@
-import express, { type Request, type Response, type Router } from "express";
+import express, { type Router } from "express";
 import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { errorHandler } from "../framework/errorHandler.ts";
-import { answerPage as answer, answerUnknownLink, type CountUnknown } from "../web/linkPages.ts";
+import { refusing } from "../framework/door.ts";
+import { type CountUnknown, linkDoor, linkPage, onlyMethods, throughLink } from "../web/linkPages.ts";
 import * as pages from "./pages.ts";
 
 export type BillingPageOptions = {
@@ -37,30 +36,19 @@ export function billingPage(options: BillingPageOptions): Router {
       underWay--;
     }
   }
-  router
-    .route("/billing")
-    .get(async (request, response) => show({ ...options, outcome }, request, response))
-    .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD"), 405, pages.methodPage()));
-  router.use(
-    "/billing",
-    errorHandler(({ error, response, next }) => {
-      if (response.headersSent) return next(error);
-      if (error instanceof Unavailable)
-        return answer(response.setHeader("Retry-After", "2"), 503, pages.unavailablePage());
-      options.onError(error);
-      answer(response, 500, pages.brokenPage());
-    }),
+  const door = linkDoor(
+    async ({ query: { session_id: sessionId } }) => {
+      if (sessionId === undefined) return "plans";
+      const found = await outcome(typeof sessionId === "string" ? sessionId : "");
+      return found.kind === "unknown" ? undefined : found;
+    },
+    pages,
+    options,
   );
+  const show = throughLink(door, async (found) =>
+    linkPage(200, found === "plans" ? pages.plansPage(options.plans()) : pages.outcomePage(found, options.plans())),
+  );
+  router.route("/billing").get(show).all(onlyMethods("GET, HEAD", pages));
+  router.use("/billing", refusing(door));
   return router;
-}
-
-async function show(options: BillingPageOptions, request: Request, response: Response): Promise<void> {
-  const { session_id: sessionId } = request.query;
-  if (sessionId === undefined) return answer(response, 200, pages.plansPage(options.plans()));
-  const outcome = await options.outcome(typeof sessionId === "string" ? sessionId : "");
-  if (outcome.kind === "unknown") {
-    const { countUnknown } = options;
-    return answerUnknownLink(request, response, { countUnknown, pages });
-  }
-  answer(response, 200, pages.outcomePage(outcome, options.plans()));
 }

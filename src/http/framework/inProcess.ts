@@ -4,7 +4,7 @@ import type { Clock } from "#src/clock.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
-import { type Asked, callerFrom, carryOut, type Operation } from "./judge.ts";
+import { callerFrom, carryOut, type Operation, type RouteInput } from "./judge.ts";
 import { type Principal, requireScope, type SessionPrincipal } from "./principal.ts";
 import type { Reply } from "./reply.ts";
 import type { Line, Route } from "./route.ts";
@@ -63,7 +63,7 @@ export function createInProcess({
     return carryOut(asked(route, call, behalf), checkResponses);
   }
 
-  function asked(route: Route, call: RouteCall, { principal, request, signal, once }: Behalf): Asked {
+  function asked(route: Route, call: RouteCall, { principal, request, signal, once }: Behalf): RouteInput {
     const callId = randomUUID();
     const operation = operationOf(route, { principal, call, once, clock });
     return {

@@ -22,7 +22,7 @@ export type Operation = {
 };
 
 /** A request whose key, scope and rate have been found good. */
-export type Admitted = {
+export type RouteRequest = {
   request: Request;
   response: Response;
   route: Route;
@@ -41,7 +41,7 @@ export type JudgeOptions = {
 };
 
 /** What is asked of a route, by whom; the parts of it are read in their turn. */
-export type Asked = {
+export type RouteInput = {
   route: Route;
   params: Record<string, string>;
   /** Absent on a route that needs nobody. */
@@ -57,9 +57,9 @@ export type Asked = {
 };
 
 /** The rest of the order of judgement: the path, query and body, then what the handler finds out. */
-export async function judge(admitted: Admitted, { bodies, checkResponses }: JudgeOptions): Promise<Reply> {
+export async function judge(admitted: RouteRequest, { bodies, checkResponses }: JudgeOptions): Promise<Reply> {
   const { request, route, callId, signal } = admitted;
-  const asked: Asked = {
+  const asked: RouteInput = {
     route,
     params: request.params as Record<string, string>,
     caller: callerOf(admitted),
@@ -76,7 +76,7 @@ export async function judge(admitted: Admitted, { bodies, checkResponses }: Judg
 }
 
 /** Judges and does what is asked of a route, over HTTP or within this process. Throws what the handler throws, and Rejected. */
-export async function carryOut(asked: Asked, checkResponses: boolean): Promise<Reply> {
+export async function carryOut(asked: RouteInput, checkResponses: boolean): Promise<Reply> {
   const { route, requestId, callId, signal } = asked;
   const reached = { params: paramsOf(asked.params, route), requestId, callId, signal, ...asked.caller };
   const loaded = await load(route, reached);
@@ -96,7 +96,7 @@ export async function carryOut(asked: Asked, checkResponses: boolean): Promise<R
 }
 
 /** A JSON body as plain data; an empty one is {}. Throws invalid_request. */
-async function parseBody({ body, request, route }: Admitted, bodies: JudgeOptions["bodies"]): Promise<unknown> {
+async function parseBody({ body, request, route }: RouteRequest, bodies: JudgeOptions["bodies"]): Promise<unknown> {
   const read = await body();
   if (read.size === 0) return {};
   requireJson(request);
@@ -141,7 +141,7 @@ async function load(route: Route, reached: Reached<Record<string, string>>): Pro
   return loaded;
 }
 
-const callerOf = ({ request, key, callId, operation }: Admitted): Caller | undefined =>
+const callerOf = ({ request, key, callId, operation }: RouteRequest): Caller | undefined =>
   key && callerFrom(key, { request, callId, operation });
 
 /** Who asks, as handlers and commands want to know it. */
@@ -192,7 +192,8 @@ function replyOf(route: Route, value: unknown, checkResponses: boolean): Reply {
   return new Reply(given.content, given.status ?? status, headers);
 }
 
-function requireDocumented(route: Route, value: unknown): void {
+/** Throws if an answer differs from the schema that documents it. */
+export function requireDocumented(route: Route, value: unknown): void {
   const fault = route.answerFault(JSON.parse(JSON.stringify(value) ?? "null"));
   if (fault !== undefined) throw new Error(`${route.method} ${route.path} sent an undocumented response: ${fault}`);
 }

@@ -2,10 +2,10 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerEventBus } from "@modelcontextprotocol/server";
 import { eventsAfter, feedEnd, payloadOf } from "#projections/feed/queries.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import type { Door } from "./server.ts";
+import type { McpRequest } from "./server.ts";
 
 /** Whose request is being answered: a subscription is known by nothing else. */
-export type Doors = AsyncLocalStorage<Door>;
+export type McpRequests = AsyncLocalStorage<McpRequest>;
 
 /** The address of a thread as a resource. */
 export const threadUri = (id: string): string => `countersign://threads/${id}`;
@@ -18,15 +18,19 @@ const pageSize = 100;
  * News of resources, from the workspace's own feed. Each subscription follows the feed of the key that opened it: of other workspaces it hears
  * nothing, whichever address it names.
  */
-export function createNews(deps: HttpDependencies, doors: Doors, onError: (error: unknown) => void): ServerEventBus {
+export function createNews(
+  deps: HttpDependencies,
+  requests: McpRequests,
+  onError: (error: unknown) => void,
+): ServerEventBus {
   return {
     publish: () => {},
     subscribe(listener) {
-      const door = doors.getStore();
+      const incoming = requests.getStore();
       const ended = new AbortController();
-      if (door && mayHear(door)) {
-        const signal = AbortSignal.any([ended.signal, door.signal, deps.closing]);
-        void follow(door.key.workspaceId, signal).catch((error) => signal.aborted || onError(error));
+      if (incoming && mayHear(incoming)) {
+        const signal = AbortSignal.any([ended.signal, incoming.signal, deps.closing]);
+        void follow(incoming.key.workspaceId, signal).catch((error) => signal.aborted || onError(error));
       }
       return () => ended.abort();
 
@@ -47,7 +51,7 @@ export function createNews(deps: HttpDependencies, doors: Doors, onError: (error
   };
 }
 
-const mayHear = ({ key }: Door): boolean =>
+const mayHear = ({ key }: McpRequest): boolean =>
   ["read:threads", "read:events"].every((scope) => key.scopes.includes(scope));
 
 type Row = Parameters<typeof payloadOf>[0];

@@ -8,20 +8,20 @@ import {
 } from "@modelcontextprotocol/server";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import { errorResult } from "./errors.ts";
-import type { Door } from "./server.ts";
+import type { McpRequest } from "./server.ts";
 import type { ToolCall } from "./tool.ts";
 import { readThread } from "./tools/readThread.ts";
 
 export type ResourceParts = {
   callOf(args: unknown, context: ServerContext): ToolCall;
-  door: Door;
+  incoming: McpRequest;
   onError(error: unknown): void;
 };
 
 /** A thread as a resource, `countersign://threads/{id}`: what read_thread says of it. Clients that may read events are told when it changes. */
-export function offerThreads(server: McpServer, { callOf, door, onError }: ResourceParts): void {
-  if (!door.key.scopes.includes("read:threads")) return;
-  const subscribe = door.key.scopes.includes("read:events");
+export function offerThreads(server: McpServer, { callOf, incoming, onError }: ResourceParts): void {
+  if (!incoming.key.scopes.includes("read:threads")) return;
+  const subscribe = incoming.key.scopes.includes("read:events");
   server.server.registerCapabilities({ resources: { subscribe, listChanged: false } });
   server.registerResource(
     "thread",
@@ -36,7 +36,7 @@ export function offerThreads(server: McpServer, { callOf, door, onError }: Resou
       try {
         const args = { thread_id: String(id), skip_messages: 0 };
         const { text } = await readThread.run(callOf(args, context));
-        await door.requireLive();
+        await incoming.requireLive();
         return { contents: [{ uri: uri.href, mimeType: "text/plain", text }] };
       } catch (error) {
         throw refusal(error, uri);
@@ -47,8 +47,8 @@ export function offerThreads(server: McpServer, { callOf, door, onError }: Resou
   /** The protocol has no results that are errors here: the sentence of the contract goes with the protocol's own code. */
   function refusal(error: unknown, uri: URL): Error {
     const { structuredContent, content } = errorResult(
-      door.signal.aborted ? unauthorized() : error,
-      String(door.request.id),
+      incoming.signal.aborted ? unauthorized() : error,
+      String(incoming.request.id),
     );
     if (structuredContent.error === "internal_error") onError(error);
     if (structuredContent.error === "not_found") return new ResourceNotFoundError(uri.href);

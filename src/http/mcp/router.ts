@@ -1,26 +1,25 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { randomUUID } from "node:crypto";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { Rejected } from "#streams/decider.ts";
+import { type Admitted, admit, type Door, refusing } from "../framework/door.ts";
 import { errorReply, NotReadable } from "../framework/errors.ts";
-import { isLoopbackHost } from "../framework/insiders.ts";
 import {
   type Authenticate,
   type CarriesRevoked,
   countingUnknown,
   unauthorized,
 } from "../framework/keys/authenticate.ts";
-import type { Flight, InFlight } from "../framework/keys/inFlight.ts";
+import type { InFlight } from "../framework/keys/inFlight.ts";
 import { holdersOf } from "../framework/places.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import { refusalOf } from "../framework/rateLimits/rateLimits.ts";
 import type { Strangers } from "../framework/rateLimits/strangers.ts";
 import type { LimitClass } from "../framework/route.ts";
-import { send } from "../framework/send.ts";
-import { createNews, type Doors } from "./news.ts";
-import { type Door, type McpDependencies, mcpServer } from "./server.ts";
+import { isOtherSite } from "../framework/sameOrigin.ts";
+import { createNews, type McpRequests } from "./news.ts";
+import { type McpDependencies, type McpRequest, mcpServer } from "./server.ts";
 
 export type McpOptions = McpDependencies & {
   authenticate: Authenticate;
@@ -45,62 +44,70 @@ const maxSubscriptions = 500;
  * anybody could take over, and any instance answers any request.
  */
 export function mcpRouter(options: McpOptions): Router {
-  const doors: Doors = new AsyncLocalStorage();
-  const bus = createNews(options.deps, doors, options.onError);
+  const requests: McpRequests = new AsyncLocalStorage();
+  const bus = createNews(options.deps, requests, options.onError);
   const handler = createMcpHandler(
     () => {
-      const door = doors.getStore();
-      if (!door) throw new Error("an MCP request without its key");
-      return mcpServer(options, door);
+      const incoming = requests.getStore();
+      if (!incoming) throw new Error("an MCP request without its key");
+      return mcpServer(options, incoming);
     },
     { maxRequestBodySize, maxSubscriptions, bus },
   );
-  const single = { ...handler, fetch: singly(handler.fetch, doors, options) };
+  const single = { ...handler, fetch: singly(handler.fetch, requests, options) };
   const answer = toNodeHandler(single, { maxRequestBodySize, onerror: options.onError });
   const authenticate = countingUnknown(options.authenticate, {
     ...options,
     count: (request) => options.strangers.count("bad_key", request),
   });
+  const door: Door<KeyPrincipal> = {
+    requireOrigin(request) {
+      if (isOtherSite(request, options.publicUrl))
+        throw new Rejected("insufficient_scope", "pages of other sites cannot call /mcp: call it from a program");
+    },
+    // Before the key, as in /v1: one that the read models do not know yet is no unknown key.
+    requireReadable: () => options.deps.requireReadable(["apiKeys"]),
+    credential: (request) => authenticate(request),
+    enter: (key, callId) => options.inFlight.enter(key.id, callId),
+    refused(error, request) {
+      report(error);
+      return errorReply(error, { requestId: String(request.id) });
+    },
+    interrupted: report,
+  };
   const router = Router({ caseSensitive: true, strict: true });
-  router.all("/mcp", async (request, response) => {
-    try {
-      requireOwnOrigin(request, options);
-      // Before the key, as in /v1: one that the read models do not know yet is no unknown key.
-      options.deps.requireReadable(["apiKeys"]);
-      const key = await authenticate(request);
-      await serve(request, response, key);
-    } catch (error) {
-      if (!(error instanceof Rejected || error instanceof NotReadable)) options.onError(error);
-      if (response.headersSent) return void response.destroy();
-      await send(response, errorReply(error, { requestId: String(request.id) }));
-    }
-  });
+  router.all("/mcp", async (request, response) => serve(await admit({ request, response }, door)));
+  router.use("/mcp", refusing(door));
   return router;
 
-  async function serve(request: Request, response: Response, key: KeyPrincipal): Promise<void> {
-    const flight = options.inFlight.enter(key.id, randomUUID());
+  function report(error: unknown): void {
+    if (!(error instanceof Rejected || error instanceof NotReadable)) options.onError(error);
+  }
+
+  /** The library writes the answers by itself: each call of a tool looks whether its key is still live before it says anything. */
+  async function serve(admitted: Admitted<KeyPrincipal>): Promise<void> {
+    const { request, response, who: key, signal, flight } = admitted;
     // A stream ends with its key; a call under way has a moment to say why.
-    flight.signal.addEventListener("abort", () => setTimeout(() => response.destroy(), revokedGraceMs).unref());
+    signal.addEventListener("abort", () => setTimeout(() => response.destroy(), revokedGraceMs).unref());
     try {
-      if (flight.revoked) throw unauthorized();
       response.locals.apiKey = key;
-      await counted(options, "read", { request, response });
-      await doors.run(doorOf({ request, response, key, flight }), () => answer(request, response));
+      await counted(options, "read", admitted);
+      await requests.run(requestOf(admitted), () => answer(request, response));
     } finally {
-      flight.leave();
+      flight?.leave();
     }
   }
 
-  function doorOf(of: { request: Request; response: Response; key: KeyPrincipal; flight: Flight }): Door {
-    const { request, key, flight } = of;
+  function requestOf(admitted: Admitted<KeyPrincipal>): McpRequest {
+    const { request, response, who: key, signal } = admitted;
     return {
-      ...{ key, request, signal: flight.signal },
+      ...{ key, request, signal },
       // Each request carries one message, and was counted as a read itself.
-      count: (limit) => (limit === "read" ? Promise.resolve() : counted(options, limit, of)),
-      end: () => of.response.destroy(),
+      count: (limit) => (limit === "read" ? Promise.resolve() : counted(options, limit, admitted)),
+      end: () => response.destroy(),
       async requireLive() {
         await options.upToDate();
-        if (flight.revoked) throw unauthorized();
+        if (signal.aborted) throw unauthorized();
       },
     };
   }
@@ -112,14 +119,14 @@ type Fetch = ReturnType<typeof createMcpHandler>["fetch"];
  * One message a request: a batch would be many calls for one count. A subscription takes a place of its key and workspace, and ends when that is
  * another's.
  */
-function singly(fetch: Fetch, doors: Doors, { deps }: McpOptions): Fetch {
+function singly(fetch: Fetch, requests: McpRequests, { deps }: McpOptions): Fetch {
   return async (request, context) => {
     const message: unknown = request.method === "POST" ? await request.clone().json().catch(noJson) : undefined;
     if (Array.isArray(message)) return refused(-32600, "batches are not supported: send one message a request");
-    const door = doors.getStore();
-    if (door && (message as { method?: unknown } | undefined)?.method === "subscriptions/listen") {
+    const current = requests.getStore();
+    if (current && (message as { method?: unknown } | undefined)?.method === "subscriptions/listen") {
       try {
-        const { key, signal, end, request: incoming } = door;
+        const { key, signal, end, request: incoming } = current;
         const place = deps.waits.take(holdersOf({ id: key.id, workspaceId: key.workspaceId }));
         place.replaced.addEventListener("abort", end);
         incoming.res?.once("close", place.leave);
@@ -137,14 +144,6 @@ const noJson = () => undefined;
 
 const refused = (code: number, message: string, status = 400) =>
   Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
-
-/** A browser's page of elsewhere has no business here, whatever key it brings. */
-function requireOwnOrigin({ headers }: Request, { publicUrl }: McpOptions): void {
-  const { origin } = headers;
-  if (origin === undefined || origin === new URL(publicUrl).origin) return;
-  if (URL.canParse(origin) && isLoopbackHost(new URL(origin).host)) return;
-  throw new Rejected("insufficient_scope", "pages of other sites cannot call /mcp: call it from a program");
-}
 
 /** Counts a request of the key. Throws Rejected rate_limited. */
 async function counted(

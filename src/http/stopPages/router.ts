@@ -1,9 +1,17 @@
-import express, { type ErrorRequestHandler, type Request, type Response, type Router } from "express";
+import express, { type Request, type Router } from "express";
 import type { Clock } from "#src/clock.ts";
 import type { StopLink, StopLinkChange, StopLinks } from "#src/commands/serviceMail/stops.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { errorHandler } from "../framework/errorHandler.ts";
-import { answerPage as answer, answerUnknownLink, callerOf } from "../web/linkPages.ts";
+import { refusing } from "../framework/door.ts";
+import type { Reply } from "../framework/reply.ts";
+import {
+  type CountUnknown,
+  callerOf,
+  linkDoor,
+  linkPage,
+  onlyMethods,
+  throughLink,
+  UnknownLink,
+} from "../web/linkPages.ts";
 import { type Bound, checkNonce, issueNonce } from "../web/nonce.ts";
 import * as pages from "./pages.ts";
 
@@ -11,8 +19,7 @@ export type StopPagesOptions = StopLinks & {
   /** A secret of at least 32 bytes, the same in every instance of the service. */
   nonceKey: Buffer;
   clock: Pick<Clock, "now">;
-  /** Counts a link that there is not; throws Rejected rate_limited when its sender has tried too many. */
-  countUnknown?: (request: Request) => Promise<void>;
+  countUnknown?: CountUnknown;
   /** Called with errors that are our own fault. */
   onError?: (error: unknown, request: Request) => void;
 };
@@ -26,24 +33,15 @@ const maxFormBytes = 2048;
 export function stopPages(options: StopPagesOptions): Router {
   const router = express.Router();
   const form = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 20, inflate: false });
-  router
-    .route("/stop/:token")
-    .get(async (request, response) => show(options, request, response))
-    .post(form, async (request, response) => press(options, request, response))
-    .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD, POST"), 405, pages.methodPage()));
-  router.use("/stop", failed(options));
+  const door = linkDoor((request) => options.find(tokenOf(request)), pages, options);
+  const show = throughLink(door, async (link, { request }) => linkPage(200, askingPage(options, request, { link })));
+  const press = throughLink(door, (link, { request }) => pressed(options, request, link));
+  router.route("/stop/:token").get(show).post(form, press).all(onlyMethods("GET, HEAD, POST", pages));
+  router.use("/stop", refusing(door));
   return router;
 }
 
-async function show(options: StopPagesOptions, request: Request, response: Response): Promise<void> {
-  const link = await options.find(tokenOf(request));
-  if (!link) return answerUnknown(options, request, response);
-  answer(response, 200, pages.stopPage(link, { nonce: nonceFor(options, request, link) }));
-}
-
-async function press(options: StopPagesOptions, request: Request, response: Response): Promise<void> {
-  const link = await options.find(tokenOf(request));
-  if (!link) return answerUnknown(options, request, response);
+async function pressed(options: StopPagesOptions, request: Request, link: StopLink): Promise<Reply> {
   const { nonce } = (request.body ?? {}) as { nonce?: unknown };
   const shown = { nonce: typeof nonce === "string" ? nonce : "", nowMs: options.clock.now().getTime() };
   // A nonce says what its page's button did: of a page from before somebody else's press, the button does what it said.
@@ -53,12 +51,19 @@ async function press(options: StopPagesOptions, request: Request, response: Resp
   if (to === undefined) {
     const notice =
       "Nothing was changed: this page was open for more than an hour, or the button was not pressed on it. Please press the button once more.";
-    return answer(response, 403, pages.stopPage(link, { nonce: nonceFor(options, request, link), notice }));
+    return linkPage(403, askingPage(options, request, { link, notice }));
   }
   const changed = await options.change(tokenOf(request), to, callerOf(request));
-  if (!changed) return answerUnknown(options, request, response);
-  answer(response, 200, pages.changedPage(changed, nonceFor(options, request, changed)));
+  if (!changed) throw new UnknownLink();
+  return linkPage(200, pages.changedPage(changed, nonceFor(options, request, changed)));
 }
+
+/** The page with its one button. `notice`: why a press was not counted. */
+const askingPage = (
+  options: StopPagesOptions,
+  request: Request,
+  { link, notice }: { link: StopLink; notice?: string },
+): string => pages.stopPage(link, { nonce: nonceFor(options, request, link), notice });
 
 const nonceFor = ({ nonceKey, clock }: StopPagesOptions, request: Request, link: StopLink): string =>
   issueNonce(nonceKey, boundTo(request, pages.changeOf(link)), clock.now().getTime());
@@ -66,21 +71,3 @@ const nonceFor = ({ nonceKey, clock }: StopPagesOptions, request: Request, link:
 const boundTo = (request: Request, change: StopLinkChange): Bound => ["stop page", tokenOf(request), change];
 
 const tokenOf = (request: Request): string => String(request.params.token);
-
-const answerUnknown = ({ countUnknown }: StopPagesOptions, request: Request, response: Response): Promise<void> =>
-  answerUnknownLink(request, response, { countUnknown, pages });
-
-const failed = ({ onError }: StopPagesOptions): ErrorRequestHandler =>
-  errorHandler(({ error, request, response, next }) => {
-    if (response.headersSent) return next(error);
-    const { status, retryAfter = 2 } = error as { status?: unknown; retryAfter?: number };
-    if (error instanceof Unavailable) {
-      const page = pages.unavailablePage(request.method === "POST");
-      return answer(response.setHeader("Retry-After", String(retryAfter)), 503, page);
-    }
-    // The form could not be read: too large, or no form at all.
-    if (typeof status === "number" && status >= 400 && status < 500)
-      return answer(response, status, pages.unavailablePage(false));
-    onError?.(error, request);
-    answer(response, 500, pages.brokenPage());
-  });

@@ -1,11 +1,9 @@
-import type { Response } from "express";
+import { Reply } from "../framework/reply.ts";
 import { consoleHeaders } from "./layout.ts";
 
-export function answerDocument(response: Response, status: number, document: string): void {
-  response.status(status).set(consoleHeaders).send(document);
-}
+/** A whole page as it is sent. */
+export const documentReply = (status: number, document: string, headers: Record<string, string> = {}): Reply =>
+  new Reply({ bytes: Buffer.from(document) }, status, { ...consoleHeaders, ...headers });
 
-/** The browser is to look at another page. */
-export function leadTo(response: Response, path: string): void {
-  answerDocument(response.setHeader("Location", path), 303, "");
-}
+/** Leads the browser to another page. */
+export const leadTo = (path: string): Reply => documentReply(303, "", { Location: path });

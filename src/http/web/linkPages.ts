@@ -1,30 +1,89 @@
-import type { Request, Response } from "express";
+import type { Request, RequestHandler } from "express";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { pageHeaders } from "#src/html/page.ts";
 import { Rejected } from "#streams/decider.ts";
+import { type Admitted, answer, type Door } from "../framework/door.ts";
+import { Reply } from "../framework/reply.ts";
+import { send } from "../framework/send.ts";
+import { unreadableStatus } from "./refusals.ts";
 
-/** What the pages behind the links of our mail have in common: `/a`, `/l`, `/stop`. */
+/** What the pages behind the links of our mail have in common: `/a`, `/l`, `/stop`, and `/billing`. The link itself is the right to see one. */
 
-export function answerPage(response: Response, status: number, page: string): void {
-  response.status(status).set(pageHeaders).send(page);
-}
+export const linkPage = (status: number, page: string, headers: Record<string, string> = {}): Reply =>
+  new Reply({ bytes: Buffer.from(page) }, status, { ...pageHeaders, ...headers });
 
-/** Counts a link that there is not; throws Rejected rate_limited when its sender has tried too many. */
+/** Counts a link that does not exist; throws Rejected rate_limited when its sender has tried too many. */
 export type CountUnknown = (request: Request) => Promise<void>;
 
-/** Only what does not exist is counted: a good link is shown whatever others try from the same address. */
-export async function answerUnknownLink(
-  request: Request,
-  response: Response,
-  { countUnknown, pages }: { countUnknown?: CountUnknown; pages: { unknownPage(): string; tooManyPage(): string } },
-): Promise<void> {
-  try {
-    await countUnknown?.(request);
-  } catch (error) {
-    if (!(error instanceof Rejected) || error.code !== "rate_limited") throw error;
-    return answerPage(response.setHeader("Retry-After", String(error.details.retryAfter)), 429, pages.tooManyPage());
-  }
-  answerPage(response, 404, pages.unknownPage());
+/** The pages for requests that a link refuses. */
+export type RefusalPages = {
+  unknownPage(): string;
+  tooManyPage(): string;
+  unavailablePage(posted: boolean): string;
+  /** For a form that could not be read: too large, or no form at all. Absent: as if a part of the service were unavailable. */
+  unreadablePage?(status: number): string;
+  brokenPage(): string;
+  methodPage(): string;
+};
+
+type LinkOptions = {
+  countUnknown?: CountUnknown | undefined;
+  /** Called with errors that are our own fault. */
+  onError?: ((error: unknown, request: Request) => void) | undefined;
+};
+
+/** No such link, or one that shows nothing to the asker: the same page, whatever the reason. */
+export class UnknownLink extends Error {
+  override readonly name = "UnknownLink";
 }
+
+/** A door whose credential is the link: `find` resolves with what it leads to, undefined if it does not exist. */
+export function linkDoor<Link>(
+  find: (request: Request) => Promise<Link | undefined>,
+  pages: RefusalPages,
+  { countUnknown, onError }: LinkOptions,
+): Door<Link> {
+  return {
+    async credential(request) {
+      const link = await find(request);
+      if (link !== undefined) return link;
+      // Only what does not exist is counted: a good link is shown whatever others try from the same address.
+      await countUnknown?.(request);
+      throw new UnknownLink();
+    },
+    refused(error, request) {
+      if (error instanceof UnknownLink) return linkPage(404, pages.unknownPage());
+      if (error instanceof Rejected && error.code === "rate_limited")
+        return linkPage(429, pages.tooManyPage(), { "Retry-After": String(error.details.retryAfter) });
+      if (error instanceof Unavailable) {
+        const { retryAfter = 2 } = error as { retryAfter?: number };
+        return linkPage(503, pages.unavailablePage(request.method === "POST"), { "Retry-After": String(retryAfter) });
+      }
+      const unreadable = unreadableStatus(error);
+      if (unreadable !== undefined)
+        return linkPage(unreadable, pages.unreadablePage?.(unreadable) ?? pages.unavailablePage(false));
+      onError?.(error, request);
+      return linkPage(500, pages.brokenPage());
+    },
+    interrupted: onError,
+  };
+}
+
+/** Shows, or does, what a link that exists leads to. */
+export const throughLink =
+  <Link>(
+    door: Door<Link>,
+    work: (link: Link, call: Admitted<Link>) => Promise<Reply | undefined>,
+  ): RequestHandler<any> =>
+  async (request, response) => {
+    await answer({ request, response }, door, (admitted) => work(admitted.who, admitted));
+  };
+
+/** Refuses every other method. */
+export const onlyMethods =
+  (allowed: string, pages: Pick<RefusalPages, "methodPage">): RequestHandler<any> =>
+  (_, response) =>
+    send(response, linkPage(405, pages.methodPage(), { Allow: allowed }));
 
 /** Who pressed, as far as HTTP knows. */
 export function callerOf(request: Request): {

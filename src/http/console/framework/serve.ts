@@ -1,19 +1,20 @@
-import { randomUUID } from "node:crypto";
-import express, { type Request, type RequestHandler, type Response, type Router } from "express";
+import express, { type Request, type RequestHandler, type Router } from "express";
 import type { Logger } from "pino";
 import { workspaceById } from "#projections/workspaces/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { errorHandler } from "../../framework/errorHandler.ts";
-import type { Flight, InFlight } from "../../framework/keys/inFlight.ts";
+import { answer, type Door, RightEnded, refusing } from "../../framework/door.ts";
+import type { InFlight } from "../../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import type { HitCounter } from "../../framework/rateLimits/hitCounter.ts";
+import type { Reply } from "../../framework/reply.ts";
 import { isSameOrigin, ownPath } from "../../framework/sameOrigin.ts";
 import { send } from "../../framework/send.ts";
-import { answerDocument, leadTo } from "../../web/answers.ts";
+import { documentReply, leadTo } from "../../web/answers.ts";
 import type { Assets } from "../../web/assets.ts";
 import type { SessionCookie } from "../../web/cookie.ts";
+import { NotOwnForm, SignedOut, unreadableStatus } from "../../web/refusals.ts";
 import { sessionOf } from "../../web/sessionOf.ts";
 import { consoleDocument } from "./document.ts";
 import * as errorPages from "./errorPages.ts";
@@ -53,7 +54,7 @@ export function consoleRouter(routes: readonly ConsoleRoute[], options: ConsoleO
     router[route.method === "GET" ? "get" : "post"](route.path, ...handlers);
   }
   router.use(unknownPages(routes, options));
-  router.use(failed(options));
+  router.use(refusing({ refused: (error, request) => refusal(error, request, options) }));
   return router;
 }
 
@@ -68,57 +69,59 @@ const isPage = ({ headers }: Request): boolean =>
   (/\btext\/html\b/.test(headers.accept ?? "") || headers["hx-request"] === "true");
 
 function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
+  const door = consoleDoor(route, options);
   return async (request, response, next) => {
-    const quietly = route.options.events === true || request.headers["hx-request"] === "true";
-    const session = await signedIn(request, response, { ...options, quietly });
-    if (!session && route.options.events) return answerDocument(response, 401, "");
-    if (!session) return route.options.alsoSignedOut ? next("router") : toSignIn(request, response, route);
-    const { principal, flight } = session;
-    try {
+    const isAnswered = await answer({ request, response }, door, async ({ who: principal, signal }) => {
       await requireRate(options, principal);
-      const visit = visitOf(request, { route, options, principal, flight });
+      const visit = visitOf(request, { route, options, principal, signal });
       if (route.method === "POST") requireOwnForm(visit, options);
       if (route.options.sensitive) visit.requirePassword();
-      const answer = await route.handler(visit);
-      await options.upToDate();
-      if (flight.revoked) return errorPages.endedPage(response, options);
-      await answerWith(answer, { visit, response, options });
-    } catch (error) {
-      if (error instanceof PasswordNeeded) return toPassword(request, response);
-      if (flight.revoked && !response.headersSent) return errorPages.endedPage(response, options);
-      throw error;
-    } finally {
-      flight.leave();
-    }
+      return replyOf(await route.handler(visit), visit, options);
+    });
+    if (!isAnswered) next("router");
   };
 }
 
-/** `quietly`: a script asks, and nobody may be there. Who is signed in and what they may do now; the cookie is replaced where it is due. Answers by itself, and undefined, for who may do nothing. */
-async function signedIn(
-  request: Request,
-  response: Response,
-  { deps, cookie, principalOf, inFlight, quietly }: ConsoleOptions & { quietly: boolean },
-): Promise<{ principal: SessionPrincipal; flight: Flight } | undefined> {
-  const session = await sessionOf({ sessions: deps.accounts.sessions, cookie, quietly }, request, response);
-  if (!session) return undefined;
-  const flight = inFlight.enter(session.id, randomUUID());
-  const principal = await principalOf(session).catch((error) => {
-    flight.leave();
-    throw error;
-  });
-  if (principal && !flight.revoked) return { principal, flight };
-  flight.leave();
-  throw new NoWorkspace(session.userId);
+/** Admits a person by their session, and refuses with pages. */
+function consoleDoor(route: ConsoleRoute, options: ConsoleOptions): Door<SessionPrincipal> {
+  const { deps, cookie, principalOf, inFlight, upToDate } = options;
+  const { sessions } = deps.accounts;
+  return {
+    async credential(request, response) {
+      // A script asks, perhaps with nobody in front of the page: that keeps no session alive.
+      const quietly = route.options.events === true || request.headers["hx-request"] === "true";
+      const session = await sessionOf({ sessions, cookie, quietly }, request, response);
+      if (!session) throw new SignedOut();
+      const principal = await principalOf(session);
+      if (!principal) throw new NoWorkspace();
+      return principal;
+    },
+    enter: ({ id }, callId) => inFlight.enter(id, callId),
+    upToDate,
+    refused(error, request) {
+      if (!(error instanceof SignedOut)) return refusal(error, request, options);
+      if (route.options.events) return documentReply(401, "");
+      return route.options.alsoSignedOut ? undefined : toSignIn(request, route);
+    },
+  };
 }
 
-/** Signed in, and a member of nothing: removed, or not yet invited. */
+/** Signed in, and a member of no workspace: removed, or not yet invited. */
 class NoWorkspace extends Error {
   override readonly name = "NoWorkspace";
-  readonly userId: string;
-  constructor(userId: string) {
-    super("signed in, without a workspace");
-    this.userId = userId;
-  }
+}
+
+/** The page for a refusal, or for a fault, which is logged. */
+function refusal(error: unknown, request: Request, { assets, logger }: ConsoleOptions): Reply {
+  if (error instanceof PasswordNeeded) return toPassword(request);
+  if (error instanceof RightEnded) return errorPages.endedPage(assets);
+  if (error instanceof NoWorkspace) return errorPages.noWorkspacePage(assets);
+  if (error instanceof NotOwnForm) return errorPages.notOwnFormPage(assets);
+  const unreadable = unreadableStatus(error);
+  if (unreadable !== undefined) return errorPages.unreadablePage(assets, unreadable);
+  if (!(error instanceof Rejected) && !(error instanceof Unavailable))
+    logger.error({ err: error }, "a page of the console failed");
+  return errorPages.refusedPage(assets, refusedBy(error, request));
 }
 
 async function requireRate({ counter, rate, clock }: ConsoleOptions, { user }: SessionPrincipal): Promise<void> {
@@ -134,25 +137,24 @@ async function requireRate({ counter, rate, clock }: ConsoleOptions, { user }: S
 /** Throws NotOwnForm for a form that no page of this session has sent. */
 function requireOwnForm({ request, principal, form }: Visit, { tokens, publicUrl }: ConsoleOptions): void {
   if (!isSameOrigin(request, publicUrl) || !tokens.isRight(principal.id, form.get("form_token")))
-    throw new errorPages.NotOwnForm();
+    throw new NotOwnForm();
 }
 
-async function answerWith(
-  answer: ConsoleAnswer,
-  { visit, response, options }: { visit: Visit; response: Response; options: ConsoleOptions },
-): Promise<void> {
-  switch (answer.kind) {
+async function replyOf(shown: ConsoleAnswer, visit: Visit, { deps, assets }: ConsoleOptions): Promise<Reply> {
+  switch (shown.kind) {
     case "page": {
       const done = visit.query.get("done");
       const notice = isNotice(done) ? done : undefined;
-      const workspaceName = await nameOf(options.deps, visit.principal.workspaceId);
-      const page = consoleDocument(answer.page, visit, { assets: options.assets, workspaceName, notice });
-      return answerDocument(response, answer.page.status ?? 200, page);
+      const workspaceName = await nameOf(deps, visit.principal.workspaceId);
+      return documentReply(
+        shown.page.status ?? 200,
+        consoleDocument(shown.page, visit, { assets, workspaceName, notice }),
+      );
     }
     case "elsewhere":
-      return leadTo(response, withNotice(answer.path, answer.notice));
+      return leadTo(withNotice(shown.path, shown.notice));
     case "reply":
-      return send(response, answer.reply, visit.signal);
+      return shown.reply;
   }
 }
 
@@ -166,14 +168,14 @@ function withNotice(path: string, notice: string | undefined): string {
   return `${url.pathname}${url.search}${url.hash}`;
 }
 
-function toSignIn(request: Request, response: Response, { method }: Pick<ConsoleRoute, "method">): void {
+function toSignIn(request: Request, { method }: Pick<ConsoleRoute, "method">): Reply {
   const next = ownPath(method === "GET" ? request.originalUrl : pageOf(request));
-  leadTo(response, next === undefined ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
+  return leadTo(next === undefined ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
 }
 
-function toPassword(request: Request, response: Response): void {
+function toPassword(request: Request): Reply {
   const next = ownPath(request.method === "GET" ? request.originalUrl : pageOf(request)) ?? "/settings";
-  leadTo(response, `/settings/confirm?next=${encodeURIComponent(next)}`);
+  return leadTo(`/settings/confirm?next=${encodeURIComponent(next)}`);
 }
 
 /** The page whose form this is, as the browser says. */
@@ -187,24 +189,10 @@ function pageOf({ headers }: Request): string | undefined {
 }
 
 /** Below a place of the console, a browser is told in words that there is nothing. */
-function unknownPages(routes: readonly ConsoleRoute[], options: ConsoleOptions): RequestHandler {
+function unknownPages(routes: readonly ConsoleRoute[], { assets }: ConsoleOptions): RequestHandler {
   const places = new Set(routes.map(({ path }) => path.split("/")[1]));
   return (request, response, next) => {
     if (!isPage(request) || !places.has(request.path.split("/")[1])) return next();
-    errorPages.unknownPage(response, options);
+    return send(response, errorPages.unknownPage(assets));
   };
 }
-
-const failed = (options: ConsoleOptions) =>
-  errorHandler(async ({ error, request, response }) => {
-    if (response.headersSent) return void response.destroy();
-    if (error instanceof NoWorkspace) return errorPages.noWorkspacePage(response, options);
-    if (error instanceof errorPages.NotOwnForm) return errorPages.notOwnFormPage(response, options);
-    const { status } = error as { status?: unknown };
-    // The form could not be read: too large, or no form at all.
-    if (typeof status === "number" && status >= 400 && status < 500)
-      return errorPages.unreadablePage(response, options, status);
-    if (!(error instanceof Rejected) && !(error instanceof Unavailable))
-      options.logger.error({ err: error }, "a page of the console failed");
-    errorPages.refusedPage(response, options, refusedBy(error, request));
-  });

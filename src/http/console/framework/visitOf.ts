@@ -5,7 +5,6 @@ import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../../framework/errors.ts";
 import { type AskRoute, type Behalf, jsonOf } from "../../framework/inProcess.ts";
 import { idIn } from "../../framework/judge.ts";
-import type { Flight } from "../../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import { cookieOf } from "../../web/cookie.ts";
 import type { FormTokens } from "../../web/formToken.ts";
@@ -32,21 +31,21 @@ export function visitOf(
     route,
     options,
     principal,
-    flight,
-  }: { route: ConsoleRoute; options: VisitOptions; principal: SessionPrincipal; flight: Flight },
+    signal,
+  }: { route: ConsoleRoute; options: VisitOptions; principal: SessionPrincipal; signal: AbortSignal },
 ): Visit {
   const { askRoute, principalOf, tokens, clock } = options;
   const form = new URLSearchParams(typeof request.body === "string" ? request.body : "");
   const zone = decoded(cookieOf(request, zoneCookie));
   const once = route.options.once && form.get("once");
   const behalf: Behalf = {
-    ...{ principal, request, signal: flight.signal },
+    ...{ principal, request, signal },
     ...(once ? { once } : {}),
     again: () => principalOf({ ...principal, userId: principal.user.id }),
   };
   const askRaw: Visit["askRaw"] = (line, call = {}) => askRoute(line, call, behalf);
   return {
-    ...{ principal, form, askRaw, request, signal: flight.signal },
+    ...{ principal, form, askRaw, request, signal },
     params: paramsOf(request),
     query: new URLSearchParams(request.originalUrl.split("?")[1] ?? ""),
     path: request.originalUrl,
