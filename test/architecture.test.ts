@@ -208,7 +208,7 @@ describe("the architecture", () => {
   });
 
   it("names, for each noun, every read model that its routes ask", () => {
-    const index = textOf("src/http/index.ts");
+    const index = textOf("src/http/routes.ts");
     const declared = [...index.matchAll(/answeredFrom\(deps, \[([^\]]*)\], (\w+)\)/g)];
     const missing = declared.flatMap(([, names, routes]) => {
       const [, file] = new RegExp(`\\b${routes}\\b[^;]*? from "\\./([^"]+)"`).exec(index)!;

@@ -8,7 +8,7 @@ import { requireEnded } from "./framework/keys/ended.ts";
 import { allScopes, defaultScopes, type Scope } from "./framework/keys/scopes.ts";
 import { listRoute } from "./framework/lists.ts";
 import type { KeyPrincipal } from "./framework/principal.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
 
@@ -33,7 +33,7 @@ export const createFindKey =
     };
   };
 
-export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
+export const apiKeyRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/api-keys",
     {

@@ -2,11 +2,11 @@ import { assistantById, listAssistants } from "#projections/assistants/queries.t
 import { createAssistant, deleteAssistant, updateAssistant } from "#src/commands/assistants.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { Assistant, AssistantList, AssistantQuery, CreateAssistant, UpdateAssistant } from "./schemas/assistants.ts";
 import { Deleted } from "./schemas/common.ts";
 
-export function assistantRoutes(deps: HttpDependencies): Route[] {
+export function assistantRoutes(deps: HttpDependencies) {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     assistantById(deps.reads, workspaceId, params.id);
 

@@ -7,11 +7,11 @@ import { currentPlan } from "#src/commands/plans/plans.ts";
 import type { Interval, PaidPlan } from "#src/payments/paymentProcessor.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { Checkout, CreateCheckout, Portal, Subscription } from "./schemas/billing.ts";
 import { planAndUsage } from "./workspaces.ts";
 
-export const billingRoutes = (deps: HttpDependencies): Route[] => [
+export const billingRoutes = (deps: HttpDependencies) => [
   route(
     "GET /v1/billing/subscription",
     {

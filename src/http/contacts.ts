@@ -3,11 +3,11 @@ import { deleteContact, updateContact } from "#src/commands/contacts.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { Deleted } from "./schemas/common.ts";
 import { Contact, ContactList, ContactQuery, UpdateContact } from "./schemas/contacts.ts";
 
-export function contactRoutes(deps: HttpDependencies): Route[] {
+export function contactRoutes(deps: HttpDependencies) {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     contactById(deps.reads, workspaceId, params.id);
 

@@ -90,11 +90,11 @@ export const httpDependencies = (
  * The routes of a noun, which answers from these read models: its writes wait for them and for no others, and nobody is answered while one
  * of them is not ready. A route that answers from others names them itself (`answersFrom`).
  */
-export const answeredFrom = (
+export const answeredFrom = <R extends Route>(
   deps: HttpDependencies,
   of: readonly ReadModel[],
-  routesOf: (deps: HttpDependencies) => Route[],
-): Route[] =>
+  routesOf: (deps: HttpDependencies) => R[],
+): R[] =>
   routesOf({ ...deps, readAfter: (position, id) => deps.readAfter(position, id, of) }).map((route) => ({
     ...route,
     answersFrom: route.answersFrom ?? of,

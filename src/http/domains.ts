@@ -6,13 +6,13 @@ import { sandboxDomainId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { presentDomain, presentSandbox, type WireDomain } from "./present/domains.ts";
 import { Deleted } from "./schemas/common.ts";
 import { CreateDomain, Domain, DomainList, DomainQuery } from "./schemas/domains.ts";
 
 /** The domains a workspace receives at and sends from: the sandbox domain, which needs no DNS, and its own. */
-export function domainRoutes(deps: HttpDependencies): Route[] {
+export function domainRoutes(deps: HttpDependencies) {
   type OfDomain = { workspaceId: string; params: { domain_id: string } };
   const find = ({ workspaceId, params }: OfDomain) => domainOf(deps, workspaceId, params.domain_id);
 

@@ -5,7 +5,7 @@ import { readAttachments } from "./attachments/attachmentUpload.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { shownOnRefusal } from "./drafts/draftAnswers.ts";
 import type { ErrorCode } from "./framework/errors.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { attachmentBodyLimit } from "./schemas/drafts.ts";
 import { EmailAccepted, ReplyEmail, SendEmail } from "./schemas/emails.ts";
 
@@ -25,7 +25,7 @@ export const refusals: ErrorCode[] = [
 const underApproval =
   "The mail is stored as a draft approved by the calling key, with the same history, hash, quota and send path. If the identity has require_human_approval, the draft stays pending (queued_at null) and its approvers are asked.";
 
-export const emailRoutes = (deps: HttpDependencies): Route[] => [
+export const emailRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/emails/send",
     {

@@ -6,12 +6,12 @@ import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/id
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
 import { CreateIdentity, Identity, IdentityList, IdentityQuery, UpdateIdentity } from "./schemas/identities.ts";
 
-export function identityRoutes(deps: HttpDependencies): Route[] {
+export function identityRoutes(deps: HttpDependencies) {
   const find = ({ workspaceId, params }: { workspaceId: string; params: { identity_id: string } }) =>
     identityById(deps.reads, workspaceId, params.identity_id);
 

@@ -3,7 +3,7 @@ import { messageById } from "#projections/messages/queries.ts";
 import { isFreeAsItCame } from "#src/commands/inbound/leakedLinks.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { requireContent, requireMayDecide, storedBytes } from "./messages.ts";
 import { fileReply } from "./present/files.ts";
 import { timestamp } from "./present/times.ts";
@@ -14,7 +14,7 @@ const present = (row: InboundRow & Partial<ReceivedRow>) => {
   return { ...entry, received_at: timestamp(row.received_at) };
 };
 
-export const inboundRoutes = (deps: HttpDependencies): Route[] => {
+export const inboundRoutes = (deps: HttpDependencies) => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     inboundById(deps.reads, workspaceId, params.id);
   return [

@@ -10,21 +10,12 @@ import type { Outbox } from "#src/mail/out/outbox.ts";
 import type { Metrics } from "#src/metrics/metrics.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
-import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
+import { createFindKey } from "./apiKeys.ts";
 import { createApp } from "./app.ts";
-import { assistantRoutes } from "./assistants.ts";
-import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { beside } from "./beside.ts";
-import { billingRoutes } from "./billing.ts";
-import { contactRoutes } from "./contacts.ts";
-import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./dependencies.ts";
+import { httpDependencies, type ObstacleOf } from "./dependencies.ts";
 import { introduction } from "./docs/introduction.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
-import { domainRoutes } from "./domains.ts";
-import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
-import { draftRoutes } from "./drafts/drafts.ts";
-import { emailRoutes } from "./emails.ts";
-import { eventRoutes } from "./events/events.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
 import { isLoopback } from "./framework/insiders.ts";
@@ -36,21 +27,12 @@ import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
 import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
 import { tellRefused } from "./framework/refusedConnections.ts";
-import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { compileAhead } from "./framework/validation/compileAhead.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
 import type { SendGridInboundOptions } from "./hooks/sendGrid/inbound.ts";
 import type { TelegramHookOptions } from "./hooks/telegram.ts";
-import { identityRoutes } from "./identities.ts";
-import { inboundRoutes } from "./inbound.ts";
-import { memberRoutes } from "./members.ts";
-import { messageRoutes } from "./messages.ts";
-import { ruleRoutes } from "./rules.ts";
-import { taskRoutes } from "./tasks.ts";
-import { threadRoutes } from "./threads.ts";
-import { webhookRoutes } from "./webhooks.ts";
-import { workspaceRoutes } from "./workspaces.ts";
+import { allRoutes } from "./routes.ts";
 
 export type HttpOptions = {
   deps: Dependencies;
@@ -97,29 +79,6 @@ export type HttpOptions = {
   slack: { signingSecret: string | undefined; replies: SlackReplies };
   telegram: Pick<TelegramHookOptions, "updates" | "secrets">;
 };
-
-/** Every route of the service, one list a noun. */
-export const allRoutes = (deps: HttpDependencies): Route[] => [
-  ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
-  ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
-  ...answeredFrom(deps, ["members"], memberRoutes),
-  ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
-  ...answeredFrom(deps, ["identities"], identityRoutes),
-  ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
-  ...answeredFrom(deps, ["messages", "inbound"], messageRoutes),
-  ...answeredFrom(deps, ["messages"], attachmentDownloadRoutes),
-  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
-  ...answeredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
-  ...answeredFrom(deps, ["inbound", "messages"], inboundRoutes),
-  ...answeredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
-  ...answeredFrom(deps, ["rules"], ruleRoutes),
-  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], emailRoutes),
-  ...answeredFrom(deps, ["drafts", "messages", "identities"], taskRoutes),
-  ...answeredFrom(deps, ["contacts"], contactRoutes),
-  ...answeredFrom(deps, ["assistants", "identities", "rules"], assistantRoutes),
-  ...answeredFrom(deps, ["feed"], eventRoutes),
-  ...answeredFrom(deps, ["webhooks"], webhookRoutes),
-];
 
 /** Starts the HTTP role. Throws StartError if it cannot listen. */
 export async function startHttp(options: HttpOptions): Promise<{ server: HttpServer; close(): Promise<void> }> {

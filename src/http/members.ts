@@ -4,7 +4,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { requireEnded } from "./framework/keys/ended.ts";
 import { listRoute } from "./framework/lists.ts";
 import type { Principal } from "./framework/principal.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { Deleted } from "./schemas/common.ts";
 import { ChangeMember, InviteMember, Member, MemberList, MemberQuery } from "./schemas/members.ts";
 
@@ -12,7 +12,7 @@ const byKey =
   "An API key makes, changes and removes no owners. While the workspace or one of its identities has require_human_approval, a key changes no members at all (422 human_approval_required).";
 const refusals = ["insufficient_scope", "human_approval_required"] as const;
 
-export function memberRoutes(deps: HttpDependencies): Route[] {
+export function memberRoutes(deps: HttpDependencies) {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     memberState(deps, { workspaceId, memberId: params.id });
 

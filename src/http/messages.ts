@@ -4,10 +4,10 @@ import { handedOverMime } from "#src/commands/drafts/draftHistories.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Principal } from "./framework/principal.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { fileReply } from "./present/files.ts";
 
-export const messageRoutes = (deps: HttpDependencies): Route[] => [
+export const messageRoutes = (deps: HttpDependencies) => [
   route(
     "GET /v1/messages/:id/raw",
     {

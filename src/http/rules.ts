@@ -6,7 +6,7 @@ import { maskedActions } from "#src/commands/rules/ruleSecrets.ts";
 import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules/rules.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
 import { timestamp } from "./present/times.ts";
 import { Deleted } from "./schemas/common.ts";
@@ -22,7 +22,7 @@ import {
   UpdateRule,
 } from "./schemas/rules.ts";
 
-export function ruleRoutes(deps: HttpDependencies): Route[] {
+export function ruleRoutes(deps: HttpDependencies) {
   const find = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     ruleById(deps.reads, workspaceId, params.id);
 

@@ -6,12 +6,12 @@ import { sendTestEmail } from "#src/commands/emails/testEmails.ts";
 import type { ChannelTest } from "#streams/channelTest/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { refusals } from "./emails.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { timestamp } from "./present/times.ts";
 import { Task, TaskAccepted, TestEmail, TestNotification } from "./schemas/emails.ts";
 
 /** Test mails and test notifications, and what became of them. The task of a test mail is its draft, that of a notification its own stream. */
-export const taskRoutes = (deps: HttpDependencies): Route[] => [
+export const taskRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/identities/:id/test-email",
     {

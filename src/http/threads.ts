@@ -6,7 +6,7 @@ import { listThreads, type ThreadRow, threadById } from "#projections/threads/qu
 import { updateThread } from "#src/commands/threads/updateThread.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { presentDrafts } from "./present/drafts.ts";
 import { presentMessages } from "./present/messages.ts";
 import { presentMerged, presentThread } from "./present/threads.ts";
@@ -51,7 +51,7 @@ async function threadWithContent(reads: Reads, workspaceId: string, id: string) 
   }
 }
 
-export const threadRoutes = (deps: HttpDependencies): Route[] => {
+export const threadRoutes = (deps: HttpDependencies) => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     findThread(deps, workspaceId, params.id);
   return [

@@ -11,7 +11,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { WebhookSettings } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
 import {
@@ -29,7 +29,7 @@ import {
 
 type Named = { workspaceId: string; params: { webhook_id: string } };
 
-export function webhookRoutes(deps: HttpDependencies): Route[] {
+export function webhookRoutes(deps: HttpDependencies) {
   const find = ({ workspaceId, params }: Named) => webhookById(deps.reads, workspaceId, params.webhook_id);
 
   async function findDelivery(named: Named & { params: { delivery_id: string } }) {

@@ -3,10 +3,10 @@ import { currentPlan } from "#src/commands/plans/plans.ts";
 import { usedNow } from "#src/commands/plans/quotas.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { type Route, route } from "./framework/route.ts";
+import { route } from "./framework/route.ts";
 import { UpdateWorkspace, Workspace } from "./schemas/workspaces.ts";
 
-export const workspaceRoutes = (deps: HttpDependencies): Route[] => [
+export const workspaceRoutes = (deps: HttpDependencies) => [
   route(
     "GET /v1/workspaces/me",
     { scope: "read:workspace", limit: "read", summary: "Read the key's workspace", answers: Workspace },

@@ -6,7 +6,7 @@ import { introduction } from "#src/http/docs/introduction.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { type Document, openApi } from "#src/http/framework/openapi/openapi.ts";
 import type { Route } from "#src/http/framework/route.ts";
-import { allRoutes } from "#src/http/index.ts";
+import { allRoutes } from "#src/http/routes.ts";
 
 /** What every dependency is until a route is asked, which here none is. */
 const nobody: any = new Proxy(() => nobody, { get: (_, name) => (name === "then" ? undefined : nobody) });

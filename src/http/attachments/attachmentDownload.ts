@@ -1,12 +1,12 @@
 import { messageById } from "#projections/messages/queries.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { type Route, route } from "../framework/route.ts";
+import { route } from "../framework/route.ts";
 import { requireMayDecide, storedBytes } from "../messages.ts";
 import { fileReply } from "../present/files.ts";
 import { withBody } from "../present/messages.ts";
 import { AttachmentParams } from "../schemas/messages.ts";
 
-export const attachmentDownloadRoutes = (deps: HttpDependencies): Route[] => [
+export const attachmentDownloadRoutes = (deps: HttpDependencies) => [
   route(
     "GET /v1/messages/:id/attachments/:attachment_id",
     {

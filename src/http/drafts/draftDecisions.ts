@@ -1,12 +1,12 @@
 import { approveDraft, notifyAgain, rejectDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { type Route, route } from "../framework/route.ts";
+import { route } from "../framework/route.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
 import { draftAfter, etagOfDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";
 
 /** What may be decided about a draft, and sending it. */
-export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
+export const draftDecisionRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/drafts/:id/approve",
     {

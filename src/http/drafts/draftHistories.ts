@@ -3,7 +3,7 @@ import { draftHistory, versionContent } from "#src/commands/drafts/draftHistorie
 import type { HttpDependencies } from "../dependencies.ts";
 import { historyTypes } from "../docs/historyTypes.ts";
 import { listRoute } from "../framework/lists.ts";
-import { type Route, route } from "../framework/route.ts";
+import { route } from "../framework/route.ts";
 import { presentVersion } from "../present/drafts.ts";
 import { presentHistoryEntry } from "../present/histories.ts";
 import { ContentQuery, DraftContent } from "../schemas/draftContents.ts";
@@ -12,7 +12,7 @@ import { DiffQuery, DraftDiff, DraftVersionList, HistoryList, HistoryQuery } fro
 import { loadDraft, noVersion } from "./draftAnswers.ts";
 
 /** What a draft was before, and everything that happened to it. */
-export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
+export const draftHistoryRoutes = (deps: HttpDependencies) => [
   listRoute(
     "GET /v1/drafts/:id/versions",
     {

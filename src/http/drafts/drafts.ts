@@ -8,7 +8,7 @@ import { readAttachments } from "../attachments/attachmentUpload.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { invalid } from "../framework/errors.ts";
 import { listRoute } from "../framework/lists.ts";
-import { type Caller, type Route, route } from "../framework/route.ts";
+import { type Caller, route } from "../framework/route.ts";
 import { presentDraft, presentDrafts, type WireDraft } from "../present/drafts.ts";
 import {
   attachmentBodyLimit,
@@ -24,7 +24,7 @@ import { findThread } from "../threads.ts";
 import { draftAfter, editOf, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
 import { draftDecisionRoutes } from "./draftDecisions.ts";
 
-export const draftRoutes = (deps: HttpDependencies): Route[] => [
+export const draftRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/drafts",
     {

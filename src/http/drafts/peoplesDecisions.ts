@@ -4,7 +4,7 @@ import { editAndApprove, undoApproval } from "#src/commands/drafts/peoplesDecisi
 import { replyEmail } from "#src/commands/emails/emails.ts";
 import { answeredFrom, type HttpDependencies } from "../dependencies.ts";
 import { letterOf, refusals } from "../emails.ts";
-import { type Route, route } from "../framework/route.ts";
+import { route } from "../framework/route.ts";
 import { Strict, Uuid } from "../schemas/common.ts";
 import { attachmentBodyLimit, Draft, EditDraft } from "../schemas/drafts.ts";
 import { ThreadReply } from "../schemas/emails.ts";
@@ -19,10 +19,10 @@ const RejectionReasons = Strict({
  * What only a signed-in person can ask for, in the console: no API key can be given the right, and none of it is answered over HTTP. What both can do
  * (approve, reject, edit, notify) is with the routes of drafts.
  */
-export const peoplesRoutes = (deps: HttpDependencies): Route[] =>
+export const peoplesRoutes = (deps: HttpDependencies) =>
   answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
 
-const peoplesDraftRoutes = (deps: HttpDependencies): Route[] => [
+const peoplesDraftRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/drafts/:id/edit-and-approve",
     {

@@ -5,15 +5,15 @@ import { invalid } from "../framework/errors.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import { holdersOf } from "../framework/places.ts";
 import { reply } from "../framework/reply.ts";
-import { type Route, route } from "../framework/route.ts";
+import { route } from "../framework/route.ts";
 import { EventPage, EventQuery, EventStreamQuery } from "../schemas/events.ts";
 import { eventStream } from "./eventStream.ts";
 import { cursorOf, placeOf } from "./feedCursor.ts";
 import { createOpenStreams } from "./openStreams.ts";
 
-export const eventRoutes = (deps: HttpDependencies): Route[] => [readEvents(deps), followEvents(deps)];
+export const eventRoutes = (deps: HttpDependencies) => [readEvents(deps), followEvents(deps)];
 
-const readEvents = (deps: HttpDependencies): Route =>
+const readEvents = (deps: HttpDependencies) =>
   route(
     "GET /v1/events",
     {
@@ -38,7 +38,7 @@ const readEvents = (deps: HttpDependencies): Route =>
     },
   );
 
-function followEvents(deps: HttpDependencies): Route {
+function followEvents(deps: HttpDependencies) {
   const streams = createOpenStreams(deps);
 
   return route(

@@ -123,7 +123,7 @@ function operationOf(
 }
 
 /** A route's JSON answer as it would go out: times are text there. */
-export function jsonOf({ content }: Reply, line: Line): any {
+export function jsonOf({ content }: Reply, line: Line): unknown {
   if (!("json" in content)) throw new Error(`${line} does not answer JSON: ask for its reply`);
   return JSON.parse(JSON.stringify(content.json));
 }

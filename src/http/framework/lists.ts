@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Static, TObject } from "typebox";
+import type { Static, TObject, TSchema } from "typebox";
 import type { Page, Place, Window } from "#projections/page.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
 import { invalid } from "./errors.ts";
@@ -73,11 +73,11 @@ type Filters<Q extends TObject> = Omit<Static<Q>, "cursor" | "limit" | "offset">
  * A list: `query` is a ListQuery, `answers` an Envelope. The handler is given the part that is asked for, by offset or after a place, and answers
  * one page; where to go on leaves as the cursor.
  */
-export function listRoute<const L extends Line, Q extends TObject, Loaded = undefined>(
+export function listRoute<const L extends Line, Q extends TObject, A extends TSchema, Loaded = undefined>(
   line: L,
-  { cursors, ...options }: ListOptions<Record<ParamNames<L>, string>, Q, Loaded>,
+  { cursors, ...options }: ListOptions<Record<ParamNames<L>, string>, Q, Loaded> & { answers: A },
   handler: (call: ListCall<Record<ParamNames<L>, string>, Q, Loaded>) => Promise<Page<unknown>>,
-): Route {
+): Route<L, Static<A>> {
   const made = route(line, options, async (call: any) => {
     const { limit, offset, cursor, ...filters } = call.query;
     const list: ListName = { line, workspaceId: call.workspaceId, params: call.params, filters };

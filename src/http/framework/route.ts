@@ -105,7 +105,11 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   load?: (reached: Reached<P> & WhoAsks<S>) => Promise<Loaded | undefined | null | false>;
 };
 
-export type Route = {
+/** `A`: the JSON that it answers, as it is sent. */
+export type Route<L extends Line = Line, A = any> = {
+  line: L;
+  /** Never set: it carries the type alone. */
+  answer?: A;
   method: Method;
   path: string;
   paramNames: readonly string[];
@@ -130,18 +134,22 @@ export type Route = {
 const nothing = Type.Object({}, { additionalProperties: false });
 type Nothing = typeof nothing;
 
+/** What a route answers with this schema; an answer that is no JSON has no type here. */
+export type AnswerTo<A> = A extends TSchema ? Static<A> : never;
+
 /** One row of the contract: authentication, scope, rate limit, validation, documentation and the check of the answer, in one place. */
 export function route<
   const L extends Line,
   S extends RouteScope,
   Q extends TObject = Nothing,
   B extends TSchema = Nothing,
+  A extends TSchema | RawAnswer = TSchema | RawAnswer,
   Loaded = undefined,
 >(
   line: L,
-  options: RouteOptions<S, Record<ParamNames<L>, string>, Q, B, Loaded>,
+  options: RouteOptions<S, Record<ParamNames<L>, string>, Q, B, Loaded> & { answers: A },
   handler: (call: Call<Record<ParamNames<L>, string>, Static<Q>, Static<B>, Loaded> & WhoAsks<S>) => Promise<unknown>,
-): Route {
+): Route<L, AnswerTo<A>> {
   const [method, path] = line.split(" ") as [Method, string];
   const { query = nothing, body = nothing, answers } = options;
   const checks = {
@@ -150,6 +158,7 @@ export function route<
     checkBody: compileCheck(body),
   };
   return {
+    line,
     method,
     path,
     paramNames: [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!),

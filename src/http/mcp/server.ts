@@ -1,14 +1,15 @@
 import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import type { Request } from "express";
 import type { HttpDependencies } from "../dependencies.ts";
-import { type AskRoute, type Behalf, jsonOf } from "../framework/inProcess.ts";
+import { type AskRoute, type Behalf, jsonOf, type RouteCall } from "../framework/inProcess.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import type { LimitClass } from "../framework/route.ts";
+import type { Answers } from "../routes.ts";
 import { errorResult } from "./errors.ts";
 import { inputOf } from "./input.ts";
 import { offerThreads } from "./resources.ts";
-import type { Tool, ToolCall, ToolResult } from "./tool.ts";
+import type { AskOptions, Tool, ToolCall, ToolResult } from "./tool.ts";
 
 export type McpDependencies = {
   deps: HttpDependencies;
@@ -75,8 +76,8 @@ export function mcpServer({ deps, askRoute, tools, onError }: McpDependencies, i
       ...{ args, deps, signal, workspaceId: key.workspaceId, keyId: key.id, scopes: key.scopes },
       now: () => deps.clock.now(),
       askRaw: (line, call = {}) => askRoute(line, call, behalf),
-      ask: async (line, call = {}, { once } = {}) =>
-        jsonOf(await askRoute(line, call, once === undefined ? behalf : { ...behalf, once }), line),
+      ask: async <L extends keyof Answers>(line: L, call: RouteCall = {}, { once }: AskOptions = {}) =>
+        jsonOf(await askRoute(line, call, once === undefined ? behalf : { ...behalf, once }), line) as Answers[L],
       async progress(message) {
         const progressToken = mcpReq._meta?.progressToken;
         if (progressToken === undefined) return;

@@ -4,6 +4,7 @@ import type { RouteCall } from "../framework/inProcess.ts";
 import type { Scope } from "../framework/keys/scopes.ts";
 import type { Reply } from "../framework/reply.ts";
 import type { LimitClass, Line } from "../framework/route.ts";
+import type { Answers } from "../routes.ts";
 
 /** One tool, as a model is told of it. */
 export type Tool = {
@@ -29,7 +30,7 @@ export type ToolCall = {
   keyId: string;
   scopes: readonly string[];
   /** The JSON answer of a route, under the key's scopes and the route's own rules. */
-  ask(line: Line, call?: RouteCall, options?: AskOptions): Promise<any>;
+  ask<L extends keyof Answers>(line: L, call?: RouteCall, options?: AskOptions): Promise<Answers[L]>;
   askRaw(line: Line, call?: RouteCall): Promise<Reply>;
   /** Tells a client that waits how far it is; nothing for one that did not ask. */
   progress(message: string): Promise<void>;

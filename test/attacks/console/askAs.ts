@@ -9,7 +9,7 @@ import type { SessionPrincipal } from "#src/http/framework/principal.ts";
 import type { Reply } from "#src/http/framework/reply.ts";
 import { scopesOf } from "#src/http/framework/roles.ts";
 import type { Line, Route } from "#src/http/framework/route.ts";
-import { allRoutes } from "#src/http/index.ts";
+import { allRoutes } from "#src/http/routes.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { InProcess } from "#test/support/inProcess.ts";
 

@@ -12,7 +12,7 @@ import { createInProcess } from "#src/http/framework/inProcess.ts";
 import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 import { ownPath } from "#src/http/framework/sameOrigin.ts";
 import { listen } from "#src/http/framework/server.ts";
-import { allRoutes } from "#src/http/index.ts";
+import { allRoutes } from "#src/http/routes.ts";
 import { consoleAssets } from "#src/http/web/assets.ts";
 import { operator } from "#test/support/cause.ts";
 import { browserAt, deskOf } from "#test/support/desk.ts";

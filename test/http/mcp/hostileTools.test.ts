@@ -92,7 +92,7 @@ function answersWith(words: string, { count, own }: { count: number; own: string
     "POST /v1/emails/reply": { draft_id: id, message_id: id, thread_id: id, status: "pending", queued_at: null },
   };
   return {
-    ask: async (line) => answers[line] ?? expect.fail(`nobody expected ${line}`),
+    ask: async (line) => (answers[line] ?? expect.fail(`nobody expected ${line}`)) as never,
     askRaw: async () => fileReply({ bytes: Buffer.from(words.toWellFormed()), contentType: words, filename: words }),
   };
 }

@@ -3,7 +3,7 @@ import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import type { CostlyWork } from "#src/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { WireDraft } from "../../present/drafts.ts";
-import type { WireHistoryEntry } from "../../present/histories.ts";
+import type { Answers } from "../../routes.ts";
 import type { Visit } from "../framework/visit.ts";
 import { compareSteps, type Step, stepsOf } from "./steps.ts";
 import { fromWire } from "./wire.ts";
@@ -35,10 +35,10 @@ async function readHistory(visit: Visit, id: string): Promise<{ events: LifeEven
   const events: LifeEvent[] = [];
   let cursor: string | null = null;
   do {
-    const page: { data: WireHistoryEntry[]; next_cursor: string | null } = await visit.ask(
-      "GET /v1/drafts/:id/history",
-      { params: { id }, query: { limit: 100, cursor } },
-    );
+    const page: Answers["GET /v1/drafts/:id/history"] = await visit.ask("GET /v1/drafts/:id/history", {
+      params: { id },
+      query: { limit: 100, cursor },
+    });
     events.push(...page.data.map(fromWire));
     cursor = page.next_cursor;
   } while (cursor !== null && events.length < mostSteps);
@@ -48,7 +48,7 @@ async function readHistory(visit: Visit, id: string): Promise<{ events: LifeEven
 /** Whose message stopped it, if its conversation still shows that among the newest. */
 async function withNewer(visit: Visit, { thread_id: id }: WireDraft, stale: NonNullable<Life["stale"]>) {
   const { messages } = await visit.ask("GET /v1/threads/:id", { params: { id } });
-  const found = messages.find((message: { id: string }) => message.id === stale.newer.id);
+  const found = messages.find((message) => message.id === stale.newer.id);
   if (!found) return stale;
   return { ...stale, newer: { id: stale.newer.id, from: found.from_email, receivedAt: found.received_at } };
 }

@@ -79,7 +79,10 @@ async function withoutHistory(deps: Deps, visit: Visit) {
   const draft = await readDraft(visit);
   const content = await visit.ask("GET /v1/drafts/:id/content", { params: { id: draft.id } });
   const { version, content_sha256: contentSha256, rationale } = draft;
-  const letter = await letterSection(reading(deps, visit), { version, contentSha256, content, rationale });
+  const letter = await letterSection(reading(deps, visit), {
+    ...{ version, contentSha256, rationale },
+    content: { ...content, body_text: content.body_text ?? "" },
+  });
   return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(deciderOf(visit), draft, letter) });
 }
 

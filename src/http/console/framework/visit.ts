@@ -4,6 +4,7 @@ import type { Scope } from "../../framework/keys/scopes.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { Line } from "../../framework/route.ts";
+import type { Answers } from "../../routes.ts";
 
 /** What a page could not do, as it says so: the contract's code and sentence, the field it is about, and the status of the page. */
 export type Refused = {
@@ -35,7 +36,7 @@ export type Visit = {
   /** Whether the role has this right; what it has not is not offered. */
   may(scope: Scope): boolean;
   /** The JSON answer of a route, under the role's scopes and the route's own rules. Throws Rejected, Unavailable. */
-  ask(line: Line, call?: RouteCall): Promise<any>;
+  ask<L extends keyof Answers>(line: L, call?: RouteCall): Promise<Answers[L]>;
   /** The same as it would go out: for files. */
   askRaw(line: Line, call?: RouteCall): Promise<Reply>;
   /** Does the work; if it is refused, says how, so that the form can be shown again. Other errors pass. */

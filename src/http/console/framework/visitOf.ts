@@ -3,9 +3,10 @@ import type { Clock } from "#src/clock.ts";
 import { isZone } from "#src/html/times.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../../framework/errors.ts";
-import { type AskRoute, type Behalf, jsonOf } from "../../framework/inProcess.ts";
+import { type AskRoute, type Behalf, jsonOf, type RouteCall } from "../../framework/inProcess.ts";
 import { idIn } from "../../framework/judge.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
+import type { Answers } from "../../routes.ts";
 import { cookieOf } from "../../web/cookie.ts";
 import type { FormTokens } from "../../web/formToken.ts";
 import type { PrincipalOf } from "../../web/sessionPrincipal.ts";
@@ -52,7 +53,8 @@ export function visitOf(
     zone: zone !== undefined && isZone(zone) ? zone : "UTC",
     formToken: tokens.of(principal.id),
     may: (scope) => principal.scopes.includes(scope),
-    ask: async (line, call) => jsonOf(await askRaw(line, call), line),
+    ask: async <L extends keyof Answers>(line: L, call?: RouteCall) =>
+      jsonOf(await askRaw(line, call), line) as Answers[L],
     async attempt(work) {
       try {
         await work();

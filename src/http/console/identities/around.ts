@@ -1,36 +1,16 @@
+import type { Answers, Item } from "../../routes.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ShownIdentity } from "./readForm.ts";
-import type { Around, Settings } from "./story.ts";
+import type { Around } from "./story.ts";
 
-/** An identity as GET /v1/identities answers it. */
-export type Identity = ShownIdentity &
-  Settings & {
-    domain_id: string;
-    assistant_id: string | null;
-    display_name: string;
-    signature_html: string | null;
-    html_removed: { what: string; count: number }[];
-    signature_difference: Record<"only_html" | "only_text" | "links_only_html" | "links_only_text", string[]> | null;
-    can_send_cold: boolean;
-    confirm_code: boolean;
-    covered_recipients: string[];
-    warnings: string[];
-  };
-
-export type Domain = {
-  id: string;
-  domain_name: string;
-  inbound_subdomain: string | null;
-  sandbox: boolean;
-  status: "pending" | "verified" | "failed";
-};
-export type Assistant = { id: string; name: string; status: "active" | "disabled" };
+export type Identity = Answers["GET /v1/identities/:identity_id"];
+export type Domain = Pick<Item<"GET /v1/domains">, "id" | "domain_name" | "inbound_subdomain" | "sandbox" | "status">;
+export type Assistant = Pick<Item<"GET /v1/assistants">, "id" | "name" | "status">;
 
 /** What the pages of identities know of the workspace around them, as far as the reader may know it. */
 export type Surroundings = {
   domains: readonly Domain[];
   assistants: readonly Assistant[];
-  workspace: { sending_paused: boolean; require_human_approval: boolean } | undefined;
+  workspace: Around["workspace"];
   /** How the approvers of each identity were reached the last time that they were asked. */
   notified: ReadonlyMap<string, NonNullable<Around["notified"]>>;
 };

@@ -1,29 +1,27 @@
 import { counted } from "#src/html/counted.ts";
 import { shortLine } from "#src/html/visible.ts";
+import type { Answers, Item } from "../../routes.ts";
 import { channelInWords, type ShownChannel } from "./channelFields.ts";
 
 /** The settings of an identity that decide what becomes of mail to it. */
-export type Settings = {
-  email_address: string;
-  status: "active" | "disabled";
-  approval_channel: ShownChannel | null;
-  secondary_approval_channel: ShownChannel | null;
-  escalation_delay_minutes: number | null;
-  auto_approve_replies: boolean;
-  require_human_approval: boolean;
-  send_on_channel_approval: boolean;
-  approvals_required: number;
-};
+export type Settings = Pick<
+  Answers["GET /v1/identities/:identity_id"],
+  | "email_address"
+  | "status"
+  | "escalation_delay_minutes"
+  | "auto_approve_replies"
+  | "require_human_approval"
+  | "send_on_channel_approval"
+  | "approvals_required"
+> & { approval_channel: ShownChannel | null; secondary_approval_channel: ShownChannel | null };
 
 /** What is around an identity. What the reader may not know is undefined. */
 export type Around = {
-  domain?: { id: string; name: string; status: "pending" | "verified" | "failed" } | undefined;
-  assistant?: { name: string; status: "active" | "disabled" } | undefined;
-  workspace?: { sending_paused: boolean; require_human_approval: boolean } | undefined;
+  domain?: (Pick<Item<"GET /v1/domains">, "id" | "status"> & { name: string }) | undefined;
+  assistant?: Pick<Item<"GET /v1/assistants">, "name" | "status"> | undefined;
+  workspace?: Pick<Answers["GET /v1/workspaces/me"], "sending_paused" | "require_human_approval"> | undefined;
   /** How approvers were reached the last time that they were asked. */
-  notified?:
-    | { state: "none" | "sent" | "retrying" | "failed"; channel: string | null; error: string | null }
-    | undefined;
+  notified?: Pick<Item<"GET /v1/drafts">["notification_status"], "state" | "channel" | "error"> | undefined;
 };
 
 /** Why mail stops at a step, in a sentence, and where that is mended. */

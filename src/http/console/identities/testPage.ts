@@ -4,19 +4,14 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { Answers } from "../../routes.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
 import { identityOf } from "./identityPage.ts";
 import { asSentence } from "./words.ts";
 
-type Task = {
-  kind: string;
-  status: "pending" | "running" | "succeeded" | "failed";
-  created_at: string;
-  finished_at: string | null;
-  error: string | null;
-};
+type Task = Answers["GET /v1/tasks/:task_id"];
 
 /** What became of a test notification; the page looks again by itself while it is on its way. */
 export async function testPage(
@@ -28,7 +23,7 @@ export async function testPage(
   // Of another identity, or a test mail: this page would say of it what is not so.
   const { state: test } = await channelTests.load(isUuid(task_id) ? task_id.toLowerCase() : "");
   if (test.identityId !== identity.id) throw new Rejected("not_found", "there is no such test");
-  const task: Task = await visit.ask("GET /v1/tasks/:task_id", { params: { task_id } });
+  const task = await visit.ask("GET /v1/tasks/:task_id", { params: { task_id } });
   const path = `/identities/${identity.id}`;
   const here = `${path}/tests/${encodeURIComponent(task_id)}`;
   const { title, tone, says } = outcomeOf(task);

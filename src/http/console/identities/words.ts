@@ -10,7 +10,7 @@ export function valueInWords(
   identity: Identity,
   { domains, assistants }: { domains: readonly Domain[]; assistants: readonly Assistant[] },
 ): string {
-  const value = identity[name];
+  const value: unknown = Object(identity)[name];
   if (value === null || value === undefined || value === "") return "none";
   if (kind === "switch") return value ? "yes" : "no";
   if (kind === "channel") return channelInWords(value as ShownChannel);

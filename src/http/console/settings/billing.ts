@@ -5,7 +5,7 @@ import { actorOf } from "../../framework/principal.ts";
 import { type ConsoleRoute, consoleForm, consolePage, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
-import { billingPage, goOnPage, type Outcome, type Subscription } from "./billingPages.ts";
+import { billingPage, goOnPage, type Outcome } from "./billingPages.ts";
 
 /**
  * `/billing` of a signed-in person: the workspace's plan, what is used of it, and the ways to the payment processor. Who is not signed in gets the page
@@ -16,7 +16,7 @@ export const billingRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
     visit: Visit,
     { refused, outcome }: { refused?: Refused | undefined; outcome?: Outcome | undefined } = {},
   ) {
-    const subscription: Subscription = await visit.ask("GET /v1/billing/subscription");
+    const subscription = await visit.ask("GET /v1/billing/subscription");
     const isConnected = deps.payments !== null;
     const limits = deps.settings.planLimits ?? planLimits;
     return shown({

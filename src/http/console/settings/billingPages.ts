@@ -5,26 +5,12 @@ import { when } from "#src/html/times.ts";
 import type { Plan, PlanStatus } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import { allowed, outcomeOf, plans } from "../../billingPage/pages.ts";
+import type { Answers } from "../../routes.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 
 export type Outcome = CheckoutOutcome;
 
-/** As the API has it. */
-export type Subscription = {
-  plan: Plan;
-  plan_status: PlanStatus;
-  beta_override: boolean;
-  trial_ends_at: string | null;
-  current_period_end: string | null;
-  interval: "monthly" | "annual" | null;
-  renews_at: string | null;
-  emails_sent_this_period: number;
-  inbound_received_this_period: number;
-  identity_count: number;
-  rule_count: number;
-  domain_count: number;
-  limits: Record<"emails_per_period" | "inbound_per_period" | "max_identities" | "max_rules" | "max_domains", number>;
-};
+export type Subscription = Answers["GET /v1/billing/subscription"];
 
 export type Billing = {
   subscription: Subscription;

@@ -2,17 +2,10 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { allScopes, type KeyScope, scopes } from "../../framework/keys/scopes.ts";
+import type { Answers, Item } from "../../routes.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 
-/** As the API lists it. */
-export type Key = {
-  id: string;
-  name: string;
-  prefix: string;
-  scopes: KeyScope[];
-  created_at: string;
-  last_used_at: string | null;
-};
+export type Key = Item<"GET /v1/api-keys">;
 
 export const keysPage = (visit: Visit, keys: readonly Key[]): Markup => html`<h1>API keys</h1>
 <p>A program uses a key to call the API of this workspace. Only a hash of it is kept, so nobody can be shown it again.</p>
@@ -105,7 +98,7 @@ const firstCalls: readonly [KeyScope, string][] = [
 ];
 
 /** Shows the key itself, once. */
-export const createdKeyPage = (created: Key & { key: string }, publicUrl: string): Markup => {
+export const createdKeyPage = (created: Answers["POST /v1/api-keys"], publicUrl: string): Markup => {
   const [, path] = firstCalls.find(([scope]) => created.scopes.includes(scope)) ?? [];
   return html`<h1>The new API key</h1>
 <div class="card alert"><p><strong>Copy it now.</strong> It is shown only here and only once. If you lose it, revoke it and create another one.</p></div>

@@ -1,5 +1,6 @@
 import { Rejected } from "#streams/decider.ts";
 import { allScopes, type KeyScope } from "../../framework/keys/scopes.ts";
+import type { Answers } from "../../routes.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import type { ConsoleDependencies } from "../index.ts";
@@ -19,7 +20,7 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
   consoleForm(
     "POST /settings/keys/new",
     async (visit) => {
-      let key: (Key & { key: string }) | undefined;
+      let key: Answers["POST /v1/api-keys"] | undefined;
       const refused = await visit.attempt(async () => {
         key = await visit.ask("POST /v1/api-keys", {
           body: { name: visit.form.get("name") ?? "", scopes: scopesIn(visit) },

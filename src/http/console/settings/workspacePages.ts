@@ -1,20 +1,11 @@
 import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
+import type { Answers } from "../../routes.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import { pauseIn, pauseSwitch } from "../review/pause.ts";
 
-/** What these pages show of a workspace, as the API has it. */
-export type Workspace = {
-  id: string;
-  name: string;
-  created_at: string;
-  sending_paused: boolean;
-  sending_paused_reason: string | null;
-  sending_paused_by: { id: string; name?: string } | null;
-  sending_paused_at: string | null;
-  require_human_approval: boolean;
-};
+export type Workspace = Answers["GET /v1/workspaces/me"];
 
 export const workspacePage = (
   visit: Visit,

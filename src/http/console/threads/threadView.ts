@@ -33,9 +33,6 @@ export type Afterwards = {
   openToo?: readonly string[];
 };
 
-/** Newest first, and where older ones are. */
-type Messages = { data: WireMessage[]; next_cursor: string | null };
-
 /** A conversation as its address asks for it. Throws Rejected not_found. */
 export async function threadView(
   deps: ConsoleDependencies,
@@ -47,14 +44,14 @@ export async function threadView(
   const { query } = visit;
   const [cursor, limit] = [query.get("cursor"), query.get("limit")];
   // This says first whether there is such a thread, and whether the reader may see it.
-  const messages: Messages = await visit.ask("GET /v1/threads/:id/messages", {
+  const messages = await visit.ask("GET /v1/threads/:id/messages", {
     params: { id },
     query: { sort: "newest", limit: limit ?? pageSize, cursor },
   });
   const found = await findThread(deps, workspaceId, id);
   if (!found) throw new Rejected("not_found", "no such conversation");
   const { survivor } = found;
-  const drafts: { data: WireDraft[]; next_cursor: string | null } = await visit.ask("GET /v1/drafts", {
+  const drafts = await visit.ask("GET /v1/drafts", {
     query: { thread_id: survivor.id, limit: mostDrafts },
   });
   const [[identity], held, last, around] = await Promise.all([

@@ -1,4 +1,5 @@
 import { named } from "#src/channels/card/names.ts";
+import type { Item } from "../../routes.ts";
 
 /** What somebody wrote last. `because`: why it is held; null where nothing holds it. */
 export type NewestWord = {
@@ -10,23 +11,26 @@ export type NewestWord = {
   held: { because: "quota" | "identity_disabled" | "unknown" } | null;
 };
 
-/** A draft as the API shows it, as far as this needs it. */
-export type DraftFacts = {
-  id: string;
-  status: "pending" | "approved" | "rejected" | "sending" | "sent" | "stale" | "failed";
-  based_on_message_id: string | null;
-  newer_message_id: string | null;
-  reason: string | null;
-  decided_by: { kind: string; name?: string } | null;
-  decided_at: string | null;
+type Draft = Item<"GET /v1/drafts">;
+
+/** The part of a draft that this needs. */
+export type DraftFacts = Pick<
+  Draft,
+  | "id"
+  | "status"
+  | "based_on_message_id"
+  | "newer_message_id"
+  | "reason"
+  | "decided_at"
+  | "held_code"
+  | "undo_until"
+  | "failure_message"
+  | "created_at"
+  | "updated_at"
+> & {
+  decided_by: Pick<NonNullable<Draft["decided_by"]>, "kind" | "name"> | null;
   approvals: { required: number; given: readonly unknown[] };
-  held_code: string | null;
-  /** Set while the one who approved can take it back; it leaves then. */
-  undo_until: string | null;
-  failure_message: string | null;
-  notification_status: { state: string; error: string | null };
-  created_at: string;
-  updated_at: string;
+  notification_status: Pick<Draft["notification_status"], "state" | "error">;
 };
 
 export type Unanswered = {

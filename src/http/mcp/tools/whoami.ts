@@ -1,8 +1,11 @@
 import { planLimits } from "#streams/workspace/planLimits.ts";
+import type { Answers, Item } from "../../routes.ts";
 import { Strict } from "../../schemas/common.ts";
 import { untrustedLine } from "../fence.ts";
 import type { Tool } from "../tool.ts";
 import { reading } from "./hints.ts";
+
+type Workspace = Answers["GET /v1/workspaces/me"];
 
 /** Identities that are shown; a plan has fewer. */
 const most = 100;
@@ -34,7 +37,7 @@ export const whoami: Tool = {
   },
 };
 
-const shownIdentity = (identity: any) => ({
+const shownIdentity = (identity: Item<"GET /v1/identities">) => ({
   id: identity.id,
   email_address: identity.email_address,
   status: identity.status,
@@ -51,10 +54,10 @@ const identityLine = (identity: ReturnType<typeof shownIdentity>): string =>
     ")",
   ].join("");
 
-function planOf(workspace: any) {
-  const limits = planLimits[workspace.plan as keyof typeof planLimits];
+function planOf(workspace: Workspace) {
+  const limits = planLimits[workspace.plan];
   const isUnlimited = workspace.beta_override;
-  const sent: number = workspace.emails_sent_this_period;
+  const sent = workspace.emails_sent_this_period;
   return {
     id: workspace.id,
     name: untrustedLine(workspace.name),
@@ -68,7 +71,7 @@ function planOf(workspace: any) {
   };
 }
 
-function workspaceLines(workspace: any, plan: ReturnType<typeof planOf> | undefined): string[] {
+function workspaceLines(workspace: Workspace, plan: ReturnType<typeof planOf> | undefined): string[] {
   const left = plan?.emails_left_this_period;
   return [
     `Workspace: ${untrustedLine(workspace.name)}`,
