@@ -1,5 +1,10 @@
 import express, { type Request, type RequestHandler, type Router } from "express";
-import type { ApprovalDecisions, DecisionResult, FetchedFile, LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import type {
+  ApprovalDecisions,
+  DecisionResult,
+  FetchedFile,
+  LinkedApproval,
+} from "#src/channels/approvalDecisions.ts";
 import type { Decision } from "#src/channels/approvalView.ts";
 import type { Clock } from "#src/clock.ts";
 import { refusing } from "../framework/door.ts";

@@ -214,7 +214,7 @@ describe("console: a draft's life in words", () => {
       const workspace = { id: draftId, name: content.subject };
       const printed = { workspace, at: "2026-11-21T10:00:00.000Z", by: content.subject, url: "http://x", zone: "UTC" };
       const identities = [{ id: draftId, email_address: content.from.address }];
-      const drafts = { data: [draft], total: 1, nextCursor: content.subject, identities };
+      const drafts = { data: [draft], total: 1, next_cursor: content.subject, identities };
       const filter = { status: content.subject, identity_id: content.subject, thread_id: content.subject };
       const refused = {
         status: 422,

@@ -11,7 +11,7 @@ import type { Reader } from "./telling.ts";
 export type Drafts = {
   data: readonly WireDraft[];
   total: number;
-  nextCursor: string | null;
+  next_cursor: string | null;
   identities: readonly { id: string; email_address: string }[];
 };
 
@@ -23,7 +23,7 @@ export function listPage(
   reader: Reader,
   { drafts, filter, refused }: { drafts: Drafts; filter: Filter; refused: Refused | undefined },
 ): Markup {
-  const { data, total, nextCursor } = drafts;
+  const { data, total, next_cursor: nextCursor } = drafts;
   return html`<h1>Drafts</h1>
 ${errorSummary(refused)}
 ${filterForm(drafts, filter)}

@@ -1,5 +1,6 @@
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
+import type { Answers } from "../../routes.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
 import { handOverStep, readHandedOver } from "./handedOver.ts";
@@ -19,13 +20,19 @@ type Deps = Pick<HttpDependencies, "parser" | "clock" | "costlyWork"> & {
 export const draftPages = (deps: Deps): ConsoleRoute[] => [
   consolePage("GET /drafts", async (visit) => {
     const filter = filterOf(visit);
-    const drafts: Drafts = { data: [], total: 0, nextCursor: null, identities: await identitiesFor(visit) };
-    const refused = await visit.attempt(async () => {
-      const query = { ...filter, cursor: given(visit, "cursor") };
-      const { data, total, next_cursor } = await visit.ask("GET /v1/drafts", { query });
-      Object.assign(drafts, { data, total, nextCursor: next_cursor });
-    });
-    const main = listPage(visit, { drafts, filter, refused });
+    const query = { ...filter, cursor: given(visit, "cursor") };
+    let page: Pick<Answers["GET /v1/drafts"], "data" | "total" | "next_cursor"> = {
+      data: [],
+      total: 0,
+      next_cursor: null,
+    };
+    const [identities, refused] = await Promise.all([
+      identitiesFor(visit),
+      visit.attempt(async () => {
+        page = await visit.ask("GET /v1/drafts", { query });
+      }),
+    ]);
+    const main = listPage(visit, { drafts: { ...page, identities }, filter, refused });
     return shown({ title: "Drafts", main, wide: true, ...(refused && { status: refused.status }) });
   }),
   consolePage("GET /drafts/:id", async (visit) => {
@@ -49,9 +56,8 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   }),
   consolePage("GET /drafts/:id/print", async (visit) => {
     requireHistories(visit);
-    const walk = await readWalk(visit);
+    const [walk, { id, name }] = await Promise.all([readWalk(visit), visit.ask("GET /v1/workspaces/me")]);
     await compareWalk(deps.costlyWork, visit, walk.steps);
-    const { id, name } = await visit.ask("GET /v1/workspaces/me");
     const printed = {
       workspace: { id, name },
       at: deps.clock.now().toISOString(),

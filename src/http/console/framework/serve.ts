@@ -1,6 +1,5 @@
 import express, { type Request, type RequestHandler, type Router } from "express";
 import type { Logger } from "pino";
-import { workspaceById } from "#projections/workspaces/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
@@ -140,12 +139,12 @@ function requireOwnForm({ request, principal, form }: Visit, { tokens, publicUrl
     throw new NotOwnForm();
 }
 
-async function replyOf(shown: ConsoleAnswer, visit: Visit, { deps, assets }: ConsoleOptions): Promise<Reply> {
+async function replyOf(shown: ConsoleAnswer, visit: Visit, { assets }: ConsoleOptions): Promise<Reply> {
   switch (shown.kind) {
     case "page": {
       const done = visit.query.get("done");
       const notice = isNotice(done) ? done : undefined;
-      const workspaceName = await nameOf(deps, visit.principal.workspaceId);
+      const workspaceName = (await visit.workspace())?.name ?? "";
       return documentReply(
         shown.page.status ?? 200,
         consoleDocument(shown.page, visit, { assets, workspaceName, notice }),
@@ -157,9 +156,6 @@ async function replyOf(shown: ConsoleAnswer, visit: Visit, { deps, assets }: Con
       return shown.reply;
   }
 }
-
-const nameOf = async ({ reads }: HttpDependencies, workspaceId: string): Promise<string> =>
-  (await workspaceById(reads, workspaceId))?.name ?? "";
 
 function withNotice(path: string, notice: string | undefined): string {
   if (notice === undefined) return path;

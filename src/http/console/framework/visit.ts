@@ -1,4 +1,5 @@
 import type { Request } from "express";
+import type { WorkspaceRow } from "#projections/workspaces/queries.ts";
 import type { RouteCall } from "../../framework/inProcess.ts";
 import type { Scope } from "../../framework/keys/scopes.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
@@ -35,6 +36,8 @@ export type Visit = {
   request: Request;
   /** Whether the role has this right; what it has not is not offered. */
   may(scope: Scope): boolean;
+  /** The workspace, read once for the whole visit; undefined while the read model does not know it. */
+  workspace(): Promise<WorkspaceRow | undefined>;
   /** The JSON answer of a route, under the role's scopes and the route's own rules. Throws Rejected, Unavailable. */
   ask<L extends keyof Answers>(line: L, call?: RouteCall): Promise<Answers[L]>;
   /** The same as it would go out: for files. */

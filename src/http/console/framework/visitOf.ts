@@ -1,4 +1,6 @@
 import type { Request } from "express";
+import type { Reads } from "#projections/reads.ts";
+import { workspaceById } from "#projections/workspaces/queries.ts";
 import type { Clock } from "#src/clock.ts";
 import { isZone } from "#src/html/times.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -19,6 +21,7 @@ const passwordMs = 10 * 60_000;
 export const zoneCookie = "countersign_zone";
 
 export type VisitOptions = {
+  deps: { reads: Reads };
   askRoute: AskRoute;
   principalOf: PrincipalOf;
   tokens: FormTokens;
@@ -35,7 +38,7 @@ export function visitOf(
     signal,
   }: { route: ConsoleRoute; options: VisitOptions; principal: SessionPrincipal; signal: AbortSignal },
 ): Visit {
-  const { askRoute, principalOf, tokens, clock } = options;
+  const { askRoute, principalOf, tokens, clock, deps } = options;
   const form = new URLSearchParams(typeof request.body === "string" ? request.body : "");
   const zone = decoded(cookieOf(request, zoneCookie));
   const once = route.options.once && form.get("once");
@@ -44,6 +47,7 @@ export function visitOf(
     ...(once ? { once } : {}),
     again: () => principalOf({ ...principal, userId: principal.user.id }),
   };
+  let workspace: ReturnType<Visit["workspace"]> | undefined;
   const askRaw: Visit["askRaw"] = (line, call = {}) => askRoute(line, call, behalf);
   return {
     ...{ principal, form, askRaw, request, signal },
@@ -52,6 +56,7 @@ export function visitOf(
     path: request.originalUrl,
     zone: zone !== undefined && isZone(zone) ? zone : "UTC",
     formToken: tokens.of(principal.id),
+    workspace: () => (workspace ??= workspaceById(deps.reads, principal.workspaceId)),
     may: (scope) => principal.scopes.includes(scope),
     ask: async <L extends keyof Answers>(line: L, call?: RouteCall) =>
       jsonOf(await askRaw(line, call), line) as Answers[L],

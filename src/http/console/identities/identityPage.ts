@@ -23,8 +23,7 @@ export async function identityPage(
   visit: Visit,
   { again, preview }: Shown = {},
 ): Promise<ConsoleAnswer> {
-  const identity = await identityOf(visit);
-  const surroundings = await surroundingsOf(visit, identity.id);
+  const [identity, surroundings] = await Promise.all([identityOf(visit), surroundingsOf(visit, visit.params.id)]);
   const around = aroundOf(surroundings, identity);
   const mayWrite = visit.may("write:identities");
   const path = `/identities/${identity.id}`;
@@ -53,8 +52,7 @@ export const identityOf = (visit: Visit): Promise<Identity> =>
 
 /** The form of who approves and where replies go, on a page of its own: it asks for the password. */
 export async function approvalPage(visit: Visit, again?: Again): Promise<ConsoleAnswer> {
-  const identity = await identityOf(visit);
-  const surroundings = await surroundingsOf(visit, identity.id);
+  const [identity, surroundings] = await Promise.all([identityOf(visit), surroundingsOf(visit, visit.params.id)]);
   const around = aroundOf(surroundings, identity);
   const address = shortLine(identity.email_address, 254);
   const action = `/identities/${identity.id}/approval`;

@@ -1,6 +1,5 @@
 import { draftById, reviewQueue, waitingByIdentity } from "#projections/drafts/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
-import { workspaceById } from "#projections/workspaces/queries.ts";
 import { personsView } from "#src/commands/approvals/personsView.ts";
 import { sendObstacle } from "#src/commands/approvals/sendObstacle.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
@@ -35,16 +34,18 @@ export async function reviewPage(
   requireScope(visit.principal, "read:threads");
   const { workspaceId } = visit.principal;
   const { identity: identityId, from: offset = 0 } = place;
-  const waiting = await reviewQueue(deps.reads, workspaceId, { identityId, limit: listed, offset });
-  const queue = {
-    drafts: waiting.data,
-    total: waiting.total,
-    identities: await waitingByIdentity(deps.reads, workspaceId),
-  };
+  const chosenOf = async (draftId: string | undefined) =>
+    draftId === undefined ? undefined : chosenDraft(deps, visit, { draftId, since: notDone?.since });
+  const [waiting, identities, named, decided, pause] = await Promise.all([
+    reviewQueue(deps.reads, workspaceId, { identityId, limit: listed, offset }),
+    waitingByIdentity(deps.reads, workspaceId),
+    chosenOf(place.draft),
+    place.decided === undefined ? undefined : decidedDraft(deps, visit, place.decided),
+    pauseOf(visit),
+  ]);
+  const queue = { drafts: waiting.data, total: waiting.total, identities };
   const current = place.draft ?? queue.drafts.find(({ id }) => id !== place.decided)?.id;
-  const chosen =
-    current === undefined ? undefined : await chosenDraft(deps, visit, { draftId: current, since: notDone?.since });
-  const decided = place.decided === undefined ? undefined : await decidedDraft(deps, visit, place.decided);
+  const chosen = place.draft === undefined ? await chosenOf(current) : named;
   const options = { place, neighbours: neighboursOf(queue, current), notDone };
   const isNew = !chosen && (await isToBeSetUp(visit, queue));
   const now = deps.clock.now();
@@ -56,7 +57,7 @@ export async function reviewPage(
     wide: true,
     main: html`<h1>Review</h1>
 ${decidedNotice(visit, decided, place)}
-${pauseSwitch(visit, await pauseOf(deps, visit), "/review")}
+${pauseSwitch(visit, pause, "/review")}
 <div class="review">${queueSection({ queue, place, current, now, userId, refresh })}
 ${chosen ? chosenSection(visit, chosen, options) : nothingWaits(queue, place, { isNew })}</div>
 ${keysHelp()}`,
@@ -93,24 +94,25 @@ async function chosenDraft(
 ): Promise<Chosen | undefined> {
   const { workspaceId, user } = visit.principal;
   const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
-  const found = await personsView(deps, { workspaceId, draftId, downloadOf, since });
+  const [found, row] = await Promise.all([
+    personsView(deps, { workspaceId, draftId, downloadOf, since }),
+    draftById(deps.reads, workspaceId, draftId),
+  ]);
   if (!found) return undefined;
   const { view, draft } = found;
-  const row = await draftById(deps.reads, workspaceId, draftId);
-  const waits = view.decided === null;
+  if (view.decided !== null) return { view, votes: { isMine: false }, obstacle: undefined, looking: [], reasons: [] };
   const isMine = row?.approvals_given.some(({ by }) => by.kind === "session" && by.id === user.id) ?? false;
-  return {
-    view,
-    votes: { isMine: waits && isMine },
-    obstacle: waits ? await sendObstacle(deps, draft) : undefined,
-    looking: waits ? await deps.presence.others({ workspaceId, draftId }, user.id) : [],
-    reasons: waits && visit.may("decide:drafts") ? await reasonsOf(visit, draft.identityId) : [],
-  };
+  const [obstacle, looking, reasons] = await Promise.all([
+    sendObstacle(deps, draft),
+    deps.presence.others({ workspaceId, draftId }, user.id),
+    visit.may("decide:drafts") ? reasonsOf(visit, draft.identityId) : [],
+  ]);
+  return { view, votes: { isMine }, obstacle, looking, reasons };
 }
 
 async function reasonsOf(visit: Visit, identityId: string): Promise<string[]> {
   const { data } = await visit.ask("GET /v1/rejection-reasons", { query: { identity_id: identityId } });
-  return data.map(({ reason }: { reason: string }) => reason);
+  return data.map(({ reason }) => reason);
 }
 
 async function decidedDraft(deps: ConsoleDependencies, visit: Visit, draftId: string): Promise<Decided | undefined> {
@@ -118,11 +120,12 @@ async function decidedDraft(deps: ConsoleDependencies, visit: Visit, draftId: st
   const row = await draftById(deps.reads, workspaceId, draftId);
   if (!row) return undefined;
   const now = deps.clock.now();
-  const { to } = await loadContent(deps.blobs, {
-    content: row.content,
-    contentBlob: row.content_blob,
-  } as StoredContent);
-  const subject = (await threadById(deps.reads, workspaceId, row.thread_id))?.subject ?? "";
+  const stored = { content: row.content, contentBlob: row.content_blob } as StoredContent;
+  const [{ to }, thread] = await Promise.all([
+    loadContent(deps.blobs, stored),
+    threadById(deps.reads, workspaceId, row.thread_id),
+  ]);
+  const subject = thread?.subject ?? "";
   const isMine = row.decided_by?.kind === "session" && row.decided_by.id === user.id;
   const until = row.status === "approved" && isMine && row.undo_until !== null ? new Date(row.undo_until) : null;
   const undoUntil = until !== null && until > now && visit.may("decide:drafts") ? until.toISOString() : null;
@@ -148,8 +151,8 @@ function neighboursOf({ drafts }: Queue, current: string | undefined): Neighbour
 }
 
 /** Whether the workspace sends, and who keeps it from that. */
-async function pauseOf({ reads }: ConsoleDependencies, visit: Visit): Promise<Pause> {
-  const workspace = await workspaceById(reads, visit.principal.workspaceId);
+async function pauseOf(visit: Visit): Promise<Pause> {
+  const workspace = await visit.workspace();
   if (!workspace) throw new Error(`the read model has no workspace ${visit.principal.workspaceId}`);
   return pauseIn(workspace);
 }

@@ -21,7 +21,7 @@ export type ThreadsView = {
   /** Why the API refused the filters. */
   refused: { message: string; field?: string | undefined } | undefined;
   /** Undefined if they were refused. */
-  list: { threads: readonly ListedThread[]; total: number; isCapped: boolean; ways: Ways } | undefined;
+  list: { threads: readonly ListedThread[]; total: number; ways: Ways } | undefined;
   /** Address of this very page, for looking again. */
   path: string;
   maySeeIdentities: boolean;
@@ -37,9 +37,9 @@ ${filterForm(view)}
 ${view.list && listSection(view, view.list, reader)}`;
 
 function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, reader: Reader): Markup {
-  const { threads, total, isCapped, ways } = list;
+  const { threads, total, ways } = list;
   return html`<section class="plain" id="conversations" aria-labelledby="found" hx-get="${view.path}" hx-trigger="live:threads from:body" hx-select="#conversations" hx-target="#conversations" hx-swap="outerHTML">
-<h2 id="found">${isCapped ? `${total.toLocaleString("en")}+ conversations` : counted(total, "conversation")}</h2>
+<h2 id="found">${counted(total, "conversation")}</h2>
 ${threads.length === 0 ? nothing(view) : html`<ol class="conversations">${threads.map((one) => row(one, reader))}</ol>`}
 ${pages(ways)}
 </section>`;

@@ -2,14 +2,12 @@ import { identityNames } from "#projections/identities/queries.ts";
 import { conversationLines } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { WireThread } from "../../present/threads.ts";
+import type { Answers } from "../../routes.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import type { ListedThread, Named, ThreadsView } from "./listPage.ts";
 import { pageOwnNames, waysFrom } from "./trail.ts";
 
 const pageSize = 40;
-
-/** What GET /v1/threads answers. */
-type Answer = { data: WireThread[]; total: number; total_capped?: boolean; next_cursor: string | null };
 
 /** The list as its address asks for it. What the API refuses is shown with its sentence. */
 export async function threadsView(
@@ -19,14 +17,14 @@ export async function threadsView(
   const asked = [...visit.query].filter(([name, value]) => value !== "" && !pageOwnNames.includes(name));
   const filters = Object.fromEntries(asked.filter(([name]) => name !== "cursor"));
   const maySeeIdentities = visit.may("read:identities");
-  const identities: Named[] = maySeeIdentities
-    ? (await visit.ask("GET /v1/identities", { query: { limit: 100 } })).data
-    : [];
+  let answer: Answers["GET /v1/threads"] | undefined;
+  const [{ data: identities }, refused] = await Promise.all([
+    maySeeIdentities ? visit.ask("GET /v1/identities", { query: { limit: 100 } }) : { data: [] },
+    visit.attempt(async () => {
+      answer = await visit.ask("GET /v1/threads", { query: { limit: pageSize, ...Object.fromEntries(asked) } });
+    }),
+  ]);
   const view = { filters, identities, path: visit.path, maySeeIdentities };
-  let answer: Answer | undefined;
-  const refused = await visit.attempt(async () => {
-    answer = await visit.ask("GET /v1/threads", { query: { limit: pageSize, ...Object.fromEntries(asked) } });
-  });
   if (!answer) return { ...view, refused, list: undefined };
   const ways = waysFrom("/threads", {
     query: visit.query,
@@ -37,7 +35,7 @@ export async function threadsView(
   return {
     ...view,
     refused,
-    list: { threads, total: answer.total, isCapped: answer.total_capped === true, ways },
+    list: { threads, total: answer.total, ways },
   };
 }
 

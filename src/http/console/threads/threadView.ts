@@ -43,29 +43,28 @@ export async function threadView(
   const { workspaceId } = visit.principal;
   const { query } = visit;
   const [cursor, limit] = [query.get("cursor"), query.get("limit")];
-  // This says first whether there is such a thread, and whether the reader may see it.
-  const messages = await visit.ask("GET /v1/threads/:id/messages", {
-    params: { id },
-    query: { sort: "newest", limit: limit ?? pageSize, cursor },
-  });
-  const found = await findThread(deps, workspaceId, id);
+  const [messages, found] = await Promise.all([
+    // The route refuses what does not exist, and what the reader may not see.
+    visit.ask("GET /v1/threads/:id/messages", {
+      params: { id },
+      query: { sort: "newest", limit: limit ?? pageSize, cursor },
+    }),
+    findThread(deps, workspaceId, id),
+  ]);
   if (!found) throw new Rejected("not_found", "no such conversation");
   const { survivor } = found;
-  const drafts = await visit.ask("GET /v1/drafts", {
-    query: { thread_id: survivor.id, limit: mostDrafts },
-  });
-  const [[identity], held, last, around] = await Promise.all([
+  const shown = messages.data.reverse();
+  const isNewestPage = cursor === null;
+  const [drafts, until, wishes, [identity], held, last, around] = await Promise.all([
+    visit.ask("GET /v1/drafts", { query: { thread_id: survivor.id, limit: mostDrafts } }),
+    isNewestPage ? null : timeOfNext(deps, workspaceId, shown.at(-1)),
+    wishesOf(deps, visit, { shown, isNewestPage, afterwards }),
     identityNames(deps.reads, workspaceId, [survivor.identity_id]),
     heldOfThread(deps.reads, workspaceId, { threadId: survivor.id, count: mostHeld }),
     lastOfThread(deps.reads, workspaceId, survivor.id),
     neighbours(deps.reads, workspaceId, survivor.id),
   ]);
-  const shown = messages.data.reverse();
-  const isNewestPage = cursor === null;
-  const span = {
-    from: messages.next_cursor === null ? null : (shown[0]?.created_at ?? null),
-    until: isNewestPage ? null : await timeOfNext(deps, workspaceId, shown.at(-1)),
-  };
+  const span = { from: messages.next_cursor === null ? null : (shown[0]?.created_at ?? null), until };
   const path = `/threads/${id}`;
   const ways = waysFrom(path, {
     query,
@@ -81,7 +80,7 @@ export async function threadView(
       : undefined,
     entries: timeline(
       {
-        messages: messageViews(shown, await wishesOf(deps, visit, { shown, isNewestPage, afterwards })),
+        messages: messageViews(shown, wishes),
         drafts: drafts.data,
         held,
       },
