@@ -23,8 +23,9 @@ import { createAuthenticate, createCarriesRevoked } from "./framework/keys/authe
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { rememberingKeys } from "./framework/keys/knownKeys.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
+import { windowMs } from "./framework/rateLimits/countHit.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
-import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
+import { createLimits, type Rates } from "./framework/rateLimits/rateLimits.ts";
 import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
 import { tellRefused } from "./framework/refusedConnections.ts";
 import { type HttpServer, listen } from "./framework/server.ts";

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Request, Response } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
-import { Rejected } from "#streams/decider.ts";
-import type { ForgivingCounter, Hits } from "../framework/rateLimits/hitCounter.ts";
-import { windowMs } from "../framework/rateLimits/rateLimits.ts";
+import { countHit } from "../framework/rateLimits/countHit.ts";
+import type { ForgivingCounter } from "../framework/rateLimits/hitCounter.ts";
 import { addressOf } from "../framework/rateLimits/strangers.ts";
 
 /** What is counted together, and how often a minute: the contract's numbers, unless the operator has set one for all. */
@@ -42,11 +41,8 @@ export function createAuthLimits({
     async count(name, request, response) {
       const limit = rateOf(name);
       if (limit === undefined) return;
-      const hits = await counter.hit(`auth ${name} ip ${addressOf(request)}`);
-      const seconds = secondsUntil(hits);
-      response.setHeader("RateLimit", `"auth"; r=${Math.max(0, limit - hits.hits)}; t=${seconds}`);
-      response.setHeader("RateLimit-Policy", `"auth"; q=${limit}; w=${windowMs / 1000}`);
-      if (hits.hits > limit) throw tooMany(seconds);
+      const key = `auth ${name} ip ${addressOf(request)}`;
+      await countHit(counter, { name: "auth", most: limit, key, sentence }, response);
     },
     async guarding(account, request, { work, isWrong }) {
       const limit = rateOf("sign_in");
@@ -54,8 +50,7 @@ export function createAuthLimits({
       const sha256 = createHash("sha256").update(account.toLowerCase()).digest("hex");
       const key = `auth wrong ${sha256} from ${blockOf(request)}`;
       // Taken before the work: of many guesses at once, no more than these are looked at.
-      const hits = await counter.hit(key);
-      if (hits.hits > limit) throw tooMany(secondsUntil(hits));
+      await countHit(counter, { name: "auth", most: limit, key, sentence });
       try {
         const done = await work();
         await counter.forgive(key);
@@ -68,11 +63,7 @@ export function createAuthLimits({
   };
 }
 
-/** Of this machine's own clock, as the counter has it. */
-const secondsUntil = ({ resetsAt }: Hits): number => Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000));
-
-const tooMany = (retryAfter: number): Rejected =>
-  new Rejected("rate_limited", `too many attempts: wait ${retryAfter} s, and try again`, { retryAfter });
+const sentence = (seconds: number): string => `too many attempts: wait ${seconds} s, and try again`;
 
 /** The part of the internet that an address belongs to: what one provider gives to neighbours. */
 function blockOf({ ip = "" }: Request): string {

@@ -75,14 +75,14 @@ export async function answer<Who>(
 ): Promise<boolean> {
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   let flight: Flight | undefined;
-  let made: Reply | undefined;
+  let working: Promise<Reply | undefined> | undefined;
   let reply: Reply | undefined;
   try {
     const admitted = await admit({ request, response }, door);
     flight = admitted.flight;
-    const working = work(admitted);
+    working = work(admitted);
     if (flight) leaveWhenOver(flight, { request, response }, [working, closed]);
-    made = await (flight ? Promise.race([working, whenEnded(flight.signal)]) : working);
+    const made = await (flight ? Promise.race([working, whenEnded(flight.signal)]) : working);
     if (flight) await door.upToDate?.();
     reply = made;
   } catch (error) {
@@ -92,10 +92,18 @@ export async function answer<Who>(
   }
   // Nothing is awaited between this check and the answer: the right still holds when the answer is sent.
   if (flight?.revoked) reply = door.refused(new RightEnded(), request);
-  if (made && made !== reply && "stream" in made.content) made.content.stream.destroy();
+  void working?.then((made) => (made === reply ? undefined : closeStream(made)), ignore);
   if (reply) await sendOrBreakOff(reply, { request, response, flight }, door);
   return true;
 }
+
+/** The stream of an answer that is not sent would stay open. */
+function closeStream(made: Reply | undefined): void {
+  if (made && "stream" in made.content) made.content.stream.destroy();
+}
+
+/** A failure was answered already. */
+const ignore = (): void => {};
 
 /** Answers what Express itself refused on the way to a door, such as a body that cannot be read. */
 export const refusing = (door: Pick<Door<never>, "refused" | "interrupted">): ErrorRequestHandler =>

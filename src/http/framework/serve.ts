@@ -14,10 +14,10 @@ import { type Authenticate, type CarriesRevoked, countingUnknown } from "./keys/
 import type { InFlight } from "./keys/inFlight.ts";
 import { undocumented } from "./openapi/documented.ts";
 import { type KeyPrincipal, requireScope } from "./principal.ts";
-import { refusalOf } from "./rateLimits/rateLimits.ts";
+import type { CountRequest } from "./rateLimits/rateLimits.ts";
 import type { Strangers } from "./rateLimits/strangers.ts";
 import { Reply } from "./reply.ts";
-import type { LimitClass, Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 /** Runs `run` for the first POST under an Idempotency-Key and replays its reply to the others. */
 export type Idempotency = (
@@ -36,8 +36,7 @@ export type ServeOptions = {
   paceMs?: number;
   /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable if it cannot find out. */
   upToDate?: () => void | Promise<void>;
-  /** Counts a request. It calls `next`, to refuse with Rejected `rate_limited` and `retryAfter`; the key is in `response.locals.apiKey`. */
-  limits?: (limit: LimitClass) => RequestHandler | undefined;
+  limits?: CountRequest;
   idempotency?: Idempotency;
   /** Counts requests without a live key. */
   strangers?: Strangers;
@@ -58,7 +57,6 @@ const defaultBodyLimit = 1024 * 1024;
 
 /** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
-  const limit = options.limits?.(route.limit);
   const authenticate = countingUnknown(options.authenticate, {
     count: (request) => options.strangers?.count("bad_key", request),
     carriesRevoked: options.carriesRevoked ?? (async () => false),
@@ -92,7 +90,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     const { request, response, key } = admitted;
     response.locals.apiKey = key;
     // Every authenticated request counts, also one that is then refused for its scope.
-    const throttled = limit && (await refusalOf(limit, request, response));
+    const throttled = await options.limits?.(route.limit, admitted).catch((error: unknown) => error);
     if (key && route.scope !== "any") requireScope(key, route.scope!);
     if (throttled) throw throttled;
     const run = (operation?: Operation) =>

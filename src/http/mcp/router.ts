@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import { type Request, type RequestHandler, type Response, Router } from "express";
+import { Router } from "express";
 import { Rejected } from "#streams/decider.ts";
 import { type Admitted, admit, type Door, refusing } from "../framework/door.ts";
 import { errorReply, NotReadable } from "../framework/errors.ts";
@@ -14,9 +14,8 @@ import {
 import type { InFlight } from "../framework/keys/inFlight.ts";
 import { holdersOf } from "../framework/places.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
-import { refusalOf } from "../framework/rateLimits/rateLimits.ts";
+import type { CountRequest } from "../framework/rateLimits/rateLimits.ts";
 import type { Strangers } from "../framework/rateLimits/strangers.ts";
-import type { LimitClass } from "../framework/route.ts";
 import { isOtherSite } from "../framework/sameOrigin.ts";
 import { createNews, type McpRequests } from "./news.ts";
 import { type McpDependencies, type McpRequest, mcpServer } from "./server.ts";
@@ -26,7 +25,7 @@ export type McpOptions = McpDependencies & {
   inFlight: InFlight;
   /** Resolves when this instance knows every revocation that another may have answered. */
   upToDate(): void | Promise<void>;
-  limits: (limit: LimitClass) => RequestHandler | undefined;
+  limits: CountRequest;
   strangers: Pick<Strangers, "count">;
   carriesRevoked: CarriesRevoked;
   publicUrl: string;
@@ -91,7 +90,7 @@ export function mcpRouter(options: McpOptions): Router {
     signal.addEventListener("abort", () => setTimeout(() => response.destroy(), revokedGraceMs).unref());
     try {
       response.locals.apiKey = key;
-      await counted(options, "read", admitted);
+      await options.limits("read", { request, response, key });
       await requests.run(requestOf(admitted), () => answer(request, response));
     } finally {
       flight?.leave();
@@ -103,7 +102,7 @@ export function mcpRouter(options: McpOptions): Router {
     return {
       ...{ key, request, signal },
       // Each request carries one message, and was counted as a read itself.
-      count: (limit) => (limit === "read" ? Promise.resolve() : counted(options, limit, admitted)),
+      count: (limit) => (limit === "read" ? Promise.resolve() : options.limits(limit, { request, response, key })),
       end: () => response.destroy(),
       async requireLive() {
         await options.upToDate();
@@ -144,14 +143,3 @@ const noJson = () => undefined;
 
 const refused = (code: number, message: string, status = 400) =>
   Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
-
-/** Counts a request of the key. Throws Rejected rate_limited. */
-async function counted(
-  { limits }: McpOptions,
-  limit: LimitClass,
-  { request, response }: { request: Request; response: Response },
-): Promise<void> {
-  const limiter = limits(limit);
-  const refusal = limiter && (await refusalOf(limiter, request, response));
-  if (refusal) throw refusal;
-}

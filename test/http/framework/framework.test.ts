@@ -145,9 +145,9 @@ describe("http framework", () => {
     it("counts every authenticated request, and lets 401 go before 429 [7 429 rate_limited]", async () => {
       const counted: string[] = [];
       const limited = await serveRoutes(routes, {
-        limits: (limit) => (_, response, next) => {
-          counted.push(`${limit} ${response.locals.apiKey?.name}`);
-          next(new Rejected("rate_limited", "too many requests", { retryAfter: 7 }));
+        limits: async (limit, { key }) => {
+          counted.push(`${limit} ${key?.name}`);
+          throw new Rejected("rate_limited", "too many requests", { retryAfter: 7 });
         },
       });
       const scope = await limited.ask("GET /v1/toys", { key: narrowKey });

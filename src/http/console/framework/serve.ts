@@ -6,6 +6,7 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { answer, type Door, RightEnded, refusing } from "../../framework/door.ts";
 import type { InFlight } from "../../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
+import { countHit } from "../../framework/rateLimits/countHit.ts";
 import type { HitCounter } from "../../framework/rateLimits/hitCounter.ts";
 import type { Reply } from "../../framework/reply.ts";
 import { isSameOrigin, ownPath } from "../../framework/sameOrigin.ts";
@@ -123,14 +124,10 @@ function refusal(error: unknown, request: Request, { assets, logger }: ConsoleOp
   return errorPages.refusedPage(assets, refusedBy(error, request));
 }
 
-async function requireRate({ counter, rate, clock }: ConsoleOptions, { user }: SessionPrincipal): Promise<void> {
+async function requireRate({ counter, rate }: ConsoleOptions, { user }: SessionPrincipal): Promise<void> {
   if (rate === "off") return;
-  const { hits, resetsAt } = await counter.hit(`console ${user.id}`);
-  if (hits <= rate) return;
-  const retryAfter = Math.max(1, Math.ceil((resetsAt.getTime() - clock.now().getTime()) / 1000));
-  throw new Rejected("rate_limited", `that was too much at once: wait ${retryAfter} seconds, and load the page again`, {
-    retryAfter,
-  });
+  const sentence = (seconds: number) => `that was too much at once: wait ${seconds} seconds, and load the page again`;
+  await countHit(counter, { name: "console", most: rate, key: `console ${user.id}`, sentence });
 }
 
 /** Throws NotOwnForm for a form that no page of this session has sent. */

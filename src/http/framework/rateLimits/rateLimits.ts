@@ -1,106 +1,41 @@
-import type { Request, RequestHandler, Response } from "express";
-import { rateLimit, type Store } from "express-rate-limit";
-import { Rejected } from "#streams/decider.ts";
+import type { Request, Response } from "express";
 import type { KeyPrincipal } from "../principal.ts";
 import type { LimitClass } from "../route.ts";
+import { countHit } from "./countHit.ts";
 import type { HitCounter } from "./hitCounter.ts";
 import { addressOf } from "./strangers.ts";
 
 /** Requests a minute by class; a class that is off, or not named, is not limited. */
 export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefined };
 
-export const windowMs = 60_000;
-
 /** All keys of a workspace together have so many times the rate of one. */
 export const keysPerWorkspace = 5;
 
-/** What counts the requests of each class, and refuses those over its rate. Undefined for a class without one. */
-export function createLimits({
-  counter,
-  rates,
-}: {
-  counter: HitCounter;
-  rates: Rates;
-}): (limit: LimitClass) => RequestHandler | undefined {
-  const limiters = new Map<LimitClass, RequestHandler>();
-  return (limit) => {
-    const rate = rates[limit];
-    if (typeof rate === "number" && !limiters.has(limit)) limiters.set(limit, limiterOf(limit, rate, counter));
-    return limiters.get(limit);
-  };
-}
+export type Counted = { request: Request; response: Response; key: KeyPrincipal | undefined };
+
+/** Counts a request of a class. Throws Rejected rate_limited, Unavailable. */
+export type CountRequest = (name: LimitClass, counted: Counted) => Promise<void>;
 
 /** Counts a request for its key, and for its workspace unless the key's limit refuses it: a key that does not stop uses up no other key's requests. */
-function limiterOf(name: LimitClass, rate: number, counter: HitCounter): RequestHandler {
-  const own = limiter({ name, limit: rate, counted: (request, response) => counted(name, request, response) }, counter);
-  if (name === "notify") return own;
-  const all = limiter(
-    {
-      name: `${name} of all keys`,
-      limit: keysPerWorkspace * rate,
-      counted: (_, { locals }) => `workspace ${(locals.apiKey as KeyPrincipal).workspaceId}`,
-      skip: (_, { locals }) => locals.apiKey === undefined,
-    },
-    counter,
-  );
-  return async (request, response, next) => {
-    next((await refusalOf(own, request, response)) ?? (await refusalOf(all, request, response)));
+export function createLimits({ counter, rates }: { counter: HitCounter; rates: Rates }): CountRequest {
+  return async (name, { request, response, key }) => {
+    const most = rates[name];
+    if (typeof most !== "number") return;
+    await countHit(counter, limitOf(name, most, callerOf(name, request, key)), response);
+    if (!key || name === "notify") return;
+    const ofAll = limitOf(`${name} of all keys`, keysPerWorkspace * most, `workspace ${key.workspaceId}`);
+    await countHit(counter, ofAll, response);
   };
 }
 
-type Limiter = {
-  name: string;
-  limit: number;
-  counted(request: Request, response: Response): string;
-  skip?(request: Request, response: Response): boolean;
-};
-
-function limiter({ name, limit, counted, skip = () => false }: Limiter, counter: HitCounter): RequestHandler {
-  return rateLimit({
-    windowMs,
-    limit,
-    skip,
-    identifier: name,
-    requestPropertyName: propertyOf(name),
-    standardHeaders: "draft-8",
-    legacyHeaders: false,
-    // Looking for a request on the stack has the source maps read: a sixth of the service's start.
-    validate: { creationStack: false },
-    keyGenerator: (request, response) => `${name} ${counted(request, response)}`,
-    store: storeOf(counter),
-    async handler(request, _, next) {
-      const { resetTime } = (request as unknown as Record<string, { resetTime: Date }>)[propertyOf(name)]!;
-      const retryAfter = Math.max(1, Math.ceil((resetTime.getTime() - Date.now()) / 1000));
-      const sentence = `rate limit reached: at most ${limit} requests per minute (class ${name}); wait ${retryAfter} s`;
-      next(new Rejected("rate_limited", sentence, { retryAfter }));
-    },
-  });
-}
-
-/** The request's property in which the library leaves its count. */
-const propertyOf = (name: string): string => `rateLimit ${name}`;
-
-/** Counts a request; what the limiter refuses it with, or undefined. */
-export const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>
-  new Promise((resolve) => void limit(request, response, resolve));
-
-/** Whose requests are counted together: a key's; a workspace's for notifications; an IP address's if there is no key. */
-function counted(name: LimitClass, request: Request, { locals }: Response): string {
-  const key = locals.apiKey as KeyPrincipal | undefined;
-  if (!key) return `ip ${addressOf(request)}`;
-  return name === "notify" ? `workspace ${key.workspaceId}` : `key ${key.id}`;
-}
-
-const storeOf = (counter: HitCounter): Store => ({
-  async increment(key) {
-    const { hits, resetsAt } = await counter.hit(key);
-    return { totalHits: hits, resetTime: resetsAt };
-  },
-  decrement: everyRequestCounts,
-  resetKey: everyRequestCounts,
+const limitOf = (name: string, most: number, caller: string) => ({
+  ...{ name, most, key: `${name} ${caller}` },
+  sentence: (seconds: number) =>
+    `rate limit reached: at most ${most} requests per minute (class ${name}); wait ${seconds} s`,
 });
 
-/** The library calls these to forgive failed requests or to reset a count, which this service never does. */
-function everyRequestCounts(): never {
-  throw new Error("every request counts");
+/** Whose requests are counted together: a key's; a workspace's for notifications; an IP address's if there is no key. */
+function callerOf(name: LimitClass, request: Request, key: KeyPrincipal | undefined): string {
+  if (!key) return `ip ${addressOf(request)}`;
+  return name === "notify" ? `workspace ${key.workspaceId}` : `key ${key.id}`;
 }
