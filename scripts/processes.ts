@@ -155,12 +155,11 @@ function userName(): string {
 
 const rewindProcesses =
   ({ yes = false, webhooks = false }: { yes?: boolean; webhooks?: boolean }): Run =>
-  async ({ store, database, deps, channels, telegram, provider, webhooks: { deliveries } }) => {
+  async ({ store, database, deps, channels, telegram, provider, webhooks: hooks }) => {
     const holder = `rewind ${randomUUID()}`;
-    const queued = { deliveries, onQueued() {} };
     const settings = {
       ...{ ...loadConfig(), provider, channels, telegram },
-      ...{ instanceId: holder, webhooks: queued },
+      ...{ instanceId: holder, webhooks: { ...hooks, onQueued() {} } },
     };
     const processes = allProcesses(deps, settings);
     const skips = ({ name, onlyNews }: Process) => onlyNews === true && !(webhooks && name === "queueWebhooks");

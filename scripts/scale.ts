@@ -28,7 +28,6 @@ await runCommand(usage, async () => {
 
 async function scale(composition: Composition, threads: number): Promise<void> {
   const { deps, channels, telegram, database, store, provider, webhooks } = composition;
-  const queued = { deliveries: webhooks.deliveries, onQueued: () => {} };
   const id = randomUUID();
   const actor = { kind: "operator", id: "npm run scale" } as const;
   const operator: Cause = { actor, workspaceId: null, correlationId: id, causationId: id };
@@ -58,7 +57,7 @@ async function scale(composition: Composition, threads: number): Promise<void> {
     telegram,
     instanceId: id,
     ...loadConfig(),
-    webhooks: queued,
+    webhooks: { ...webhooks, onQueued: () => {} },
   });
   for (const { name } of processes) {
     await database.query(

@@ -56,6 +56,7 @@ import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import type { Attended } from "./processes/attendTelegramBots.ts";
+import { deliveryTimer } from "./processes/deliverWebhooks.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
@@ -68,6 +69,7 @@ import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
 import { createPostgresDeliveries } from "./webhooks/postgresDeliveries.ts";
 import type { WebhookSender } from "./webhooks/sender.ts";
 import { createUndiciSender } from "./webhooks/undiciSender.ts";
+import { setDueNow } from "./work/dueNow.ts";
 
 /** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
 export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
@@ -148,7 +150,7 @@ export function compose(
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {
-    deliveries: createPostgresDeliveries(database),
+    deliveries: createPostgresDeliveries(database, (tx, queues) => setDueNow(tx, queues.map(deliveryTimer))),
     sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });

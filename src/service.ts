@@ -17,7 +17,6 @@ import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts
 import { createOutbox } from "./mail/out/outbox.ts";
 import type { Database } from "./postgres/database.ts";
 import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
-import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
 import { settingDescriptions } from "./settings.ts";
 import { StartError } from "./startError.ts";
@@ -63,7 +62,6 @@ export async function startService(
   const background: Database = { ...database, ...database.background };
   let projectionRunner: ProjectionRunner | undefined;
   let processRunner: ProcessRunner | undefined;
-  let webhooks: DeliverWebhooks | undefined;
   let http: { server: HttpServer; close(): Promise<void> } | undefined;
   let smtp: SmtpReceiver | undefined;
   let certificate: Certificate | undefined;
@@ -79,7 +77,7 @@ export async function startService(
     roomForMail?.close();
     // While their lanes are ours: let in later, they would hand over what another instance works on by then.
     provider.letNobodyIn?.();
-    await Promise.all([processRunner?.stop(), webhooks?.stop()]);
+    await processRunner?.stop();
     await Promise.all([projectionRunner?.stop(), readiness.stop()]);
   }
 
@@ -101,12 +99,9 @@ export async function startService(
     if (has("processes") || has("api") || receivesMail) await composition.remakeSnapshots();
     if (has("processes")) {
       const { clock } = deps;
-      const { deliveries, sender } = composition.webhooks;
-      webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
-      webhooks.start();
-      const queued = { deliveries, onQueued: webhooks.wake };
+      const webhooks = { ...composition.webhooks, onQueued: () => processRunner?.wake() };
       const processes = allProcesses(deps, {
-        ...{ provider, channels, telegram, instanceId, webhooks: queued },
+        ...{ provider, channels, telegram, instanceId, webhooks },
         ...config,
       });
       processRunner = createProcessRunner({

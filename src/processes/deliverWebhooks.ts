@@ -1,210 +1,151 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import type { Cause } from "#src/commands/handle.ts";
-import { installationNow } from "#src/commands/installation.ts";
+import { requireNotPaused } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
-import type { Attempt, Busy, Claim, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import type { Attempt, Begun, NewDelivery, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
 import { nextTryAfterMs } from "#streams/webhook/retrySchedule.ts";
+import type { Again, Process, ProcessContext } from "./process.ts";
 
 export type DeliverWebhooksOptions = {
-  deps: Dependencies;
   deliveries: WebhookDeliveries;
   sender: WebhookSender;
   /** Seconds before each further try; after the last one a delivery has failed. */
   retrySeconds: readonly number[];
-  log: { warn(details: object, message: string): void };
-  /**
-   * Deliveries under way at once (default 64), of one workspace (default 32) and of one webhook (default 8): receivers that are slow or dead
-   * hold up nobody else for long, however many webhooks a workspace has.
-   */
-  concurrency?: number;
-  perWorkspace?: number;
-  perWebhook?: number;
 };
 
-/** Brings what is queued to its receivers. Any number of instances do so beside each other. */
-export type DeliverWebhooks = {
-  start(): void;
-  /** Something may be due. */
-  wake(): void;
-  /** Begins nothing more, lets what is under way end for a moment, then cuts it off: it is tried again elsewhere. */
-  stop(): Promise<void>;
-};
+const name = "deliverWebhooks";
 
-const lookEveryMs = 250;
-const pruneEveryMs = 3_600_000;
+/** After this long other queues come first. */
+const turnMs = 1_000;
+/** An instance that stops lets a try end for so long, then cuts it off: it is made again elsewhere. */
 const stopGraceMs = 3_000;
-/** What lay in hand for longer, in an instance that was suspended, is another's by now. */
-const claimGoodForMs = 3_000;
-/** A try may be recorded for as long as nobody else can have begun the next one. */
+/** A try that an instance began before it was suspended for longer is not made: another instance may have made the next one. */
+const goodForMs = 3_000;
+/** While PostgreSQL is away for a moment, what a receiver said is kept, and recorded then. */
 const recordTries = 20;
 const recordAgainMs = 500;
 
-export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhooks {
-  const { deps, deliveries, sender, retrySeconds, log } = options;
-  const { concurrency = 64, perWorkspace = 32, perWebhook = 8 } = options;
-  const running = new Set<Promise<void>>();
-  /** By webhook. */
-  const busy = new Map<string, Busy>();
-  const stopping = new AbortController();
-  const cutting = new AbortController();
-  let endNap = (): void => {};
-  let woken = false;
-  let prunedAt = Number.NEGATIVE_INFINITY;
-  let loop: Promise<void> | undefined;
+/** The timer that makes a queue be worked on: the deliveries of a webhook about one draft, thread or domain. */
+export const deliveryTimer = ({
+  webhook_id,
+  subject,
+  workspace_id,
+  event_id,
+}: Pick<NewDelivery, "webhook_id" | "subject" | "workspace_id" | "event_id">) => ({
+  ...{ process: name, key: `${webhook_id} ${subject}`, workspace: workspace_id, name: "deliver" },
+  payload: { workspaceId: workspace_id, correlationId: event_id, causationId: event_id },
+});
 
-  function wake(): void {
-    woken = true;
-    endNap();
-  }
+/** Brings what is queued to its receivers, in order under each webhook and subject. A receiver that is slow or dead holds up only these. */
+export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOptions): Process {
+  const { deliveries, sender, retrySeconds } = options;
 
-  async function nap(): Promise<void> {
-    if (!woken && !stopping.signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, lookEveryMs);
-        endNap = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    woken = false;
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      let taken = 0;
-      try {
-        taken = await takeOn();
-        await prune();
-      } catch (error) {
-        log.warn({ err: error }, "cannot look up webhook deliveries, retrying");
+  async function deliverAll(key: string, context: ProcessContext): Promise<Again | undefined> {
+    const [webhookId, subject] = key.split(" ") as [string, string];
+    const { signal, timers } = context;
+    const cutting = abortedLater(signal, stopGraceMs);
+    const beganAt = deps.clock.monotonic();
+    while (!signal.aborted && deps.clock.monotonic() - beganAt < turnMs) {
+      const { state: webhook } = await deps.webhooks.load(webhookId);
+      if (webhook.deleted || webhook.settings.status !== "active") {
+        await deliveries.cancel(webhookId, "the webhook was deleted or disabled");
+        return undefined;
       }
-      if (taken === 0) await nap();
+      await requireNotPaused(deps);
+      const askedAt = deps.clock.monotonic();
+      const next = await deliveries.begin({ webhookId, subject });
+      if (next === undefined) return undefined;
+      if ("dueInMs" in next) {
+        await timers.set({ key, name: "deliver", inMs: Math.ceil(next.dueInMs) });
+        return undefined;
+      }
+      if (deps.clock.monotonic() - askedAt > goodForMs) break;
+      await deliver(next, { webhookId, webhook, cutting, context });
     }
+    return { againInMs: 0 };
   }
 
-  async function takeOn(): Promise<number> {
-    const limit = concurrency - running.size;
-    const full = [...busy.values()].filter(({ count }) => count >= perWebhook).map((each) => each.webhook_id);
-    if (limit <= 0 || !(await deliveries.areDue(full))) return 0;
-    if ((await installationNow(deps)).paused) return 0;
-    const askedAt = deps.clock.monotonic();
-    const claims = await deliveries.claim({ limit, perWebhook, perWorkspace, busy: [...busy.values()] });
-    for (const claim of claims) begin(claim, askedAt);
-    return claims.length;
-  }
+  type To = { webhookId: string; webhook: Webhook; cutting: AbortSignal; context: ProcessContext };
 
-  function begin(claim: Claim, askedAt: number): void {
-    const { webhook_id, workspace_id } = claim;
-    const own = busy.get(webhook_id) ?? { webhook_id, workspace_id, count: 0 };
-    own.count += 1;
-    busy.set(webhook_id, own);
-    const done = deliver(claim, askedAt)
-      .catch((error) => log.warn({ err: error, delivery: claim.id }, "webhook delivery failed on our side"))
-      .finally(() => {
-        running.delete(done);
-        own.count -= 1;
-        if (own.count === 0) busy.delete(webhook_id);
-        wake();
-      });
-    running.add(done);
-  }
-
-  async function deliver(claim: Claim, askedAt: number): Promise<void> {
-    const [{ state: webhook }, { paused }] = await Promise.all([
-      deps.webhooks.load(claim.webhook_id),
-      installationNow(deps),
-    ]);
-    if (webhook.deleted || webhook.settings.status !== "active") {
-      return deliveries.cancel(claim.webhook_id, "the webhook was deleted or disabled");
-    }
+  async function deliver(delivery: Begun, to: To): Promise<void> {
     const at = deps.clock.now();
-    if (paused) return settle(claim, notBegun(at), { status: "interrupted" });
     const startedAt = deps.clock.monotonic();
-    if (startedAt - askedAt > claimGoodForMs) return;
-    const answer = await post(claim, webhook, at);
+    const answer = await post(delivery, to, at);
     const duration_ms = Math.round(deps.clock.monotonic() - startedAt);
     const attempt = { at: at.toISOString(), response_status: answer.status, error: answer.error, duration_ms };
-    if (answer.status === 410) await disable(claim);
-    await settle(claim, attempt, verdictOn(claim, answer));
-    if (answer.status === 410) await deliveries.cancel(claim.webhook_id, gone);
+    if (answer.status === 410) await disable(delivery, to);
+    await settle(delivery.id, attempt, verdictOn(delivery, { answer, cutting: to.cutting }));
+    if (answer.status === 410) await deliveries.cancel(to.webhookId, gone);
   }
 
-  async function post(claim: Claim, webhook: Webhook, at: Date): Promise<WebhookAnswer> {
-    const { event_id: id, body } = claim;
+  async function post({ event_id: id, body }: Begun, to: To, at: Date): Promise<WebhookAnswer> {
+    const { webhookId, webhook, cutting } = to;
     let secrets: string[];
     try {
-      secrets = signingSecrets(deps, { webhookId: claim.webhook_id, webhook }, at);
+      secrets = signingSecrets(deps, { webhookId, webhook }, at);
     } catch (error) {
-      log.warn({ err: error, webhook: claim.webhook_id }, "cannot decrypt a webhook's secret");
+      deps.log?.error({ err: error, webhook: webhookId }, "cannot decrypt a webhook's secret");
       return { status: null, error: "the webhook's secret cannot be decrypted: rotate it" };
     }
-    return sender.post({ url: webhook.settings.url, id, body, secrets, at }, cutting.signal);
+    return sender.post({ url: webhook.settings.url, id, body, secrets, at }, cutting);
   }
 
-  function verdictOn(claim: Claim, answer: WebhookAnswer): Verdict {
+  function verdictOn(
+    { attempt }: Begun,
+    { answer, cutting }: { answer: WebhookAnswer; cutting: AbortSignal },
+  ): Verdict {
     if (isDelivered(answer)) return { status: "delivered" };
     if (answer.status === 410) return { status: "failed" };
-    if (answer.status === null && cutting.signal.aborted) return { status: "interrupted" };
-    const afterMs = nextTryAfterMs(claim.attempts, retrySeconds, spread());
+    if (answer.status === null && cutting.aborted) return { status: "interrupted" };
+    const afterMs = nextTryAfterMs(attempt, retrySeconds, spread());
     return afterMs === null ? { status: "failed" } : { status: "again", afterMs };
   }
 
   /** From 0 to 1. */
   const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
-  async function disable({ webhook_id, workspace_id, event_id }: Claim): Promise<void> {
-    const actor = { kind: "system", id: "deliverWebhooks" } as const;
-    const cause: Cause = { actor, workspaceId: workspace_id, correlationId: event_id, causationId: event_id };
-    await disableWebhook(deps, { webhookId: webhook_id, because: gone }, cause).catch((error) => {
+  async function disable({ event_id }: Begun, { webhookId, context }: To): Promise<void> {
+    const cause = { ...context.cause, correlationId: event_id, causationId: event_id };
+    await disableWebhook(deps, { webhookId, because: gone }, cause).catch((error) => {
       // Deleted meanwhile: that is as good.
       if (!(error instanceof Rejected)) throw error;
     });
   }
 
-  /** What a receiver said is not to be lost because the database is away for a moment. */
-  async function settle(claim: Claim, attempt: Attempt, verdict: Verdict): Promise<void> {
+  async function settle(id: string, attempt: Attempt, verdict: Verdict): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        return await deliveries.settle(claim, attempt, verdict);
+        return await deliveries.settle(id, attempt, verdict);
       } catch (error) {
-        if (tries === recordTries || cutting.signal.aborted) throw error;
+        if (tries === recordTries || verdict.status === "interrupted") throw error;
         await new Promise((resolve) => setTimeout(resolve, recordAgainMs));
       }
     }
   }
 
-  async function prune(): Promise<void> {
-    if (deps.clock.monotonic() - prunedAt < pruneEveryMs) return;
-    prunedAt = deps.clock.monotonic();
-    await deliveries.prune();
-  }
-
   return {
-    start() {
-      loop ??= run();
-    },
-    wake,
-    async stop() {
-      stopping.abort();
-      wake();
-      await loop;
-      const cut = setTimeout(() => cutting.abort(), stopGraceMs);
-      await Promise.all(running);
-      clearTimeout(cut);
-    },
+    name,
+    // It reads nothing of the log: queueWebhooks does.
+    begins: "now",
+    categories: [],
+    keyOf: ({ stream }) => stream,
+    on: {},
+    concurrency: 64,
+    ownerConcurrency: 8,
+    givingUp: "never",
+    onTimer: ({ key }, context) => deliverAll(key, context),
   };
 }
 
-/** Of a delivery that was in hand when the operator paused: it is told when the pause ends, and this was no try. */
-const notBegun = (at: Date): Attempt => ({
-  at: at.toISOString(),
-  response_status: null,
-  error: "not begun: the operator has paused the service",
-  duration_ms: null,
-});
+/** A signal that comes so many milliseconds after another one. */
+function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => void setTimeout(() => controller.abort(), ms);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  return controller.signal;
+}
 
 const gone = "the receiver answered 410 Gone";

@@ -2,6 +2,7 @@ import type { Channels } from "#src/channels/channel.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import type { WebhookSender } from "#src/webhooks/sender.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
 import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";
@@ -11,6 +12,7 @@ import { concludeCards } from "./concludeCards.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { createCustomers } from "./createCustomers.ts";
 import { deliver } from "./deliver.ts";
+import { deliverWebhooks } from "./deliverWebhooks.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
@@ -44,8 +46,9 @@ export type ProcessSettings = {
   smtpRetrySeconds: readonly number[];
   deliveryConfirmSeconds: number;
   handOverSeconds: number;
-  /** Stores the webhook deliveries, and wakes the process that makes them. */
-  webhooks: { deliveries: WebhookDeliveries; onQueued: () => void };
+  /** `onQueued`: deliveries are due that nobody has been told of. */
+  webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender; onQueued: () => void };
+  webhookRetrySeconds: readonly number[];
   /** Pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;
   /** How many days held and quarantined mail is kept. */
@@ -92,5 +95,6 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOwners(deps, settings.provider),
   testChannels(deps, settings),
   queueWebhooks(deps, settings.webhooks),
+  deliverWebhooks(deps, { ...settings.webhooks, retrySeconds: settings.webhookRetrySeconds }),
   ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];

@@ -103,6 +103,8 @@ export type Process = {
   longestRunSeconds?: number;
   /** Handlers that run at once, where they mostly wait for others' answers; the runner's number by default. */
   concurrency?: number;
+  /** Of those, so many at most for one owner: what its keys begin with, up to the first space. By default any number. */
+  ownerConcurrency?: number;
   onTimer?: (timer: Timer, context: ProcessContext) => Answer;
   /**
    * What happens when an event (or timer) failed too often. Default: it is parked with its error, listed and replayable

@@ -1,6 +1,9 @@
 import type { Page, Window } from "#projections/page.ts";
 
-/** The webhook deliveries, event by event: what waits, what was tried and the outcome. Operational rows, made from the log. */
+/**
+ * The webhook deliveries, event by event: what waits, what was tried and the outcome. Operational rows, made from the log; forgotten 30 days after
+ * their end.
+ */
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
 
@@ -28,18 +31,14 @@ export type NewDelivery = {
   body: string;
 };
 
-/** A delivery in hand, its next try begun: no other instance works on its webhook's subject until the lease expires. */
-export type Claim = NewDelivery & {
-  lease: string;
-  /** This try's number, from 1. */
-  attempts: number;
-  /** The tries before. */
-  tries: Attempt[];
-  started_at: Date;
-};
+/** What is delivered in order. */
+export type Queue = { webhookId: string; subject: string };
 
-/** How many tries of a webhook are under way here. */
-export type Busy = { webhook_id: string; workspace_id: string; count: number };
+/** A delivery whose next try has begun. */
+export type Begun = Pick<NewDelivery, "id" | "event_id" | "body"> & {
+  /** This try's number, from 1. Those that were cut off do not count. */
+  attempt: number;
+};
 
 /** What a try leads to. `again`: at the earliest after so many milliseconds. `interrupted`: it does not count. */
 export type Verdict =
@@ -65,17 +64,12 @@ export type ShownDelivery = {
 };
 
 export type WebhookDeliveries = {
-  /** Takes deliveries in. What is known already stays as it is. */
+  /** Takes deliveries in, and wakes their queues. What is known already stays as it is. */
   add(deliveries: readonly NewDelivery[]): Promise<void>;
-  /** Whether there may be something to claim, of other webhooks than these: a cheap look for who has nothing to do most of the time. */
-  areDue(exceptOf: readonly string[]): Promise<boolean>;
-  /**
-   * Takes the next of up to `limit` subjects that are due, together with what is `busy` at most `perWebhook` of one webhook and `perWorkspace`
-   * of one workspace. The workspace with the fewest in hand comes first.
-   */
-  claim(limits: { limit: number; perWebhook: number; perWorkspace: number; busy: readonly Busy[] }): Promise<Claim[]>;
-  /** Records how a try went. The next of the subject is due at once if this one is over. */
-  settle(claim: Claim, attempt: Attempt, verdict: Verdict): Promise<void>;
+  /** Begins a try of the first delivery of a queue that is pending, for the one who works on that queue. Undefined if none is. */
+  begin(queue: Queue): Promise<Begun | { dueInMs: number } | undefined>;
+  /** Records how a try went. */
+  settle(id: string, attempt: Attempt, verdict: Verdict): Promise<void>;
   /** Ends everything that waits for a webhook. */
   cancel(webhookId: string, reason: string): Promise<void>;
   /** Retries at once, whatever the earlier outcome. False if this workspace's webhook has no such delivery. */
@@ -87,6 +81,4 @@ export type WebhookDeliveries = {
     webhookId: string,
     window: Window & { status?: string | undefined },
   ): Promise<Page<ShownDelivery>>;
-  /** Forgets what ended more than 30 days ago. */
-  prune(): Promise<void>;
 };

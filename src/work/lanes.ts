@@ -1,6 +1,6 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import { type Item, type ItemRow, itemColumns, itemOf, itemsOfTurn } from "./items.ts";
-import type { Room } from "./room.ts";
+import { fullOf, type Room } from "./room.ts";
 import { ofWork } from "./transactions.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
@@ -20,7 +20,7 @@ export type Claimed = LaneId & { workspace: string; claim: string; generation: n
 /** A lane just claimed, with the items that it may begin with. */
 export type Taken = { lane: Claimed; items: Item[] };
 
-/** So many times the room is looked at, for workspaces behind one that may have no more. */
+/** So many times the room is looked at, for workspaces and owners behind one that may have no more. */
 const lookedAt = 4;
 
 /**
@@ -40,18 +40,24 @@ export async function claimLanes(
 async function takeReady(tx: Sql, rooms: readonly Room[], holder: string): Promise<Claimed[]> {
   const { rows } = await tx.query<Claimed>(
     `with room as (
-       select * from json_to_recordset($1::json) as room (process text, lanes integer, share integer, "atWork" json, full_workspaces text[])
+       select * from json_to_recordset($1::json) as room (process text, lanes integer, share integer, "atWork" json, owners json,
+         full_workspaces text[], full_owners text[])
      ),
      mine as (
        select lane.process, lane.key from room cross join lateral (
          select process, key from (
-           select next.*, row_number() over (partition by workspace order by turn) as place from (
-             select process, key, workspace, turn from work.lanes
+           select next.*, row_number() over (partition by workspace order by turn) as place,
+             row_number() over (partition by owner order by turn) as place_of_owner
+           from (
+             select process, key, workspace, split_part(key, ' ', 1) as owner, turn from work.lanes
              where process = room.process and state = 'ready' and workspace <> all(room.full_workspaces)
+               and split_part(key, ' ', 1) <> all(room.full_owners)
              order by turn limit room.lanes * ${lookedAt} for no key update skip locked
            ) next
          ) ranked
-         where workspace = '' or place <= room.share - coalesce((room."atWork" ->> workspace)::integer, 0)
+         where (workspace = '' or place <= room.share - coalesce((room."atWork" ->> workspace)::integer, 0))
+           and (room.owners is null
+             or place_of_owner <= (room.owners ->> 'share')::integer - coalesce((room.owners -> 'atWork' ->> owner)::integer, 0))
          order by turn limit room.lanes
        ) lane
      ),
@@ -86,12 +92,11 @@ async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise
   return [...taken.values()];
 }
 
-/** Workspaces that have all the room they may have are not looked at. */
+/** Workspaces and owners that have all the room they may have are not looked at. */
 const withFull = (room: Room): object => ({
   ...room,
-  full_workspaces: Object.keys(room.atWork).filter(
-    (workspace) => workspace !== "" && room.atWork[workspace]! >= room.share,
-  ),
+  full_workspaces: fullOf(room).filter((workspace) => workspace !== ""),
+  full_owners: room.owners ? fullOf(room.owners) : [],
 });
 
 /** Extends claims; answers those that are still held. */

@@ -1,7 +1,7 @@
 import type { Sql } from "#src/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { Recorded } from "#streams/event.ts";
-import { storingTurns, turnsOfWoken } from "./turns.ts";
+import { wakingAtOnce } from "./dueNow.ts";
 
 /** An event or a timer that a process gave up on. */
 export type Parked = {
@@ -81,17 +81,7 @@ export async function bringBackParked(sql: Sql): Promise<boolean> {
        select process, key, max(coalesce(item #>> '{metadata,workspaceId}', item #>> '{payload,workspaceId}', '')) as workspace
        from wanted group by process, key
      ),
-     ${turnsOfWoken},
-     lanes as (
-       insert into work.lanes as lane (process, key, workspace, state, turn)
-       select process, key, workspace, 'ready', turn from woken join turns using (process, key) order by process, key
-       on conflict (process, key) do update set generation = lane.generation + 1,
-         state = case when lane.state = 'waiting' then 'ready' else lane.state end,
-         turn = case when lane.state = 'waiting' then excluded.turn else lane.turn end,
-         retry_at = null, obstacles = null
-       returning 1
-     ),
-     ${storingTurns}
+     ${wakingAtOnce}
      select count(*) from wanted`,
   );
   return rows[0]!.count >= 100;

@@ -32,6 +32,8 @@ export type ProcessRunner = {
   start(): void;
   /** Tells handlers to end, waits for them (10 s at most) and gives the work to other instances. */
   stop(): Promise<void>;
+  /** Something may be ready: it is claimed at once instead of after the next look. */
+  wake(): void;
   /** Resolves once all events up to the end of the log are handled and nothing is due. For tests. */
   idle(): Promise<void>;
 };
@@ -93,6 +95,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
       await beginning;
       await Promise.all([keeper?.stop(), worker.stop(graceMs)]);
     },
+    wake: worker.wake,
     async idle() {
       while (!stopping.signal.aborted && !(await isIdle())) await pause(10, stopping.signal);
     },

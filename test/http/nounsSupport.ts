@@ -68,7 +68,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
   const http = httpDependencies(deps, {
     database,
     revocation,
-    webhookDeliveries: createPostgresDeliveries(database),
+    webhookDeliveries: createPostgresDeliveries(database, async () => undefined),
     closing: new AbortController().signal,
   });
   const service = await serveRoutes(

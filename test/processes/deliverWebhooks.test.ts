@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { queueWebhooks } from "#src/processes/queueWebhooks.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
 import { sized } from "#test/support/full.ts";
-import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
 import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
 
@@ -209,6 +209,35 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await Promise.all(Array.from({ length: count }, () => begunDraft(service.deps, tenant.id)));
     await until(async () => quick.requests.length === count, 60_000);
     expect(stuck.requests.length).to.equal(8);
+    await Promise.all([stuck.stop(), quick.stop()]);
+  });
+
+  it("has 8 tries of one webhook under way at once, and a thousand that wait behind them hold up no other webhook and nothing else", async () => {
+    let underWay = 0;
+    let most = 0;
+    const stuck = await startReceiver(() => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      return () => undefined;
+    });
+    const quick = await startReceiver();
+    const { id: stuckId } = await webhook(tenant.ask, stuck.url, ["domain.lost"]);
+    await webhook(tenant.ask, quick.url, ["draft.created"]);
+    await service.webhookDeliveries.add(
+      Array.from({ length: 1_000 }, (_, position) => ({
+        ...{ id: randomUUID(), webhook_id: stuckId, workspace_id: tenant.id, event_id: randomUUID() },
+        ...{ event_type: "domain.lost", subject: randomUUID(), position, part: 0, body: "{}" },
+      })),
+    );
+    await until(async () => underWay === 8);
+    const [identity, { draftId }] = [await service.identity(tenant.id), await begunDraft(service.deps, tenant.id)];
+    const startedAt = performance.now();
+    await until(async () => quick.requests.some(({ body }) => body.data.draft_id === draftId));
+    await service.deliver(identity.address, mail({ id: `<${randomUUID()}@x.example>`, to: identity.address }));
+    // A try that is not answered ends after 15 s: until then the eight have their places.
+    expect(performance.now() - startedAt).to.be.below(10_000);
+    expect([most, stuck.requests.length]).to.deep.equal([8, 8]);
+    await tenant.ask(`DELETE /v1/webhooks/${stuckId}`);
     await Promise.all([stuck.stop(), quick.stop()]);
   });
 

@@ -68,7 +68,7 @@ describe("npm run processes -- rewind", () => {
     await until(async () => (await count("work.webhook_deliveries")) === 2);
     await stopWorker();
 
-    const tables = ["items", "lanes", "webhook_queues", "webhook_deliveries"];
+    const tables = ["items", "lanes", "webhook_deliveries"];
     for (const table of tables) await service.database.query(`delete from work.${table}`);
     await service.database.query(`update work.processes set planned = ${backup[0]!.planned}`);
 

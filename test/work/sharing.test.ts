@@ -3,8 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { NewEvent } from "#src/eventStore/eventStore.ts";
 import type { Obstacle, Process } from "#src/processes/process.ts";
+import { setDueNow } from "#src/work/dueNow.ts";
 import { recordEndings } from "#src/work/endings.ts";
 import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
+import { isCrowded, roomWith } from "#src/work/room.ts";
 import { append, eventually, newEvent } from "../subscriptions/support.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -104,6 +106,42 @@ describe("the work table", () => {
     await work.store.append("toy-free", -1, [of("free", newEvent("Happened"))]);
     await eventually(() => seen.includes("free"));
     expect(seen).to.deep.equal(["free"]);
+  });
+
+  it("gives one owner no more lanes than it may have, and those behind a thousand of its lanes their turn", async () => {
+    const seen: string[] = [];
+    const stuck = new Set<string>();
+    const process = rule({
+      concurrency: 16,
+      ownerConcurrency: 3,
+      on: {},
+      onTimer: async ({ key }, { signal }) => {
+        if (!key.startsWith("stuck ")) return void seen.push(key);
+        stuck.add(key);
+        while (!signal.aborted) await sleep(10);
+      },
+    });
+    const due = (owner: string, count: number) =>
+      work.database.transaction((tx) => {
+        const key = (n: number) => ({ process: "toyRule", key: `${owner} ${n}`, workspace: "one" });
+        return setDueNow(
+          tx,
+          Array.from({ length: count }, (_, n) => ({ ...key(n), name: "alarm", payload: {} })),
+        );
+      });
+    await due("stuck", 1_000);
+    run([process]);
+    await eventually(() => stuck.size === 3);
+    await due("free", 20);
+    await eventually(() => seen.length === 20);
+    expect(stuck.size).to.equal(3);
+  });
+
+  it("has lanes that wait for room as soon as one owner has all that it may have", () => {
+    const placed = (...keys: string[]) => keys.map((key) => ({ process: "toyRule", key, workspace: "one" }));
+    const process = rule({ concurrency: 16, ownerConcurrency: 2, on: {} });
+    expect(isCrowded(roomWith(process, 32, placed("a 1", "b 1")))).to.equal(false);
+    expect(isCrowded(roomWith(process, 32, placed("a 1", "a 2")))).to.equal(true);
   });
 
   it("passes over a lane that another takes in the same moment, and does not wait for it", async () => {

@@ -27,7 +27,8 @@ create index service_mail_of_workspace on work.service_mail (measure, workspace_
 create index service_mail_at on work.service_mail (at);
 grant select, insert, update, delete on work.service_mail to :service;
 
--- Webhook deliveries, one row for each event and webhook. Made from the log; the tries are recorded here alone.
+-- Webhook deliveries, one row for each event and webhook. Made from the log; the tries are recorded here alone. Each webhook and subject has a
+-- lane of the process deliverWebhooks.
 create table work.webhook_deliveries (
   id uuid primary key,
   webhook_id uuid not null,
@@ -44,6 +45,8 @@ create table work.webhook_deliveries (
   tries jsonb not null default '[]',
   -- Start of a try that has not ended.
   started_at timestamptz,
+  -- While it is pending: not before.
+  next_attempt_at timestamptz not null default clock_timestamp(),
   error text,
   created_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz
@@ -52,17 +55,7 @@ create index on work.webhook_deliveries (webhook_id, subject, position, part, id
 create index on work.webhook_deliveries (webhook_id, created_at desc, id);
 create index on work.webhook_deliveries (ended_at) where ended_at is not null;
 
--- One row for each webhook and subject with a pending delivery: its taker works alone until it is due again.
-create table work.webhook_queues (
-  webhook_id uuid not null,
-  subject uuid not null,
-  due_at timestamptz not null,
-  lease uuid,
-  primary key (webhook_id, subject)
-);
--- Queues that are due are read webhook by webhook, so that one with many costs no more than one with few.
-create index on work.webhook_queues (webhook_id, due_at);
-grant select, insert, update, delete on work.webhook_deliveries, work.webhook_queues to :service;
+grant select, insert, update, delete on work.webhook_deliveries to :service;
 
 -- Telegram bots of approval channels: made from the log by a process. A bot without a use stays until its webhook is removed.
 create table work.telegram_bots (
