@@ -36,14 +36,18 @@ const lookEveryMs = 500;
 
 /**
  * The rules of draft.created. They come after those of the message that the draft answers, which may have set an approval mode for it,
- * and their end is recorded on the draft: an auto-approved one is not sent before, whether there were any or not. If a workspace has no rules, nobody else's
- * submission is looked at.
+ * and their beginning and their end are recorded on the draft: an auto-approved one is not sent before, whether there were any or not. If there were none
+ * when it was submitted, its submission says that they have run (isWithoutRules).
  */
 export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: Beside) {
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<undefined> {
     const { cause } = context;
     const draftId = idOf(event.stream);
-    const { state: draft } = await deps.drafts.load(draftId);
+    const runId = createdRunId(event.id);
+    const { state: draft } = await deps.drafts.handle(draftId, { type: "BeginRules" }, cause);
+    // Submitted without rules; those that were made since are asked when it is claimed.
+    if (draft.autoApproved && draft.rulesApplied && !(await deps.ruleRuns.load(runId)).state.evaluated)
+      return undefined;
     const mail = await answeredBy(deps, draft);
     const proof: Proof = mail === null ? { said: null, isAwaited: false } : await proofOf(deps, mail);
     if (proof.isAwaited && deps.clock.now() < until && (await proofMatters(draft))) {
@@ -59,7 +63,6 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     // The rules of its message, which may ask for a person, still wait for that proof: an automatic approval does not hold without them.
     if (proof.isAwaited && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
     await ensureReceived(draft, proof, context);
-    const runId = createdRunId(event.id);
     const { workspaceId, threadId } = draft;
     const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
     const about = async () => {

@@ -12,8 +12,8 @@ import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
 /** A draft that another send holds is told when that one gives it back; this is for what nobody tells. */
 const recheckMs = 10_000;
 
-/** How long an auto-approved draft waits for the rules of its creation; then a person is asked. */
-const rulesWithinMs = 30_000;
+/** How long an auto-approved draft waits for the rules of its creation, from when their turn comes and in all; then a person is asked. */
+const rulesWithinMs = { ofTurn: 30_000, inAll: 300_000 };
 
 /** Refusals by a state of the sender that its own events end. */
 const byState = ["sending_paused", "identity_not_active"];
@@ -84,16 +84,17 @@ export function sendApproved(deps: Dependencies): Process {
     await timers.set({ key: draftId, name: "again", ...when });
   }
 
-  async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
-    const { state: draft } = await deps.drafts.load(idOf(event.stream));
-    if (draft.rulesApplied) return;
-    await timers.set({ key: idOf(event.stream), name: "rules", inMs: rulesWithinMs });
-  }
+  const awaitRules =
+    (name: keyof typeof rulesWithinMs) =>
+    async ({ stream }: Recorded, { timers }: ProcessContext): Promise<void> => {
+      const { state: draft } = await deps.drafts.load(idOf(stream));
+      if (!draft.rulesApplied) await timers.set({ key: idOf(stream), name, inMs: rulesWithinMs[name] });
+    };
 
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (!draft.autoApproved) return undefined;
-    await context.timers.cancel(idOf(event.stream), "rules");
+    for (const name of Object.keys(rulesWithinMs)) await context.timers.cancel(idOf(event.stream), name);
     return onApproved(event, context);
   }
 
@@ -115,12 +116,13 @@ export function sendApproved(deps: Dependencies): Process {
       return type !== "DraftSubmitted" || data.autoApproved === true;
     },
     on: {
-      DraftSubmitted: awaitRules,
+      DraftSubmitted: awaitRules("inAll"),
+      DraftRulesBegun: awaitRules("ofTurn"),
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
       // Another send of this draft was cut off, or refused. What the approval means is carried out after all.
       SendAbandoned: onApproved,
     },
-    onTimer: ({ key, name }, context) => (name === "rules" ? giveUpOnRules(key, context.cause) : send(key, context)),
+    onTimer: ({ key, name }, context) => (name === "again" ? send(key, context) : giveUpOnRules(key, context.cause)),
   };
 }

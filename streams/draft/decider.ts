@@ -6,7 +6,7 @@ import type { Draft } from "./draft.ts";
 import { type DraftEvent, draftStream } from "./events.ts";
 import { evolveDraft, initialDraft } from "./evolve.ts";
 import { decideNotification, type NotificationCommand } from "./notification.ts";
-import { type AuthorsWord, decideReview, type ReviewCommand, submitWithWord } from "./review.ts";
+import { type AuthorsWord, decideReview, type ReviewCommand, rulesApplied, submitWithWord } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
 
 /** `word`: a signed-in person wrote it, and approves it by the same act. */
@@ -14,6 +14,8 @@ export type SubmitDraft = {
   type: "SubmitDraft";
   draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"];
   word?: AuthorsWord;
+  /** No rule says anything about it: its rules count as run. */
+  withoutRules?: true;
 };
 export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;
 
@@ -31,6 +33,7 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
     case "ReturnToPending":
     case "WithdrawApproval":
     case "AskAgain":
+    case "BeginRules":
     case "ApplyRules":
     case "GiveUpOnRules":
       return decideReview(command, draft);
@@ -57,9 +60,10 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   }
 }
 
-function submit({ draft: submitted, word }: SubmitDraft): DraftEvent[] {
+function submit({ draft: submitted, word, withoutRules }: SubmitDraft): DraftEvent[] {
   const event: DraftEvent = { type: "DraftSubmitted", data: submitted };
   if (word) return submitWithWord(submitted, word);
+  if (withoutRules) return [event, rulesApplied(null)];
   if (!submitted.approvedAtOnce) return [event];
   const { contentSha256 } = submitted;
   const approved = { version: 1, contentSha256, sendRequested: false, tokenSha256: null };

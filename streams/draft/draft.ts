@@ -57,6 +57,7 @@ export type DraftFacts = {
   rationale: string | null;
   /** Approved only by its identity's auto_approve_replies, and by no person or key since: then it waits for the rules of its creation. */
   autoApproved: boolean;
+  rulesBegun: boolean;
   rulesApplied: boolean;
   abandoned: readonly string[];
   /** The newest version that went to the secondary channel; 0 before any. */

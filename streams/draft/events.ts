@@ -174,6 +174,8 @@ export type DraftEvent =
   | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
   /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed. */
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
+  /** The turn of an auto-approved draft's rules has come, after those of other drafts that answer the same message. */
+  | Event<"DraftRulesBegun", Record<string, never>>
   /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` sent it back to a person before. */
   | Event<"DraftRulesApplied", { mode: "auto" | "manual" | null }>
   /** No decision in time, or the first channel was not reached, or several have to approve: the secondary channel is asked. Once per version. */

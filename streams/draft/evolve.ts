@@ -40,6 +40,7 @@ export const initialDraft: Draft = {
   making: { htmlRemoved: [] },
   rationale: null,
   autoApproved: false,
+  rulesBegun: false,
   rulesApplied: false,
   abandoned: [],
   escalatedVersion: 0,
@@ -98,6 +99,8 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
       return draft.status === "failed" ? { ...draft, lateEvidence: event.data.outcome } : draft;
     case "DraftEscalated":
       return { ...draft, escalatedVersion: event.data.version };
+    case "DraftRulesBegun":
+      return { ...draft, rulesBegun: true };
     case "DraftRulesApplied":
       return { ...draft, rulesApplied: true };
     case "NotifyRequested":

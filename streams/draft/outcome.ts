@@ -41,6 +41,7 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
     case "SendHeld":
     case "SendAbandoned":
     case "LateEvidence":
+    case "DraftRulesBegun":
     case "DraftRulesApplied":
     case "DraftEscalated":
     case "NotifyRequested":

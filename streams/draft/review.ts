@@ -52,6 +52,8 @@ export type ReviewCommand =
   | { type: "WithdrawApproval"; version: number; because: string; lapsed?: readonly string[] }
   /** Its message was answered by these drafts after it was approved. Once for each of them. */
   | { type: "AskAgain"; version: number; answeredBy: readonly string[] }
+  /** The rules of draft.created begin. Recorded where somebody waits for them. */
+  | { type: "BeginRules" }
   /** The rules of draft.created have run, once. `manual` takes an auto-approval back that has not come to a send yet. */
   | { type: "ApplyRules"; mode: "auto" | "manual" | null; because: string }
   /** An auto-approved draft whose rules could not be run in time goes to a person. */
@@ -99,9 +101,12 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       if (answeredBy.length === 0) return [];
       return [{ type: "DraftReturnedToPending", data: { because: "answered_meanwhile", answeredBy } }];
     }
+    case "BeginRules":
+      if (draft.rulesBegun || draft.rulesApplied || !isAutoApproval(draft)) return [];
+      return [{ type: "DraftRulesBegun", data: {} }];
     case "ApplyRules": {
       if (draft.rulesApplied) return [];
-      const applied: DraftEvent = { type: "DraftRulesApplied", data: { mode: command.mode } };
+      const applied = rulesApplied(command.mode);
       const takenBack = command.mode === "manual" && isAutoApproval(draft);
       return takenBack ? [{ type: "DraftReturnedToPending", data: { because: command.because } }, applied] : [applied];
     }
@@ -173,6 +178,11 @@ const isDoneBefore = ({ ifVersion, contentSha256 }: EditDraft, { voting }: Autho
 
 const rejectableFrom = ({ tokenSha256 }: Press): Draft["status"][] =>
   tokenSha256 === null ? ["pending", "approved", "stale"] : ["pending"];
+
+export const rulesApplied = (mode: "auto" | "manual" | null): DraftEvent => ({
+  type: "DraftRulesApplied",
+  data: { mode },
+});
 
 const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
+import type { Process } from "#src/processes/process.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
 /** The rules' process is away: nobody records that a draft's rules have run. */
@@ -12,6 +13,26 @@ async function withoutRules(): Promise<SendWorld> {
   );
   return world;
 }
+
+/**
+ * The lane of the answered message does something else until the draft's `turn` comes; from then on its rules are begun, and never come to an end.
+ */
+async function withLateTurn(): Promise<{ world: SendWorld; turn: { hasCome: boolean } }> {
+  const world = await createSendWorld();
+  const turn = { hasCome: false };
+  const { processes, ruleRuns } = world.node;
+  ruleRuns.load = () => Promise.reject(new Error("nobody answers"));
+  const place = processes.findIndex(({ name }) => name === "runRules");
+  const rules = processes[place]!;
+  const DraftSubmitted: Process["on"][string] = async (event, context) => {
+    if (turn.hasCome) await Promise.resolve(rules.on.DraftSubmitted!(event, context)).catch(() => undefined);
+    return { againInMs: 1_000 };
+  };
+  processes[place] = { ...rules, on: { ...rules.on, DraftSubmitted } };
+  return { world, turn };
+}
+
+const statusIn = async (world: SendWorld, draftId: string) => (await world.state.draft(draftId)).status;
 
 const typesOf = (world: SendWorld, draftId: string): string[] =>
   world.log.all.filter(({ stream }) => stream === `draft-${draftId}`).map(({ type }) => type);
@@ -27,17 +48,37 @@ describe("an auto-approved draft and the rules of its creation [d9 set_approval_
     expect(world.hands).to.have.length(1);
   });
 
-  it("is not sent before, and goes to a person where they could not be run in time", async () => {
+  it("is not sent before, and goes to a person after five minutes if their turn did not come", async () => {
     const world = await withoutRules();
     const draftId = await world.submit({ autoApproved: true });
-    await world.advance(29_000);
-    expect((await world.state.draft(draftId)).status).to.equal("approved");
+    await world.advance(299_000);
+    expect(await statusIn(world, draftId)).to.equal("approved");
     await world.advance(2_000);
-    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    expect(await statusIn(world, draftId)).to.equal("pending");
     await world.run();
     expect(typesOf(world, draftId)).to.deep.equal(["DraftSubmitted", "DraftReturnedToPending"]);
     expect(world.hands).to.deep.equal([]);
   });
+
+  for (const [comesAfterMs, lastsMs] of [
+    [1_000, 30_000],
+    [100_000, 30_000],
+    [290_000, 10_000],
+  ] as const) {
+    it(`goes to a person ${lastsMs / 1000} s after their turn, if that came after ${comesAfterMs / 1000} s and they could not be run`, async () => {
+      const { world, turn } = await withLateTurn();
+      const draftId = await world.submit({ autoApproved: true });
+      await world.advance(comesAfterMs - 1_000);
+      turn.hasCome = true;
+      await world.advance(1_000);
+      expect(typesOf(world, draftId)).to.deep.equal(["DraftSubmitted", "DraftRulesBegun"]);
+      await world.advance(lastsMs - 1_000);
+      expect(await statusIn(world, draftId)).to.equal("approved");
+      await world.advance(2_000);
+      expect(await statusIn(world, draftId)).to.equal("pending");
+      expect(world.hands).to.deep.equal([]);
+    });
+  }
 
   it("is not sent before either where another send of it was cut off and is taken back", async () => {
     const world = await withoutRules();

@@ -351,6 +351,13 @@ describe("a draft", () => {
     draft(auto, returned("x"), approved(1)).when(apply("manual")).then(applied("manual"));
     draft(auto, queued(1)).when(apply("manual")).then(applied("manual"));
     draft(auto).when(giveUp).then(returned("late"));
+    const begun: DraftEvent = { type: "DraftRulesBegun", data: {} };
+    draft(auto).when({ type: "BeginRules" }).then(begun);
+    for (const events of [[auto, begun], [auto, applied(null)], [submitted()], [auto, queued(1)]]) {
+      draft(...events)
+        .when({ type: "BeginRules" })
+        .then();
+    }
     for (const events of [[auto, applied("auto")], [submitted(), approved(1)], [auto, queued(1)], [submitted()]]) {
       draft(...events)
         .when(giveUp)

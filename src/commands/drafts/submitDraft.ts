@@ -13,6 +13,7 @@ import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
+import { isWithoutRules } from "../rules/ruleRuns.ts";
 import { waitForSubmission } from "../sends/barrier.ts";
 import { requireMaySend } from "../sends/mayLeave.ts";
 import { type Answered, mailAt } from "../threads/answered.ts";
@@ -90,7 +91,11 @@ export async function submitDraft(
     autoApproved,
     ...answersMachine,
   };
-  const { position } = await changeDraft(deps, { draftId, command: { type: "SubmitDraft", draft } }, cause);
+  const { assistantId } = identity;
+  const basis = { workspaceId, identityId, assistantId, basedOnMessageId: message.messageId };
+  const withoutRules = autoApproved && (await isWithoutRules(deps, basis));
+  const command = { type: "SubmitDraft", draft, ...(withoutRules && { withoutRules }) } as const;
+  const { position } = await changeDraft(deps, { draftId, command }, cause);
   return { draftId, position };
 }
 

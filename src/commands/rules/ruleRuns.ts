@@ -1,7 +1,7 @@
 import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
-import { actionKey, type RuleRun } from "#streams/ruleRun/decider.ts";
+import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
 import { basesOf, type Walk } from "#streams/ruleRun/grants.ts";
 import { inThisRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
@@ -71,6 +71,20 @@ export const walkedRules = (
   rules: readonly WorkingRule[],
   { subject, assistantId }: Pick<About, "subject" | "assistantId">,
 ): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
+
+/** True if nothing is said about a draft that answers this message when it is submitted: no rule is there for it, and none has left it a mode. */
+export async function isWithoutRules(
+  deps: Dependencies,
+  about: { workspaceId: string; identityId: string; assistantId: string | null; basedOnMessageId: string },
+): Promise<boolean> {
+  const { workspaceId, identityId, assistantId, basedOnMessageId } = about;
+  const [rules, { state: received }] = await Promise.all([
+    workingRules(deps, workspaceId),
+    deps.ruleRuns.load(receivedRunId(basedOnMessageId)),
+  ]);
+  const asked = [...rules("email.received"), ...rules("draft.created")];
+  return !asked.some((rule) => isInScope(rule, identityId, assistantId)) && approvalModeOf(received) === null;
+}
 
 export const isInScope = (
   rule: Pick<WorkingRule, "identityId" | "assistantId">,

@@ -11,6 +11,7 @@ type Shown =
 export const historyTypes: Record<Shown, string> = {
   DraftSubmitted: "The agent submitted it; `content` is what would be sent.",
   DraftEdited: "A new version, with `changed_fields`; `because` says why: `edit` or `identity_changed`.",
+  DraftRulesBegun: "The turn of the rules of draft.created has come; the draft waits for them.",
   DraftRulesApplied: "The rules of draft.created have run; `mode` is what they said about its approval.",
   ApproversAsked: "A notification was made for a channel. Not yet delivered.",
   ApproversNotified: "That notification reached its channel.",

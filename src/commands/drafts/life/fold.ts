@@ -122,6 +122,7 @@ function after(life: Life, event: LifeEvent): Life {
     case "NotificationFailed":
     case "ApprovalLinkClosed":
       return { ...life, questions: applyQuestion(life.questions ?? [], event) };
+    case "DraftRulesBegun":
     case "DraftRulesApplied":
     case "DraftEscalated":
     case "NotifyRequested":

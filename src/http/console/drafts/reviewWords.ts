@@ -18,6 +18,8 @@ function wordsOf(event: OfReview, life: Life): Told {
       return submitted(event);
     case "DraftEdited":
       return edited(event);
+    case "DraftRulesBegun":
+      return told(say`The rules for a new draft were begun`);
     case "DraftRulesApplied":
       return told(say`The rules for a new draft were run${modes[String(event.data.mode)] ?? ""}`);
     case "ApproversAsked": {
