@@ -47,7 +47,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     const { signal, timers } = context;
     const cutting = abortedLater(signal, stopGraceMs);
     const beganAt = deps.clock.monotonic();
-    while (!signal.aborted && deps.clock.monotonic() - beganAt < turnMs) {
+    while (!signal.aborted) {
       const { state: webhook } = await deps.webhooks.load(webhookId);
       if (webhook.deleted || webhook.settings.status !== "active") {
         await deliveries.cancel(webhookId, "the webhook was deleted or disabled");
@@ -62,22 +62,25 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
         return undefined;
       }
       if (deps.clock.monotonic() - askedAt > goodForMs) break;
-      await deliver(next, { webhookId, webhook, cutting, context });
+      const { status } = await deliver(next, { webhookId, webhook, cutting, context });
+      if (status !== "again" && deps.clock.monotonic() - beganAt > turnMs) break;
     }
     return { againInMs: 0 };
   }
 
   type To = { webhookId: string; webhook: Webhook; cutting: AbortSignal; context: ProcessContext };
 
-  async function deliver(delivery: Begun, to: To): Promise<void> {
+  async function deliver(delivery: Begun, to: To): Promise<Verdict> {
     const at = deps.clock.now();
     const startedAt = deps.clock.monotonic();
     const answer = await post(delivery, to, at);
     const duration_ms = Math.round(deps.clock.monotonic() - startedAt);
     const attempt = { at: at.toISOString(), response_status: answer.status, error: answer.error, duration_ms };
     if (answer.status === 410) await disable(delivery, to);
-    await settle(delivery.id, attempt, verdictOn(delivery, { answer, cutting: to.cutting }));
+    const verdict = verdictOn(delivery, { answer, cutting: to.cutting });
+    await settle(delivery.id, attempt, verdict);
     if (answer.status === 410) await deliveries.cancel(to.webhookId, gone);
+    return verdict;
   }
 
   async function post({ event_id: id, body }: Begun, to: To, at: Date): Promise<WebhookAnswer> {

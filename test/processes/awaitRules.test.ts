@@ -44,7 +44,7 @@ describe("an auto-approved draft and the rules of its creation [d9 set_approval_
     await world.run();
     expect((await world.state.draft(draftId)).status).to.equal("sent");
     const types = typesOf(world, draftId);
-    expect(types.slice(0, 3)).to.deep.equal(["DraftSubmitted", "DraftRulesApplied", "DraftQueued"]);
+    expect(types.slice(0, 4)).to.deep.equal(["DraftSubmitted", "DraftRulesBegun", "DraftRulesApplied", "DraftQueued"]);
     expect(world.hands).to.have.length(1);
   });
 
