@@ -89,7 +89,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     try {
       secrets = signingSecrets(deps, { webhookId, webhook }, at);
     } catch (error) {
-      deps.log?.error({ err: error, webhook: webhookId }, "cannot decrypt a webhook's secret");
+      deps.log?.warn?.({ err: error, webhook: webhookId }, "cannot decrypt a webhook's secret");
       return { status: null, error: "the webhook's secret cannot be decrypted: rotate it" };
     }
     return sender.post({ url: webhook.settings.url, id, body, secrets, at }, cutting);
