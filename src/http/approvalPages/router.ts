@@ -79,7 +79,7 @@ function codeNotice(result: CodeRefused): string {
 }
 
 /** A draft's file. A link that shows no file shows what it shows itself while it is closed. */
-function download(options: ApprovalPagesOptions): RequestHandler<any> {
+function download(options: ApprovalPagesOptions): RequestHandler {
   const door = linkDoor(async (request) => fileOf(options, request), pages, options);
   return throughLink(door, async (file, { request, response }) => {
     if (file) return sendFile(file, { request, response });

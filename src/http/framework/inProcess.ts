@@ -17,7 +17,7 @@ export type RouteCall = {
   query?: Record<string, string | number | boolean | null | undefined>;
   body?: unknown;
   /** The version, as If-Match names it. */
-  ifMatch?: number;
+  ifMatch?: number | undefined;
 };
 
 /** On whose behalf. */

@@ -1,4 +1,4 @@
-import type { TObject } from "typebox";
+import type { Static, TObject } from "typebox";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { RouteCall } from "../framework/inProcess.ts";
 import type { Scope } from "../framework/keys/scopes.ts";
@@ -23,9 +23,14 @@ export type Tool = {
   run(call: ToolCall): Promise<ToolResult>;
 };
 
-export type ToolCall = {
+/** Declares a tool; its arguments have the types of `input`, by which they are judged before it runs. */
+export const tool = <const I extends TObject>(
+  made: Omit<Tool, "input" | "run"> & { input: I; run(call: ToolCall<Static<I>>): Promise<ToolResult> },
+): Tool => ({ ...made, run: (call) => made.run(call as ToolCall<Static<I>>) });
+
+export type ToolCall<Args = unknown> = {
   /** As `input` has them. */
-  args: any;
+  args: Args;
   workspaceId: string;
   keyId: string;
   scopes: readonly string[];

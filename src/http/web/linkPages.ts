@@ -71,17 +71,14 @@ export function linkDoor<Link>(
 
 /** Shows, or does, what a link that exists leads to. */
 export const throughLink =
-  <Link>(
-    door: Door<Link>,
-    work: (link: Link, call: Admitted<Link>) => Promise<Reply | undefined>,
-  ): RequestHandler<any> =>
+  <Link>(door: Door<Link>, work: (link: Link, call: Admitted<Link>) => Promise<Reply | undefined>): RequestHandler =>
   async (request, response) => {
     await answer({ request, response }, door, (admitted) => work(admitted.who, admitted));
   };
 
 /** Refuses every other method. */
 export const onlyMethods =
-  (allowed: string, pages: Pick<RefusalPages, "methodPage">): RequestHandler<any> =>
+  (allowed: string, pages: Pick<RefusalPages, "methodPage">): RequestHandler =>
   (_, response) =>
     send(response, linkPage(405, pages.methodPage(), { Allow: allowed }));
 

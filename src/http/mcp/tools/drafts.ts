@@ -5,7 +5,7 @@ import { CreateDraft, Draft, EditDraft } from "../../schemas/drafts.ts";
 import { createFence } from "../fence.ts";
 import { idempotencyKey } from "../input.ts";
 import { draftData, draftText, withText } from "../texts/draft.ts";
-import type { Tool, ToolCall, ToolResult } from "../tool.ts";
+import { type ToolCall, type ToolResult, tool } from "../tool.ts";
 import { reading, sending, writing } from "./hints.ts";
 
 const { version } = Draft.properties;
@@ -17,7 +17,7 @@ const written = [
 ] as const;
 
 /** Puts an answer before a person. */
-export const submitDraft: Tool = {
+export const submitDraft = tool({
   name: "submit_draft",
   title: "Submit a draft answer",
   description:
@@ -31,14 +31,14 @@ export const submitDraft: Tool = {
     const { warnings, ...draft } = await call.ask("POST /v1/drafts", { body }, { once });
     const { text, structured } = await draftResult(call, draft);
     return {
-      text: [text, ...warnings.map((each: string) => `Warning: ${each}.`)].join("\n"),
+      text: [text, ...warnings.map((each) => `Warning: ${each}.`)].join("\n"),
       structured: { ...structured, warnings },
     };
   },
-};
+});
 
 /** Changes a draft that nobody has decided about. */
-export const reviseDraft: Tool = {
+export const reviseDraft = tool({
   name: "revise_draft",
   title: "Revise a pending draft",
   description:
@@ -51,10 +51,10 @@ export const reviseDraft: Tool = {
     const { draft_id: id, version: ifMatch, ...body } = call.args;
     return draftResult(call, await call.ask("PATCH /v1/drafts/:id", { params: { id }, ifMatch, body }));
   },
-};
+});
 
 /** The status of a draft. */
-export const getDraft: Tool = {
+export const getDraft = tool({
   name: "get_draft",
   title: "Look at a draft",
   description:
@@ -66,10 +66,10 @@ export const getDraft: Tool = {
   async run(call) {
     return draftResult(call, await call.ask("GET /v1/drafts/:id", { params: { id: call.args.draft_id } }));
   },
-};
+});
 
 /** Sends a draft. */
-export const sendDraft: Tool = {
+export const sendDraft = tool({
   name: "send_draft",
   title: "Send a draft",
   description:
@@ -85,7 +85,7 @@ export const sendDraft: Tool = {
       structured: sent,
     };
   },
-};
+});
 
 /** A draft as every tool about one shows it. */
 export async function draftResult(call: ToolCall, given: WireDraft): Promise<ToolResult> {

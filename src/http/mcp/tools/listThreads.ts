@@ -6,7 +6,7 @@ import { Strict } from "../../schemas/common.ts";
 import { ThreadQuery } from "../../schemas/threads.ts";
 import { createFence, type Fence, untrustedLine } from "../fence.ts";
 import { ago } from "../texts/ago.ts";
-import type { Tool } from "../tool.ts";
+import { tool } from "../tool.ts";
 import { reading } from "./hints.ts";
 
 const filters = ["q", "contact", "status", "needs_review", "priority", "identity_id", "from_date", "to_date"] as const;
@@ -14,7 +14,7 @@ const maxThreads = 25;
 const subjectCharacters = 200;
 
 /** The newest threads, or those that a search finds. */
-export const listThreads: Tool = {
+export const listThreads = tool({
   name: "list_threads",
   title: "List or search threads",
   description:
@@ -38,7 +38,7 @@ export const listThreads: Tool = {
       structured: { total: found.total, next_cursor: found.next_cursor, threads: threads.map(threadData) },
     };
   },
-};
+});
 
 function listText(threads: readonly WireThread[], { fence, now }: { fence: Fence; now: Date }): string {
   const facts = threads.map(

@@ -5,11 +5,11 @@ import { AttachmentParams } from "../../schemas/messages.ts";
 import { type Piece, pieceOf } from "../bounds.ts";
 import { createFence, untrustedLine, untrustedText } from "../fence.ts";
 import { type AttachedFile, fileOf, textOfFile } from "../texts/attachedFile.ts";
-import type { Tool, ToolResult } from "../tool.ts";
+import { type ToolResult, tool } from "../tool.ts";
 import { reading } from "./hints.ts";
 
 /** The text of an attachment, where it is text. */
-export const readAttachment: Tool = {
+export const readAttachment = tool({
   name: "read_attachment",
   title: "Read an attachment",
   description:
@@ -36,7 +36,7 @@ export const readAttachment: Tool = {
       piece: text === null ? null : pieceOf(text, { offset, show: untrustedText }),
     });
   },
-};
+});
 
 type Shown = { ids: Record<"message_id" | "attachment_id", string>; piece: Piece | null };
 

@@ -2,13 +2,13 @@ import Type from "typebox";
 import { Strict, Uuid } from "../../schemas/common.ts";
 import { ReplyEmail } from "../../schemas/emails.ts";
 import { idempotencyKey } from "../input.ts";
-import type { Tool } from "../tool.ts";
+import { tool } from "../tool.ts";
 import { sending } from "./hints.ts";
 
 const written = ["thread_id", "body_text", "body_html", "cc", "bcc", "reply_all"] as const;
 
 /** Answers a thread in one call, under the same approval as a draft. */
-export const reply: Tool = {
+export const reply = tool({
   name: "reply",
   title: "Reply on a thread",
   description:
@@ -33,4 +33,4 @@ export const reply: Tool = {
       : `The answer is on its way: draft_id ${accepted.draft_id}, message_id ${accepted.message_id}. Next: nothing; get_draft tells how it ended.`;
     return { text, structured: accepted };
   },
-};
+});

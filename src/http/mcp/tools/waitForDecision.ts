@@ -3,7 +3,7 @@ import { eventsAfter, type FeedPlace, feedEnd, payloadOf } from "#projections/fe
 import { holdersOf } from "../../framework/places.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { Strict, Uuid } from "../../schemas/common.ts";
-import type { Tool, ToolCall } from "../tool.ts";
+import { type ToolCall, tool } from "../tool.ts";
 import { draftResult } from "./drafts.ts";
 import { reading } from "./hints.ts";
 
@@ -14,7 +14,7 @@ const progressMs = 15_000;
 const pageSize = 100;
 
 /** Waits for a person, without asking again and again. */
-export const waitForDecision: Tool = {
+export const waitForDecision = tool({
   name: "wait_for_decision",
   title: "Wait for a decision",
   description:
@@ -37,13 +37,16 @@ export const waitForDecision: Tool = {
       structured: { decided: isOver, timed_out: !isOver, ...structured },
     };
   },
-};
+});
 
 const isUndecided = ({ status, newer_message_id }: WireDraft): boolean =>
   status === "pending" && newer_message_id === null;
 
 /** The draft as soon as it is decided, and as it is when the time is up, or the place is another's. No connection is held meanwhile. */
-async function decided(call: ToolCall, replaced: AbortSignal): Promise<{ draft: WireDraft; waitedSeconds: number }> {
+async function decided(
+  call: ToolCall<{ draft_id: string; timeout_seconds: number }>,
+  replaced: AbortSignal,
+): Promise<{ draft: WireDraft; waitedSeconds: number }> {
   const { args, deps, workspaceId, progress } = call;
   const began = performance.now();
   const signal = AbortSignal.any([call.signal, deps.closing, replaced]);

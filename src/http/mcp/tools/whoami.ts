@@ -2,7 +2,7 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import type { Answers, Item } from "../../routes.ts";
 import { Strict } from "../../schemas/common.ts";
 import { untrustedLine } from "../fence.ts";
-import type { Tool } from "../tool.ts";
+import { tool } from "../tool.ts";
 import { reading } from "./hints.ts";
 
 type Workspace = Answers["GET /v1/workspaces/me"];
@@ -11,7 +11,7 @@ type Workspace = Answers["GET /v1/workspaces/me"];
 const most = 100;
 
 /** Who the key is, and what it may do. */
-export const whoami: Tool = {
+export const whoami = tool({
   name: "whoami",
   title: "Who am I",
   description:
@@ -35,7 +35,7 @@ export const whoami: Tool = {
     ];
     return { text: lines.join("\n"), structured: { workspace: plan ?? null, identities, scopes } };
   },
-};
+});
 
 const shownIdentity = (identity: Item<"GET /v1/identities">) => ({
   id: identity.id,
