@@ -66,6 +66,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
   const { clock } = deps;
   const cookie = sessionCookie({ publicUrl });
   const assets = consoleAssets();
+  const countUnknown: CountUnknown = (request) => strangers.count("bad_link", request);
   const access = createOutboxAccess({
     token: options.outboxToken,
     production: options.production,
@@ -78,13 +79,13 @@ export function beside(parts: BesideParts): RequestHandler[] {
       ...approvalDecisions(deps, deps.requireReadable),
       nonceKey: deps.keyRing.deriveKey("approval-nonce"),
       clock: deps.clock,
-      countUnknown: (request) => strangers.count("bad_link", request),
+      countUnknown,
       onError: (error) => logger.error({ err: error }, "approval page failed"),
     }),
     approvalListPages({
       ...approvalLists(deps, deps.requireReadable),
       clock: deps.clock,
-      countUnknown: (request) => strangers.count("bad_link", request),
+      countUnknown,
       onError: (error) => logger.error({ err: error }, "approval page failed"),
     }),
     slackInteractions({
@@ -93,19 +94,19 @@ export function beside(parts: BesideParts): RequestHandler[] {
       question: (token) => chatQuestion(deps, token),
       publicUrl,
       clock: deps.clock,
-      countUnknown: (request) => strangers.count("bad_link", request),
+      countUnknown,
       onError: (error) => logger.error({ err: error }, "a press in Slack could not be answered"),
     }),
     stopPages({
       ...stopLinks(deps),
       nonceKey: deps.keyRing.deriveKey("stop-nonce"),
       clock: deps.clock,
-      countUnknown: (request) => strangers.count("bad_link", request),
+      countUnknown,
       onError: (error) => logger.error({ err: error }, "stop page failed"),
     }),
     sendGridInbound({
       ...{ ...options.sendGridInbound, take: postedMail(deps, options.sendGridInbound), clock, logger },
-      countUnknown: (request) => strangers.count("bad_link", request),
+      countUnknown,
     }),
     ...authDoors({ ...options, assets, deps, counter, revocation, rate: options.rateLimits.auth }),
     // Before the page about plans, which has the same address for a visitor who is not signed in.
@@ -127,14 +128,14 @@ export function beside(parts: BesideParts): RequestHandler[] {
       askRoute: createInProcess({ ...deps, routes, bodies, checkResponses: options.checkResponses }),
       onError: (error) => logger.error({ err: error }, "a call of an MCP client failed"),
     }),
-    ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
+    ...billing(deps, { publicUrl, logger, countUnknown }),
     sendGridEvents({
       record: sendGridReports(deps),
       publicKey: options.sendGridEventsKey,
-      countUnknown: (request) => strangers.count("bad_link", request),
+      countUnknown,
       ...{ clock, logger },
     }),
-    telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
+    telegramHook({ ...options.telegram, countForged: countUnknown }),
     frontPage({
       readiness,
       hasOutbox: (request) => outbox !== undefined && access.isOffered(request),

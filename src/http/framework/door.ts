@@ -19,7 +19,7 @@ export type Door<Who> = {
   /** Finds out by key, session or link who sends the request. Throws what `refused` explains. */
   credential(request: Request, response: Response): Promise<Who>;
   /** Registers the request under the right by which it was admitted. Absent: the door knows no right that could end meanwhile. */
-  enter?: ((who: Who, callId: string) => Flight | undefined) | undefined;
+  enter?(who: Who, callId: string): Flight | undefined;
   /** Resolves when this instance knows every right that another instance has ended; throws Unavailable if it cannot find out. */
   upToDate?: (() => void | Promise<void>) | undefined;
   /** Renders a refusal or a fault. Undefined: the request is left to the next door. */
@@ -27,6 +27,9 @@ export type Door<Who> = {
   /** Called when an answer broke off after its first byte. */
   interrupted?: ((error: unknown, request: Request) => void) | undefined;
 };
+
+/** How a door knows its callers: by API key (`keys/keyCredential.ts`), by session (`../web/sessionPrincipal.ts`), or by a link. */
+export type Credential<Who> = Pick<Door<Who>, "credential" | "enter" | "upToDate">;
 
 /** A request that a door has let in. */
 export type Admitted<Who> = {

@@ -6,16 +6,14 @@ import type { BodyParser } from "./body/bodyParser.ts";
 import { usualPaceMs } from "./body/pace.ts";
 import { type BodyRead, readBody } from "./body/readBody.ts";
 import type { Sender, Upload, Uploads } from "./body/uploads.ts";
-import { answer, type Door } from "./door.ts";
+import { answer, type Credential, type Door } from "./door.ts";
 import { errorReply, NotReadable } from "./errors.ts";
 import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
 import { idempotencyKeyOf, judge, type Operation, type RouteRequest } from "./judge.ts";
-import { type Authenticate, type CarriesRevoked, countingUnknown } from "./keys/authenticate.ts";
-import type { InFlight } from "./keys/inFlight.ts";
+import { type KeyOptions, keyCredential } from "./keys/keyCredential.ts";
 import { undocumented } from "./openapi/documented.ts";
 import { type KeyPrincipal, requireScope } from "./principal.ts";
 import type { CountRequest } from "./rateLimits/rateLimits.ts";
-import type { Strangers } from "./rateLimits/strangers.ts";
 import { Reply } from "./reply.ts";
 import type { Route } from "./route.ts";
 
@@ -25,29 +23,23 @@ export type Idempotency = (
   run: (operation?: Operation) => Promise<Reply>,
 ) => Promise<Reply>;
 
-export type ServeOptions = {
-  authenticate: Authenticate;
+export type ServeOptions = KeyOptions & {
   /** Throws if nothing can be answered from one of these read models now. */
   requireReadable?: (of: readonly ReadModel[]) => void;
-  inFlight: InFlight;
   bodies: Pick<BodyParser, "parse">;
   uploads: Uploads;
   /** Milliseconds that a body may bring nothing, or a large one little (default 15,000). */
   paceMs?: number;
-  /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable if it cannot find out. */
-  upToDate?: () => void | Promise<void>;
   limits?: CountRequest;
   idempotency?: Idempotency;
-  /** Counts requests without a live key. */
-  strangers?: Strangers;
-  /** Who asks with such a key is not refused for having asked too often (default: nobody does). */
-  carriesRevoked?: CarriesRevoked;
   upgradeUrl?: string;
   /** A workspace's plan_status, for answers that a cap is reached. */
   planStatusOf?: (workspaceId: string) => Promise<string>;
   /** Under test: an answer that is not as documented becomes a 500. */
   checkResponses?: boolean;
 };
+
+const anybody: Credential<undefined> = { credential: async () => undefined };
 
 /** What a key is looked up in. */
 const keyReadModels: readonly ReadModel[] = ["apiKeys"];
@@ -57,18 +49,12 @@ const defaultBodyLimit = 1024 * 1024;
 
 /** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
-  const authenticate = countingUnknown(options.authenticate, {
-    count: (request) => options.strangers?.count("bad_key", request),
-    carriesRevoked: options.carriesRevoked ?? (async () => false),
-  });
   const judging = { bodies: options.bodies, checkResponses: options.checkResponses ?? false };
   const door: Door<KeyPrincipal | undefined> = {
     // Before the key: one that the read models do not know yet is no unknown key.
     requireReadable: () =>
       options.requireReadable?.([...(route.scope === null ? [] : keyReadModels), ...(route.answersFrom ?? [])]),
-    credential: async (request) => (route.scope === null ? undefined : authenticate(request)),
-    enter: (key, callId) => key && options.inFlight.enter(key.id, callId),
-    upToDate: options.upToDate,
+    ...(route.scope === null ? anybody : keyCredential(options)),
     refused: (error, request) => documented(explain(error, request), request),
     interrupted: noteInterrupted,
   };

@@ -5,31 +5,20 @@ import { Router } from "express";
 import { Rejected } from "#streams/decider.ts";
 import { type Admitted, admit, type Door, refusing } from "../framework/door.ts";
 import { errorReply, NotReadable } from "../framework/errors.ts";
-import {
-  type Authenticate,
-  type CarriesRevoked,
-  countingUnknown,
-  unauthorized,
-} from "../framework/keys/authenticate.ts";
-import type { InFlight } from "../framework/keys/inFlight.ts";
+import { unauthorized } from "../framework/keys/authenticate.ts";
+import { type KeyOptions, keyCredential } from "../framework/keys/keyCredential.ts";
 import { holdersOf } from "../framework/places.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import type { CountRequest } from "../framework/rateLimits/rateLimits.ts";
-import type { Strangers } from "../framework/rateLimits/strangers.ts";
 import { isOtherSite } from "../framework/sameOrigin.ts";
 import { createNews, type McpRequests } from "./news.ts";
 import { type McpDependencies, type McpRequest, mcpServer } from "./server.ts";
 
-export type McpOptions = McpDependencies & {
-  authenticate: Authenticate;
-  inFlight: InFlight;
-  /** Resolves when this instance knows every revocation that another may have answered. */
-  upToDate(): void | Promise<void>;
-  limits: CountRequest;
-  strangers: Pick<Strangers, "count">;
-  carriesRevoked: CarriesRevoked;
-  publicUrl: string;
-};
+export type McpOptions = McpDependencies &
+  Required<KeyOptions> & {
+    limits: CountRequest;
+    publicUrl: string;
+  };
 
 /** Bytes. No tool takes files. */
 const maxRequestBodySize = 1024 * 1024;
@@ -55,10 +44,6 @@ export function mcpRouter(options: McpOptions): Router {
   );
   const single = { ...handler, fetch: singly(handler.fetch, requests, options) };
   const answer = toNodeHandler(single, { maxRequestBodySize, onerror: options.onError });
-  const authenticate = countingUnknown(options.authenticate, {
-    ...options,
-    count: (request) => options.strangers.count("bad_key", request),
-  });
   const door: Door<KeyPrincipal> = {
     requireOrigin(request) {
       if (isOtherSite(request, options.publicUrl))
@@ -66,8 +51,7 @@ export function mcpRouter(options: McpOptions): Router {
     },
     // Before the key, as in /v1: one that the read models do not know yet is no unknown key.
     requireReadable: () => options.deps.requireReadable(["apiKeys"]),
-    credential: (request) => authenticate(request),
-    enter: (key, callId) => options.inFlight.enter(key.id, callId),
+    ...keyCredential(options),
     refused(error, request) {
       report(error);
       return errorReply(error, { requestId: String(request.id) });

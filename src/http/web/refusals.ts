@@ -5,6 +5,11 @@ export class SignedOut extends Error {
   override readonly name = "SignedOut";
 }
 
+/** Signed in, and a member of no workspace: removed, or not yet invited. */
+export class NoWorkspace extends Error {
+  override readonly name = "NoWorkspace";
+}
+
 /** A form arrived that no page of this session has sent. */
 export class NotOwnForm extends Error {
   override readonly name = "NotOwnForm";

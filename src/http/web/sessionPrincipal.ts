@@ -1,9 +1,15 @@
-import type { Session } from "#src/accounts/sessions.ts";
+import type { Request } from "express";
+import type { Session, Sessions } from "#src/accounts/sessions.ts";
 import type { StreamServices } from "#src/commands/handle.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import { memberStream } from "#streams/member/events.ts";
+import type { Credential } from "../framework/door.ts";
+import type { InFlight } from "../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../framework/principal.ts";
 import { scopesOf } from "../framework/roles.ts";
+import type { SessionCookie } from "./cookie.ts";
+import { NoWorkspace, SignedOut } from "./refusals.ts";
+import { sessionOf } from "./sessionOf.ts";
 
 /**
  * What a session may do at this moment, in the workspace it shows, judged on streams: who was removed or disabled a moment ago may do nothing.
@@ -29,3 +35,32 @@ export const principalOf =
       guard: { stream: memberStream(workspaceId), revision },
     };
   };
+
+export type SessionOptions = {
+  deps: { accounts: { sessions: Sessions } };
+  cookie: SessionCookie;
+  principalOf: PrincipalOf;
+  inFlight: InFlight;
+  /** Resolves when this instance knows every end of a right that another may have answered. */
+  upToDate(): void | Promise<void>;
+};
+
+/**
+ * People are known by the session that their browser brings; its cookie is replaced where that is due. `isQuiet`: a script asks, perhaps with nobody
+ * in front of the page, which keeps no session alive. Throws SignedOut, NoWorkspace.
+ */
+export const sessionCredential = (
+  { deps, cookie, principalOf, inFlight, upToDate }: SessionOptions,
+  isQuiet: (request: Request) => boolean,
+): Credential<SessionPrincipal> => ({
+  async credential(request, response) {
+    const parts = { sessions: deps.accounts.sessions, cookie, quietly: isQuiet(request) };
+    const session = await sessionOf(parts, request, response);
+    if (!session) throw new SignedOut();
+    const principal = await principalOf(session);
+    if (!principal) throw new NoWorkspace();
+    return principal;
+  },
+  enter: ({ id }, callId) => inFlight.enter(id, callId),
+  upToDate,
+});

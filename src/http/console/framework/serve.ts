@@ -2,9 +2,7 @@ import express, { type Request, type RequestHandler, type Router } from "express
 import type { Logger } from "pino";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "../../dependencies.ts";
 import { answer, type Door, RightEnded, refusing } from "../../framework/door.ts";
-import type { InFlight } from "../../framework/keys/inFlight.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import { countHit } from "../../framework/rateLimits/countHit.ts";
 import type { HitCounter } from "../../framework/rateLimits/hitCounter.ts";
@@ -13,9 +11,8 @@ import { isSameOrigin, ownPath } from "../../framework/sameOrigin.ts";
 import { send } from "../../framework/send.ts";
 import { documentReply, leadTo } from "../../web/answers.ts";
 import type { Assets } from "../../web/assets.ts";
-import type { SessionCookie } from "../../web/cookie.ts";
-import { NotOwnForm, SignedOut, unreadableStatus } from "../../web/refusals.ts";
-import { sessionOf } from "../../web/sessionOf.ts";
+import { NotOwnForm, NoWorkspace, SignedOut, unreadableStatus } from "../../web/refusals.ts";
+import { type SessionOptions, sessionCredential } from "../../web/sessionPrincipal.ts";
 import { consoleDocument } from "./document.ts";
 import * as errorPages from "./errorPages.ts";
 import { isNotice } from "./notices.ts";
@@ -23,19 +20,15 @@ import type { ConsoleAnswer, ConsoleRoute } from "./page.ts";
 import { PasswordNeeded, type Visit } from "./visit.ts";
 import { refusedBy, type VisitOptions, visitOf } from "./visitOf.ts";
 
-export type ConsoleOptions = VisitOptions & {
-  deps: HttpDependencies;
-  cookie: SessionCookie;
-  inFlight: InFlight;
-  /** Resolves when this instance knows every end of a right that another may have answered. */
-  upToDate(): void | Promise<void>;
-  counter: HitCounter;
-  /** Requests a minute of one session. */
-  rate: number | "off";
-  assets: Assets;
-  publicUrl: string;
-  logger: Logger;
-};
+export type ConsoleOptions = VisitOptions &
+  SessionOptions & {
+    counter: HitCounter;
+    /** Requests a minute of one session. */
+    rate: number | "off";
+    assets: Assets;
+    publicUrl: string;
+    logger: Logger;
+  };
 
 /** A form with two letters of 256 KB and what surrounds them. */
 const maxFormBytes = 1024 * 1024;
@@ -83,33 +76,14 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
 }
 
 /** Admits a person by their session, and refuses with pages. */
-function consoleDoor(route: ConsoleRoute, options: ConsoleOptions): Door<SessionPrincipal> {
-  const { deps, cookie, principalOf, inFlight, upToDate } = options;
-  const { sessions } = deps.accounts;
-  return {
-    async credential(request, response) {
-      // A script asks, perhaps with nobody in front of the page: that keeps no session alive.
-      const quietly = route.options.events === true || request.headers["hx-request"] === "true";
-      const session = await sessionOf({ sessions, cookie, quietly }, request, response);
-      if (!session) throw new SignedOut();
-      const principal = await principalOf(session);
-      if (!principal) throw new NoWorkspace();
-      return principal;
-    },
-    enter: ({ id }, callId) => inFlight.enter(id, callId),
-    upToDate,
-    refused(error, request) {
-      if (!(error instanceof SignedOut)) return refusal(error, request, options);
-      if (route.options.events) return documentReply(401, "");
-      return route.options.alsoSignedOut ? undefined : toSignIn(request, route);
-    },
-  };
-}
-
-/** Signed in, and a member of no workspace: removed, or not yet invited. */
-class NoWorkspace extends Error {
-  override readonly name = "NoWorkspace";
-}
+const consoleDoor = (route: ConsoleRoute, options: ConsoleOptions): Door<SessionPrincipal> => ({
+  ...sessionCredential(options, ({ headers }) => route.options.events === true || headers["hx-request"] === "true"),
+  refused(error, request) {
+    if (!(error instanceof SignedOut)) return refusal(error, request, options);
+    if (route.options.events) return documentReply(401, "");
+    return route.options.alsoSignedOut ? undefined : toSignIn(request, route);
+  },
+});
 
 /** The page for a refusal, or for a fault, which is logged. */
 function refusal(error: unknown, request: Request, { assets, logger }: ConsoleOptions): Reply {

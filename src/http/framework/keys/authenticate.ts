@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { Request } from "express";
 import { Rejected } from "#streams/decider.ts";
 import type { KeyPrincipal } from "../principal.ts";
 
@@ -8,32 +7,6 @@ export type Authenticate = (request: IncomingMessage) => Promise<KeyPrincipal>;
 
 /** Whether a request carries a key that was revoked. */
 export type CarriesRevoked = (request: IncomingMessage) => Promise<boolean>;
-
-/**
- * The same, where each request without a live key is counted against its sender. Throws rate_limited too, but never at a key that was revoked: who
- * holds it would wait and try again, and not learn that it is of no use any more.
- */
-export const countingUnknown =
-  (
-    authenticate: Authenticate,
-    { count, carriesRevoked }: { count(request: Request): Promise<void> | undefined; carriesRevoked: CarriesRevoked },
-  ) =>
-  async (request: Request): Promise<KeyPrincipal> => {
-    try {
-      return await authenticate(request);
-    } catch (error) {
-      if (error instanceof Rejected) await countUnlessRevoked();
-      throw error;
-    }
-
-    async function countUnlessRevoked(): Promise<void> {
-      try {
-        await count(request);
-      } catch (tooMany) {
-        if (!(await carriesRevoked(request))) throw tooMany;
-      }
-    }
-  };
 
 export const unauthorized = (): Rejected =>
   new Rejected(
