@@ -110,7 +110,7 @@ function actionDoor(action: AuthAction, options: AuthOptions): Door<Visitor> {
       const isSignedIns = action.needsSession || (action.orSession && !form?.get("password"));
       if (form && session && isSignedIns && !tokens.isRight(session.id, form.get("form_token"))) throw new NotOwnForm();
       const who = action.needsSession && session ? await signedInBy(deps, session) : undefined;
-      if (action.needsSession && !who) throw new SignedOut();
+      if (action.needsSession && !who) throw throttled ?? new SignedOut();
       return { session, who, form, throttled };
     },
     refused: (error, request) => refusal(error, request, options),

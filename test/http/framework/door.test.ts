@@ -1,0 +1,174 @@
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { expect } from "chai";
+import express from "express";
+import { admit, answer, type Door, RightEnded, refusing } from "#src/http/framework/door.ts";
+import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { Reply } from "#src/http/framework/reply.ts";
+
+type Work = Parameters<typeof answer<string>>[2];
+
+const text = (words: string, status = 200): Reply => new Reply({ bytes: Buffer.from(words) }, status, {});
+
+describe("a door", () => {
+  let close: () => void = () => {};
+  afterEach(() => close());
+
+  /** A service of one address, whose door notes the order in which it is asked. */
+  async function served(work: Work, door: Partial<Door<string>> = {}) {
+    const inFlight = createInFlight();
+    const noted: string[] = [];
+    const interrupted: unknown[] = [];
+    const whole: Door<string> = {
+      requireOrigin: () => void noted.push("origin"),
+      requireReadable: () => void noted.push("readable"),
+      credential: async () => {
+        noted.push("credential");
+        return "key-1";
+      },
+      enter: (id, callId) => inFlight.enter(id, callId),
+      upToDate: () => void noted.push("up to date"),
+      refused: (error) =>
+        error instanceof RightEnded ? text("ended", 401) : text(`refused: ${(error as Error).message}`, 422),
+      interrupted: (error) => interrupted.push(error),
+      ...door,
+    };
+    const app = express().use(express.text({ limit: 10 }));
+    app.all("/", async (request, response, next) => {
+      if (!(await answer({ request, response }, whole, work))) next();
+    });
+    app.use((_request, response) => void response.send("the next door"));
+    app.use(refusing(whole));
+    const server = app.listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    close = () => {
+      server.closeAllConnections();
+      server.close();
+    };
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const ask = async (init: RequestInit = {}) => {
+      const response = await fetch(url, init);
+      return [response.status, await response.text()] as const;
+    };
+    return { ask, inFlight, noted, interrupted };
+  }
+
+  it("judges the origin, then whether it can look up, then the credential, and knows all ended rights before it answers", async () => {
+    const { ask, noted } = await served(async ({ who }) => {
+      noted.push("work");
+      return text(who);
+    });
+    expect(await ask()).to.deep.equal([200, "key-1"]);
+    expect(noted).to.deep.equal(["origin", "readable", "credential", "work", "up to date"]);
+  });
+
+  it("does no work for a request that it refuses", async () => {
+    let worked = 0;
+    const refuse = () => {
+      throw new Error("not from here");
+    };
+    for (const step of ["requireOrigin", "requireReadable", "credential"] as const) {
+      const { ask } = await served(
+        async () => {
+          worked += 1;
+          return text("done");
+        },
+        { [step]: refuse },
+      );
+      expect(await ask()).to.deep.equal([422, "refused: not from here"]);
+      close();
+    }
+    expect(worked).to.equal(0);
+  });
+
+  it("leaves a request to the next door that it neither admits nor refuses", async () => {
+    const { ask } = await served(async () => text("done"), {
+      credential: async () => {
+        throw new Error("signed out");
+      },
+      refused: () => undefined,
+    });
+    expect(await ask()).to.deep.equal([200, "the next door"]);
+  });
+
+  it("does nothing under a right that has ended already", async () => {
+    let worked = 0;
+    const { ask, inFlight } = await served(async () => {
+      worked += 1;
+      return text("done");
+    });
+    inFlight.revoke("key-1");
+    expect([await ask(), worked]).to.deep.equal([[401, "ended"], 0]);
+  });
+
+  it("answers at once when the right ends, while the request stays in flight until its work is over", async () => {
+    let begun = () => {};
+    const working = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    let finish = () => {};
+    const stream = new Readable({ read() {} });
+    const { ask, inFlight } = await served(async () => {
+      begun();
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return new Reply({ stream }, 200, {});
+    });
+    const asked = ask();
+    await working;
+    inFlight.revoke("key-1");
+    expect(await asked).to.deep.equal([401, "ended"]);
+    let isOver = false;
+    const over = inFlight.ended("key-1").then(() => {
+      isOver = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(isOver).to.equal(false);
+    finish();
+    await over;
+    // What was made too late is sent to nobody, and closed.
+    expect(stream.destroyed).to.equal(true);
+  });
+
+  it("sends no answer that was made before the right ended on another instance", async () => {
+    const { ask, inFlight } = await served(async () => text("secret"), { upToDate: () => inFlight.revoke("key-1") });
+    expect(await ask()).to.deep.equal([401, "ended"]);
+  });
+
+  it("closes the connection where an answer breaks off after its first byte", async () => {
+    const fault = new Error("the disk is gone");
+    const { ask, interrupted } = await served(async ({ response }) => {
+      response.write("the first half");
+      throw fault;
+    });
+    const failed = await ask().catch((error: Error) => error);
+    expect(failed).to.be.instanceOf(Error);
+    expect(interrupted).to.deep.equal([fault]);
+  });
+
+  it("refuses in its own way a body that could not be read on the way to it", async () => {
+    const { ask } = await served(async () => text("done"));
+    expect(
+      await ask({ method: "POST", body: "more than ten bytes", headers: { "Content-Type": "text/plain" } }),
+    ).to.deep.equal([422, "refused: request entity too large"]);
+  });
+
+  it("admits without answering, for a library that writes by itself", async () => {
+    const inFlight = createInFlight();
+    const door: Door<string> = {
+      credential: async () => "key-2",
+      enter: (id, callId) => inFlight.enter(id, callId),
+      refused: () => undefined,
+    };
+    const exchange = {} as Parameters<typeof admit>[0];
+    const { who, signal, flight } = await admit(exchange, door);
+    expect([who, signal.aborted]).to.deep.equal(["key-2", false]);
+    inFlight.revoke("key-2");
+    expect([signal.aborted, flight?.revoked]).to.deep.equal([true, true]);
+    const second = await admit(exchange, door).catch((error: unknown) => error);
+    expect(second).to.be.instanceOf(RightEnded);
+    flight?.leave();
+    await inFlight.ended("key-2");
+  });
+});
