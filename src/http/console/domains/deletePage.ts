@@ -1,20 +1,19 @@
 import { button, errorSummary, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
+import type { Answers } from "../../routes.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import { asSentence } from "../identities/words.ts";
 import { domainOf } from "./pages.ts";
 import { receivingName } from "./words.ts";
 
-type OnIt = { total: number; data: { id: string; email_address: string }[] };
-
 /** What deleting a domain means, or which identities are in its way. */
 export async function deletePage(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
   const domain = await domainOf(visit);
   const name = receivingName(domain);
   const path = `/domains/${domain.id}`;
-  const identities: OnIt = await visit.ask("GET /v1/identities", { query: { domain_id: domain.id, limit: 20 } });
+  const identities = await visit.ask("GET /v1/identities", { query: { domain_id: domain.id, limit: 20 } });
   const isFree = identities.total === 0 && !domain.sandbox;
   const main = html`<h1>Delete <bdi>${name}</bdi>?</h1>
 ${errorSummary(refused && { message: asSentence(refused.message) })}
@@ -30,6 +29,6 @@ ${form(visit, { action: `${path}/delete` }, html`<div class="buttons">${button("
 const inTheWay = ({
   total,
   data,
-}: OnIt): Markup => html`<p><strong>It cannot be deleted while identities have their address at it.</strong> Delete ${total === 1 ? "this identity" : `these ${total} identities`} first:</p>
+}: Answers["GET /v1/identities"]): Markup => html`<p><strong>It cannot be deleted while identities have their address at it.</strong> Delete ${total === 1 ? "this identity" : `these ${total} identities`} first:</p>
 <ul>${data.map(({ id, email_address }) => html`<li><a href="/identities/${id}"><bdi>${shortLine(email_address, 254)}</bdi></a></li>`)}</ul>
 ${total > data.length && html`<p>and ${total - data.length} more.</p>`}`;

@@ -5,12 +5,13 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireThread } from "../../present/threads.ts";
+import type { Item } from "../../routes.ts";
 import { filterForm } from "./filterForm.ts";
 import type { Ways } from "./trail.ts";
 import { badge, priorityWords, type Reader, shortPerson, statusWords, subjectLine } from "./words.ts";
 
 /** An identity as a list names it. */
-export type Named = { id: string; display_name: string; email_address: string };
+export type Named = Pick<Item<"GET /v1/identities">, "id" | "display_name" | "email_address">;
 
 export type ListedThread = { thread: WireThread; line: ConversationLine | undefined; identity: Named | undefined };
 
