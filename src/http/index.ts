@@ -1,21 +1,12 @@
 import { setMaxListeners } from "node:events";
-import type { Logger } from "pino";
 import { isRevokedKey } from "#projections/apiKeys/queries.ts";
-import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
-import type { Dependencies } from "#src/commands/dependencies.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
-import type { EventStore } from "#src/eventStore/eventStore.ts";
-import type { Outbox } from "#src/mail/out/outbox.ts";
-import type { Metrics } from "#src/metrics/metrics.ts";
-import type { Database } from "#src/postgres/database.ts";
-import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { createFindKey } from "./apiKeys.ts";
 import { createApp } from "./app.ts";
 import { beside } from "./beside.ts";
-import { httpDependencies, type ObstacleOf } from "./dependencies.ts";
+import { httpDependencies } from "./dependencies.ts";
 import { introduction } from "./docs/introduction.ts";
-import type { DescribedSetting } from "./docs/tables.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
 import { isLoopback } from "./framework/insiders.ts";
@@ -25,61 +16,14 @@ import { rememberingKeys } from "./framework/keys/knownKeys.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
 import { windowMs } from "./framework/rateLimits/countHit.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
-import { createLimits, type Rates } from "./framework/rateLimits/rateLimits.ts";
-import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
+import { createLimits } from "./framework/rateLimits/rateLimits.ts";
+import { createStrangers } from "./framework/rateLimits/strangers.ts";
 import { tellRefused } from "./framework/refusedConnections.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { compileAhead } from "./framework/validation/compileAhead.ts";
-import { type Parts, readiness } from "./health/readiness.ts";
-import type { SendGridInboundOptions } from "./hooks/sendGrid/inbound.ts";
-import type { TelegramHookOptions } from "./hooks/telegram.ts";
+import { readiness } from "./health/readiness.ts";
+import type { HttpOptions } from "./options.ts";
 import { allRoutes } from "./routes.ts";
-
-export type HttpOptions = {
-  deps: Dependencies;
-  database: Database;
-  store: EventStore;
-  /** The outbox, if mail is caught instead of sent: then its pages are served. */
-  outbox: Outbox | undefined;
-  /** What callers show to see it; without it nobody is let in from outside this machine, nor in production. */
-  outboxToken: string | undefined;
-  production: boolean;
-  webhookDeliveries: WebhookDeliveries;
-  instanceId: string;
-  logger: Logger;
-  host: string;
-  port: number;
-  publicUrl: string;
-  /** Under which names pages are answered beside `publicUrl`'s. */
-  allowedHosts: readonly string[];
-  /** How many proxies in front, or which, are believed about who asks; none by default. */
-  trustProxy?: number | string[];
-  /** How many connections there may be at once, and how many of them of one address; that second limit is not for a proxy in front, or this machine. */
-  connections?: { inAll: number; perAddress: number };
-  /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
-  metricsToken: string | undefined;
-  checkResponses: boolean;
-  rateLimits: Rates & StrangerRates & { console: number | "off" };
-  /** Every setting, for /docs/operations. */
-  settings: readonly DescribedSetting[];
-  /** How long the answer of a POST under an Idempotency-Key is kept. */
-  idempotencyHours: number;
-  /** Why nothing can be answered from some read models now. */
-  obstacleOf: ObstacleOf;
-  /** The way in for mail that SendGrid posts. */
-  /** `isFull`: whether a workspace holds too much unanswered mail to take more. */
-  sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull"> & {
-    isFull(workspaceId: string): boolean;
-  };
-  /** The key that signs what SendGrid tells of mail that went out; without one it cannot tell. */
-  sendGridEventsKey: string | undefined;
-  /** What else has to be ready, beside the database and the event log. */
-  parts: Parts;
-  metrics: Metrics;
-  /** What presses in Slack are proven by, and answered with. */
-  slack: { signingSecret: string | undefined; replies: SlackReplies };
-  telegram: Pick<TelegramHookOptions, "updates" | "secrets">;
-};
 
 /** Starts the HTTP role. Throws StartError if it cannot listen. */
 export async function startHttp(options: HttpOptions): Promise<{ server: HttpServer; close(): Promise<void> }> {

@@ -1,9 +1,8 @@
 import type { Clock } from "#src/clock.ts";
-import type { AuthLimits } from "../auth/limits.ts";
-import type { HttpDependencies } from "../dependencies.ts";
 import { sessionCookie } from "../web/cookie.ts";
 import { formTokens } from "../web/formToken.ts";
 import { principalOf } from "../web/sessionPrincipal.ts";
+import type { ConsoleDependencies } from "./dependencies.ts";
 import { domainPages } from "./domains/router.ts";
 import { draftPages } from "./drafts/router.ts";
 import type { ConsoleRoute } from "./framework/page.ts";
@@ -15,12 +14,6 @@ import { profilePages } from "./profile/router.ts";
 import { reviewPages } from "./review/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
-
-/** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
-export type ConsoleDependencies = HttpDependencies & {
-  /** Bounds how often somebody who is signed in may guess the password. */
-  limits: Pick<AuthLimits, "guarding">;
-};
 
 /** Every page and form of the console, one list a noun. */
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [

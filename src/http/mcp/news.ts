@@ -2,7 +2,7 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerEventBus } from "@modelcontextprotocol/server";
 import { eventsAfter, feedEnd, payloadOf } from "#projections/feed/queries.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import type { McpRequest } from "./server.ts";
+import type { McpRequest } from "./request.ts";
 
 /** Whose request is being answered: a subscription is known by nothing else. */
 export type McpRequests = AsyncLocalStorage<McpRequest>;

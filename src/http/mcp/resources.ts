@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import { errorResult } from "./errors.ts";
-import type { McpRequest } from "./server.ts";
+import type { McpRequest } from "./request.ts";
 import type { ToolCall } from "./tool.ts";
 import { readThread } from "./tools/readThread.ts";
 

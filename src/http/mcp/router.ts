@@ -12,7 +12,8 @@ import type { KeyPrincipal } from "../framework/principal.ts";
 import type { CountRequest } from "../framework/rateLimits/rateLimits.ts";
 import { isOtherSite } from "../framework/sameOrigin.ts";
 import { createNews, type McpRequests } from "./news.ts";
-import { type McpDependencies, type McpRequest, mcpServer } from "./server.ts";
+import type { McpRequest } from "./request.ts";
+import { type McpDependencies, mcpServer } from "./server.ts";
 
 export type McpOptions = McpDependencies &
   Required<KeyOptions> & {

@@ -1,13 +1,11 @@
 import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
-import type { Request } from "express";
 import type { HttpDependencies } from "../dependencies.ts";
 import { type AskRoute, type Behalf, jsonOf, type RouteCall } from "../framework/inProcess.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
-import type { KeyPrincipal } from "../framework/principal.ts";
-import type { LimitClass } from "../framework/route.ts";
 import type { Answers } from "../routes.ts";
 import { errorResult } from "./errors.ts";
 import { inputOf } from "./input.ts";
+import type { McpRequest } from "./request.ts";
 import { offerThreads } from "./resources.ts";
 import type { AskOptions, Tool, ToolCall, ToolResult } from "./tool.ts";
 
@@ -17,20 +15,6 @@ export type McpDependencies = {
   tools: readonly Tool[];
   /** Called with errors that are our own fault. */
   onError(error: unknown): void;
-};
-
-/** One HTTP request of a client. */
-export type McpRequest = {
-  key: KeyPrincipal;
-  request: Request;
-  /** Aborted when the key is revoked. */
-  signal: AbortSignal;
-  /** Ends the request where it is: its place is another's. */
-  end(): void;
-  /** Counts a call; throws Rejected rate_limited. */
-  count(limit: LimitClass): Promise<void>;
-  /** Throws Rejected unauthorized if the key was revoked meanwhile; waits until this instance would know. */
-  requireLive(): Promise<void>;
 };
 
 const instructions = `Countersign lets you read and answer real email. People decide about your drafts; whoami tells where a person has to approve.

@@ -3,10 +3,10 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
 import { asSentence } from "../identities/words.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { recordsTable } from "./recordsTable.ts";
 import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail, unreachableHost } from "./words.ts";
 

@@ -1,7 +1,7 @@
 import { Rejected } from "#streams/decider.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { deletePage } from "./deletePage.ts";
 import { domainList, domainPage } from "./pages.ts";
 

@@ -1,8 +1,8 @@
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { listed, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
+import type { Fact, StepWords } from "./stepParts.ts";
 import { fact } from "./stepParts.ts";
-import type { Fact, StepWords } from "./steps.ts";
 
 type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
 

@@ -3,8 +3,8 @@ import type { Life, Question } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
 import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
+import type { OfReview, StepWords } from "./stepParts.ts";
 import { fact, hash, type Told, told } from "./stepParts.ts";
-import type { OfReview, StepWords } from "./steps.ts";
 
 /** What an event of a draft's review and sending is told as. `life`: as it left it. */
 export function reviewWords(event: OfReview, life: Life): StepWords {

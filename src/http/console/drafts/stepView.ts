@@ -2,7 +2,8 @@ import { actorInWords } from "#src/commands/drafts/life/people.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { whenExactly } from "#src/html/times.ts";
 import { changesView, writing } from "./letterView.ts";
-import type { Fact, Step } from "./steps.ts";
+import type { Fact } from "./stepParts.ts";
+import type { Step } from "./steps.ts";
 import { inMarkup, type Reader } from "./telling.ts";
 
 /** Where a step's own page is. */

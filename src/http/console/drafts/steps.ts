@@ -1,16 +1,10 @@
 import { livesOf } from "#src/commands/drafts/life/fold.ts";
 import type { Life } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
-import type { Phrase } from "#src/commands/drafts/life/phrases.ts";
 import { type Comparison, type Room, roomAfter, usualRoom } from "#src/html/compare/compareVersions.ts";
 import { deliveryWords } from "./deliveryWords.ts";
 import { reviewWords } from "./reviewWords.ts";
-
-/** A line of what an event says. */
-export type Fact = { label: string; value: Phrase[] };
-
-/** What an event is told as. `texts`: what somebody wrote at length. */
-export type StepWords = { what: Phrase[]; facts: Fact[]; texts: { label: string; text: string }[] };
+import type { OfDelivery, StepWords } from "./stepParts.ts";
 
 /** The content of a version, and why it was written. */
 export type Version = {
@@ -73,8 +67,5 @@ function versionIn(event: LifeEvent): Version | undefined {
 
 const wordsOf = (event: LifeEvent, life: Life): StepWords =>
   isOfDelivery(event) ? deliveryWords(event) : reviewWords(event, life);
-
-type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
-export type OfReview = Exclude<LifeEvent, OfDelivery>;
 
 const isOfDelivery = (event: LifeEvent): event is OfDelivery => event.type.startsWith("Delivery");

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { Rejected } from "#streams/decider.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { surroundingsOf } from "./around.ts";
 import { deletePage } from "./deletePage.ts";
 import type { Part } from "./fields.ts";

@@ -5,9 +5,9 @@ import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Answers } from "../../routes.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { identityOf } from "./identityPage.ts";
 import { asSentence } from "./words.ts";
 

@@ -1,7 +1,7 @@
 import { createOpenStreams } from "../../events/openStreams.ts";
 import { reply } from "../../framework/reply.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consolePage, download } from "../framework/page.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { liveStream } from "./liveStream.ts";
 
 /** Streams that a session and a workspace may hold open on one instance: each page that is looked at has one. */

@@ -3,10 +3,10 @@ import { removeMember } from "#src/commands/members/members.ts";
 import { Rejected } from "#streams/decider.ts";
 import { callerFrom } from "../../framework/judge.ts";
 import { requireEnded } from "../../framework/keys/ended.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import type { Notice } from "../framework/notices.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { changePage, invitePage, mayChange, membersPage, ownMembership, type ShownMember } from "./pages.ts";
 
 const overview = "/settings/members";

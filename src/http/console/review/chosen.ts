@@ -13,10 +13,11 @@ import {
   rationaleSection,
 } from "../../approvalPages/draftSections.ts";
 import type { Visit } from "../framework/visit.ts";
+import type { ChosenOptions } from "./decisionForms.ts";
 import { decisionSection, type Votes } from "./decisionForms.ts";
 import { lookingPart } from "./looking.ts";
 import { obstacleSentences } from "./obstacles.ts";
-import { type Place, reviewPath } from "./place.ts";
+import { reviewPath } from "./place.ts";
 
 /** The draft that is shown, and all that is known about it. */
 export type Chosen = {
@@ -28,14 +29,6 @@ export type Chosen = {
   /** Reasons that were given in this workspace before. */
   reasons: readonly string[];
 };
-
-/** The way through the list from this draft. */
-export type Neighbours = { next: string | undefined; previous: string | undefined };
-
-/** What a press came to that decided nothing: a sentence, and what was typed. */
-export type NotDone = { sentence: string; reason?: string };
-
-export type ChosenOptions = { place: Place; neighbours: Neighbours; notDone: NotDone | undefined };
 
 export function chosenSection(visit: Visit, chosen: Chosen, options: ChosenOptions): Markup {
   const { view } = chosen;

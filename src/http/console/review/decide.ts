@@ -1,8 +1,8 @@
 import { draftById } from "#projections/drafts/queries.ts";
 import { asSentence } from "#src/html/asSentence.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, seeOther } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { reviewPage } from "./page.ts";
 import { type Place, placeOf, reviewPath } from "./place.ts";
 

@@ -4,7 +4,15 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { maxReasonBytes } from "../../approvalPages/form.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ChosenOptions } from "./chosen.ts";
+import type { Place } from "./place.ts";
+
+/** The way through the list from this draft. */
+export type Neighbours = { next: string | undefined; previous: string | undefined };
+
+/** What a press came to that decided nothing: a sentence, and what was typed. */
+export type NotDone = { sentence: string; reason?: string };
+
+export type ChosenOptions = { place: Place; neighbours: Neighbours; notDone: NotDone | undefined };
 
 /** This person has approved this version already. */
 export type Votes = { isMine: boolean };

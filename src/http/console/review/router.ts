@@ -5,6 +5,7 @@ import { Rejected } from "#streams/decider.ts";
 import { requireScope } from "../../framework/principal.ts";
 import { reply } from "../../framework/reply.ts";
 import { fileHeaders } from "../../present/files.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import {
   type ConsoleAnswer,
   type ConsoleRoute,
@@ -15,7 +16,6 @@ import {
   shown,
 } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { decide, onward, sentenceOf, versionOf } from "./decide.ts";
 import { changesOf, editMain, type Written } from "./edit.ts";
 import { lookingPart } from "./looking.ts";

@@ -2,9 +2,9 @@ import { checkoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
 import { html } from "#src/html/html.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { actorOf } from "../../framework/principal.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { billingPage, goOnPage, type Outcome } from "./billingPages.ts";
 
 /**

@@ -2,9 +2,9 @@ import { WrongPassword } from "#src/commands/users/passwords.ts";
 import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { ownPath } from "../../framework/sameOrigin.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 
 /** Where what is sensitive leads to: the password is typed once more, and the person goes on to where they wanted. */
 export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): ConsoleRoute[] => [

@@ -1,9 +1,9 @@
 import { Rejected } from "#streams/decider.ts";
 import { allScopes, type KeyScope } from "../../framework/keys/scopes.ts";
 import type { Answers } from "../../routes.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { createdKeyPage, type Key, keysPage, newKeyPage, revokePage } from "./keyPages.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { html, type Markup } from "#src/html/html.ts";
 import type { Scope } from "../../framework/keys/scopes.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { billingRoutes } from "./billing.ts";
 import { confirmRoutes } from "./confirm.ts";
 import { keyRoutes } from "./keys.ts";

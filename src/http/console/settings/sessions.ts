@@ -5,9 +5,9 @@ import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { callerOf } from "../../web/linkPages.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 
 /** Where a person is signed in: everybody sees and ends their own sign-ins, and nobody else's. */
 export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {

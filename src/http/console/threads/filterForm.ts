@@ -1,7 +1,7 @@
 import { errorAt } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { ThreadsView } from "./listPage.ts";
+import type { ThreadsView } from "./threadsView.ts";
 import { priorityWords, statusWords } from "./words.ts";
 
 /** Every filter of the list in words. They go into the address as the API names them, so that a search can be kept as a bookmark. */

@@ -4,7 +4,7 @@ import type { Reads } from "#projections/reads.ts";
 import type { WireThread } from "../../present/threads.ts";
 import type { Answers } from "../../routes.ts";
 import type { Refused, Visit } from "../framework/visit.ts";
-import type { ListedThread, Named, ThreadsView } from "./listPage.ts";
+import type { ListedThread, Named, ThreadsView } from "./threadsView.ts";
 import { pageOwnNames, waysFrom } from "./trail.ts";
 
 const pageSize = 40;

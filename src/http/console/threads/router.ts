@@ -1,8 +1,8 @@
 import { messageById } from "#projections/messages/queries.ts";
 import type { Reply } from "../../framework/reply.ts";
+import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, download, seeOther, shown } from "../framework/page.ts";
 import type { Visit } from "../framework/visit.ts";
-import type { ConsoleDependencies } from "../index.ts";
 import { threadsPage } from "./listPage.ts";
 import { threadsView } from "./listView.ts";
 import { sourcePage } from "./sourcePage.ts";

@@ -1,0 +1,23 @@
+import type { ConversationLine } from "#projections/messages/queries.ts";
+import type { WireThread } from "../../present/threads.ts";
+import type { Item } from "../../routes.ts";
+import type { Ways } from "./trail.ts";
+
+/** An identity as a list names it. */
+/** An identity as a list names it. */
+export type Named = Pick<Item<"GET /v1/identities">, "id" | "display_name" | "email_address">;
+
+export type ListedThread = { thread: WireThread; line: ConversationLine | undefined; identity: Named | undefined };
+
+export type ThreadsView = {
+  /** As they were typed, by the API's names. */
+  filters: Readonly<Record<string, string>>;
+  identities: readonly Named[];
+  /** Why the API refused the filters. */
+  refused: { message: string; field?: string | undefined } | undefined;
+  /** Undefined if they were refused. */
+  list: { threads: readonly ListedThread[]; total: number; ways: Ways } | undefined;
+  /** Address of this very page, for looking again. */
+  path: string;
+  maySeeIdentities: boolean;
+};
