@@ -15,7 +15,7 @@ import { type RoomForMail, watchRoomForMail } from "./mail/in/roomForMail.ts";
 import { type Certificate, openCertificate } from "./mail/in/smtp/certificate.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
-import type { Database } from "./postgres/database.ts";
+import { inBackground } from "./postgres/database.ts";
 import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
 import { allProcesses } from "./processes/index.ts";
 import { settingDescriptions } from "./settings.ts";
@@ -58,8 +58,7 @@ export async function startService(
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   const takesPosts = has("api") && config.sendgridInboundSecret !== undefined;
-  // For the runners, with connections that nobody else uses.
-  const background: Database = { ...database, ...database.background };
+  const background = inBackground(database);
   let projectionRunner: ProjectionRunner | undefined;
   let processRunner: ProcessRunner | undefined;
   let http: { server: HttpServer; close(): Promise<void> } | undefined;

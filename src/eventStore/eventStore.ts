@@ -33,6 +33,8 @@ export type SubscribeOptions = {
   batchSize?: number;
   /** True: an event that cannot be brought to its newest version is delivered, and only its data throw. Otherwise the subscription does. */
   keepsUnreadable?: boolean;
+  /** Called when the log has grown beyond its end at `position`: what is appended before it resolves is read together. */
+  gather?: (position: number) => Promise<void>;
   signal: AbortSignal;
 };
 

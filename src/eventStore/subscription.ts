@@ -25,7 +25,7 @@ export async function* subscription(paged: PagedLog, options: SubscribeOptions):
   const signal = AbortSignal.any([options.signal, paged.closing]);
   let read = { position: options.after, caughtUp: true };
   for (;;) {
-    const page = await unlessAborted(nextPage(paged, read, signal), signal);
+    const page = await unlessAborted(nextPage(paged, read, { ...options, signal }), signal);
     if (!page) return;
     read = page;
     if (!page.caughtUp) paged.page(page.position).catch(() => {}); // the loop itself asks again
@@ -40,8 +40,10 @@ export async function* subscription(paged: PagedLog, options: SubscribeOptions):
 async function nextPage(
   paged: PagedLog,
   { position, caughtUp }: Omit<Batch, "events">,
-  signal: AbortSignal,
+  { gather, signal }: SubscribeOptions,
 ): Promise<Batch | undefined> {
+  if (caughtUp) await paged.beyond(position, signal);
+  if (caughtUp && !signal.aborted) await gather?.(position);
   for (const pause = pauses(); ; await sleep(pause.next())) {
     if (caughtUp) await paged.beyond(position, signal);
     if (signal.aborted) return undefined;

@@ -4,7 +4,7 @@ import type { Reads } from "#projections/reads.ts";
 import { NotRun, onConnection } from "./pipeline.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { named, type Statement } from "./statements.ts";
-import { inTransaction, type Settings } from "./transaction.ts";
+import { inTransaction } from "./transaction.ts";
 import { isCutOff } from "./unavailable.ts";
 
 export { NotRun };
@@ -18,20 +18,17 @@ export type Role = Sql & {
    * All or nothing on one connection. A failed statement fails the transaction, also if `work` does not await it or catches its error. Throws
    * OutcomeUnknown if the connection was lost at the commit: the transaction may have been committed.
    */
-  transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
-};
-
-export type TransactionOptions = {
-  settings?: Settings;
-  /** All its statements are single commands that recur: each connection parses and plans them once, not only those about the schema `work`. */
-  recurring?: boolean;
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
 };
 
 /** The service's own role, which has what the migrations grant it, and beside it the role that owns the tables. */
 export type Database = Role & {
   /** The read models, by workspace. */
   reads: Reads;
-  /** The service's own role, for what runs read models and processes: few connections, so that few have to plan its large statements. */
+  /**
+   * The service's own role, for what runs read models and processes: few connections, so that few have to plan its large statements. They have the
+   * settings of `ofBackground`. Each statement is a single command, which a connection parses and plans once.
+   */
   background: Role;
   /** For DDL of read models alone: no statement timeout, at most two connections, opened when first used. */
   owner: Role;
@@ -44,6 +41,9 @@ export type Database = Role & {
   onLost(told: () => void): () => void;
   close(): Promise<void>;
 };
+
+/** The same database for a runner: it asks over the connections of the background. */
+export const inBackground = (database: Database): Database => ({ ...database, ...database.background });
 
 export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
 
@@ -66,6 +66,14 @@ const searchPath = "-c search_path=read";
  */
 const plannedOnce = `${searchPath} -c plan_cache_mode=force_generic_plan`;
 
+/**
+ * Settings of the background's connections. No commit waits for the disk: what a crash of the server takes back is done again. An instance that is
+ * stopped in mid-transaction holds its locks for 3 s, so a lock that is not free after 4 s is not that of such an instance, nor that of
+ * PostgreSQL's own housekeeping, which gives way after one. Projectors write rows of every workspace.
+ */
+const ofBackground = `set synchronous_commit = off; set idle_in_transaction_session_timeout = '3s'; set lock_timeout = '4s';
+  set countersign.workspace = '${everyWorkspace}'`;
+
 export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options: DatabaseOptions = {}): Database {
   const {
     maxConnections = 12,
@@ -87,7 +95,12 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     pipeline: true,
   };
   const pool = new pg.Pool({ ...ofService, options: plannedOnce, max: maxConnections });
-  const backgroundPool = new pg.Pool({ ...ofService, options: plannedOnce, max: maxBackgroundConnections });
+  const backgroundPool = new pg.Pool({
+    ...ofService,
+    options: plannedOnce,
+    max: maxBackgroundConnections,
+    onConnect: (client) => client.query(ofBackground),
+  });
   const readPool = new pg.Pool({ ...ofService, max: maxReadConnections });
   const ownerPool = new pg.Pool({
     ...common,
@@ -104,7 +117,7 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
   return {
     ...service,
     reads: createReads(readPool, service),
-    background: roleOf(backgroundPool),
+    background: roleOf(backgroundPool, named),
     owner: roleOf(ownerPool),
     pool,
     onLost(told) {
@@ -145,12 +158,11 @@ function surviveLostConnections(
   });
 }
 
-const roleOf = (pool: pg.Pool): Role => ({
+const roleOf = (pool: pg.Pool, stated: typeof named = nameWork): Role => ({
   query: (text, values) => onConnection(pool, (pipeline) => pipeline.ask(stated(text, values))) as never,
-  transaction: (work, { settings, recurring = false } = {}) =>
-    inTransaction(pool, work, { settings, stated: recurring ? named : stated }),
+  transaction: (work) => inTransaction(pool, work, { stated }),
 });
 
 /** Statements about the schema `work` recur, and its tables are never replaced: each connection parses and plans them once. */
-const stated = (text: string, values: readonly unknown[] = []): Statement =>
+const nameWork = (text: string, values: readonly unknown[] = []): Statement =>
   text.includes(" work.") && values.length > 0 ? named(text, values) : { text, values: values as unknown[] };

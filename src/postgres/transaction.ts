@@ -4,7 +4,7 @@ import { onConnection, type Pipeline } from "./pipeline.ts";
 import type { Statement } from "./statements.ts";
 
 /** Settings of PostgreSQL, by name, until the end of the transaction. */
-export type Settings = Readonly<Record<string, string>>;
+type Settings = Readonly<Record<string, string>>;
 
 type Options = {
   settings?: Settings | undefined;

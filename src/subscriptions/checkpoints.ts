@@ -1,7 +1,6 @@
 import type { Projection, ProjectorTx } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
 import { type Database, NotRun, type Sql } from "#src/postgres/database.ts";
-import { everyWorkspace } from "#src/postgres/reads.ts";
 import { asError, isPassing } from "./retrying.ts";
 
 /** The checkpoint of the read models that are served together. */
@@ -32,11 +31,20 @@ export class ProjectorFailed extends Error {
 }
 
 /**
- * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction: all or nothing.
- * Throws CheckpointMoved, ProjectorFailed, or what the database throws.
+ * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction: all or nothing. If it has nothing for
+ * them, only the checkpoint is moved. Throws CheckpointMoved, ProjectorFailed, or what the database throws.
  */
 export async function writeBatch(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
   if (batch.position <= checkpoint.position) return;
+  if (isForAny(projections, batch)) await writeRows(database, { checkpoint, projections }, batch);
+  else await moveCheckpoint(database, checkpoint, batch.position);
+  checkpoint.position = batch.position;
+}
+
+const isForAny = (projections: readonly Projection[], { events }: Batch): boolean =>
+  projections.some(({ handles }) => events.some(({ type }) => handles.includes(type)));
+
+async function writeRows(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
   const runs: Run[] = [];
   let fault: unknown;
   const blame: Blame = (error) => {
@@ -44,38 +52,21 @@ export async function writeBatch(database: Database, { checkpoint, projections }
   };
   const places = projections.map((projection) => ({ projection, position: checkpoint.position }));
   try {
-    await database.transaction(
-      async (tx) => {
-        const [moved] = await Promise.allSettled([
-          moveCheckpoint(tx, checkpoint, batch.position),
-          projectAll(tx, places, { batch, runs, blame }),
-        ]);
-        if (moved.status === "rejected") throw moved.reason;
-        if (fault !== undefined) throw fault;
-        // The commit waits for what they write.
-      },
-      { settings: writerSettings, recurring: true },
-    );
+    await database.transaction(async (tx) => {
+      const [moved] = await Promise.allSettled([
+        moveCheckpoint(tx, checkpoint, batch.position),
+        projectAll(tx, places, { batch, runs, blame }),
+      ]);
+      if (moved.status === "rejected") throw moved.reason;
+      if (fault !== undefined) throw fault;
+      // The commit waits for what they write.
+    });
   } catch (error) {
     await Promise.allSettled(runs.flatMap(({ writes }) => writes));
     // A writer whose checkpoint has moved trips over rows of the other writer: that is no projector's fault.
     throw error instanceof CheckpointMoved ? error : (fault ?? error);
   }
-  checkpoint.position = batch.position;
 }
-
-/**
- * Settings of a transaction that writes read models. The commit need not wait for the disk: rows and checkpoint are lost together or not at all,
- * and what is lost is made again from the log. A writer that is stopped in mid-transaction is cut off, for it holds the checkpoint's lock. A lock
- * on a table is waited for no longer than PostgreSQL's own housekeeping takes, which gives way after a second.
- */
-export const writerSettings = {
-  synchronous_commit: "off",
-  idle_in_transaction_session_timeout: "4s",
-  lock_timeout: "2s",
-  search_path: "read",
-  "countersign.workspace": everyWorkspace,
-};
 
 /**
  * Runs all projectors on one connection, which sends each statement without waiting for the answer to the one before. Their tables are their own,

@@ -48,7 +48,7 @@ export type LoopOptions = {
   lease: string;
   /** Called after every commit, and when positions turn out to be others than believed. */
   onMoved: () => void;
-  /** Called by a loop that has written all there was. */
+  /** Called by a loop that has written all there was, once there is more. */
   pauseUnlessAwaited: WaitFor["pauseUnlessAwaited"];
 };
 
@@ -200,7 +200,8 @@ export function createGroupLoops(members: readonly Member[], options: LoopOption
       loop.mustReload.signal,
       ...(ejected ? [AbortSignal.timeout(retryEveryMs)] : []),
     ]);
-    for await (const batch of store.subscribe({ after: checkpoint.position, batchSize, signal: until })) {
+    const gather = (position: number): Promise<void> => pauseUnlessAwaited(names(loop.members), position, until);
+    for await (const batch of store.subscribe({ after: checkpoint.position, batchSize, gather, signal: until })) {
       await writeBatch(database, { checkpoint, projections: loop.members.map(({ projection }) => projection) }, batch);
       succeeded();
       for (const member of loop.members) settle(member, checkpoint.position, batch.caughtUp && !ejected);
@@ -208,7 +209,6 @@ export function createGroupLoops(members: readonly Member[], options: LoopOption
       if (!batch.caughtUp) continue;
       await makeLateIndexes(loop);
       if (ejected) return;
-      await pauseUnlessAwaited(names(loop.members), batch.position, until);
     }
   }
 

@@ -8,7 +8,6 @@ import {
   mainGroup,
   type Progress,
   projectOn,
-  writerSettings,
 } from "./checkpoints.ts";
 import { rebuildLock, replayUpTo } from "./replay.ts";
 
@@ -59,18 +58,15 @@ export async function storeReadModel(tx: Sql, { projection, position }: Progress
 
 /** Gives read models of the main group checkpoints of their own, so that the group can go on without them. Throws CheckpointMoved. */
 export async function eject(database: Database, main: Checkpoint, names: readonly string[]): Promise<void> {
-  await database.transaction(
-    async (tx) => {
-      await lockReadModels(tx);
-      const stored = await lockCheckpoint(tx, mainGroup);
-      if (stored?.position !== main.position || stored.generation !== main.generation)
-        throw new CheckpointMoved("the main group was moved by another writer");
-      await setCheckpoints(tx, names, main.position);
-      await tx.query("update work.read_models set checkpoint = name where name = any($1)", [names]);
-      await raiseGeneration(tx, mainGroup);
-    },
-    { settings: writerSettings },
-  );
+  await database.transaction(async (tx) => {
+    await lockReadModels(tx);
+    const stored = await lockCheckpoint(tx, mainGroup);
+    if (stored?.position !== main.position || stored.generation !== main.generation)
+      throw new CheckpointMoved("the main group was moved by another writer");
+    await setCheckpoints(tx, names, main.position);
+    await tx.query("update work.read_models set checkpoint = name where name = any($1)", [names]);
+    await raiseGeneration(tx, mainGroup);
+  });
 }
 
 async function isEmpty(tx: Sql): Promise<boolean> {
@@ -86,29 +82,26 @@ export async function rejoin(
   projection: Projection,
   own: Checkpoint,
 ): Promise<boolean> {
-  return database.transaction(
-    async (tx) => {
-      const { rows } = await tx.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${rebuildLock}) as free`, [
-        projection.name,
-      ]);
-      if (!rows[0]!.free) return false;
-      await lockReadModels(tx);
-      const main = await lockCheckpoint(tx, mainGroup);
-      const stored = await lockCheckpoint(tx, own.name);
-      if (!main || stored?.position !== own.position || stored.generation !== own.generation)
-        throw new CheckpointMoved(`the checkpoint ${own.name} was moved by another writer`);
-      if (own.position > main.position && !(await isEmpty(tx))) return false;
-      const progress = { projection, position: own.position };
-      const end = Math.max(own.position, main.position);
-      await replayUpTo({ store, signal }, { progress, end }, (batch) => projectOn(tx, progress, batch));
-      await tx.query("update work.read_models set checkpoint = $2 where name = $1", [projection.name, mainGroup]);
-      await tx.query("delete from work.checkpoints where name = $1", [own.name]);
-      await tx.query("update work.checkpoints set position = $2, generation = generation + 1 where name = $1", [
-        mainGroup,
-        end,
-      ]);
-      return true;
-    },
-    { settings: writerSettings },
-  );
+  return database.transaction(async (tx) => {
+    const { rows } = await tx.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${rebuildLock}) as free`, [
+      projection.name,
+    ]);
+    if (!rows[0]!.free) return false;
+    await lockReadModels(tx);
+    const main = await lockCheckpoint(tx, mainGroup);
+    const stored = await lockCheckpoint(tx, own.name);
+    if (!main || stored?.position !== own.position || stored.generation !== own.generation)
+      throw new CheckpointMoved(`the checkpoint ${own.name} was moved by another writer`);
+    if (own.position > main.position && !(await isEmpty(tx))) return false;
+    const progress = { projection, position: own.position };
+    const end = Math.max(own.position, main.position);
+    await replayUpTo({ store, signal }, { progress, end }, (batch) => projectOn(tx, progress, batch));
+    await tx.query("update work.read_models set checkpoint = $2 where name = $1", [projection.name, mainGroup]);
+    await tx.query("delete from work.checkpoints where name = $1", [own.name]);
+    await tx.query("update work.checkpoints set position = $2, generation = generation + 1 where name = $1", [
+      mainGroup,
+      end,
+    ]);
+    return true;
+  });
 }

@@ -15,8 +15,8 @@ export type WaitFor = {
    */
   reached(positions: ReadonlyMap<string, number>): void;
   /**
-   * Pause of a loop of the runner in the same process after it has written all there was, up to a position, into these read models: events that
-   * arrive meanwhile are written together. Ends at once while a caller waits for a later position of one of them, and on abort.
+   * Pause of a loop of the runner in the same process that had written all there was, up to a position, into these read models, and has heard of
+   * more: events that arrive meanwhile are written together. Ends at once while a caller waits for a later position of one of them, and on abort.
    */
   pauseUnlessAwaited(of: readonly string[], position: number, signal: AbortSignal): Promise<void>;
   close(): void;

@@ -5,7 +5,6 @@ import type { Claimed } from "./lanes.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
 import { tryEveryMs } from "./setAside.ts";
 import { changeTimers, lastWords, type TimerChange } from "./timerChanges.ts";
-import { ofWork } from "./transactions.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** How a lane goes on: at once if there is more to do, after a pause, or when an obstacle has ended. */
@@ -53,7 +52,7 @@ export const recordEndings = (database: Role, endings: readonly Ending[], now: D
     const released = good.filter((ending): ending is Released => ending.next !== undefined);
     await setAside(tx, released, { ended, now });
     return { held, ready: await goOn(tx, released, now) };
-  }, ofWork);
+  });
 
 /**
  * Locks the rows of all streams that lanes are set aside under, before any lane, as the planner does. Answers the newest revisions that were

@@ -1,7 +1,7 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import { type Item, type ItemRow, itemColumns, itemOf, itemsOfTurn } from "./items.ts";
 import { fullOf, type Room } from "./room.ts";
-import { ofWork } from "./transactions.ts";
+import type { TimerId } from "./timerChanges.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** Milliseconds a claim lasts unless it is extended, and how often that is done. */
@@ -34,7 +34,7 @@ export async function claimLanes(
   return database.transaction(async (tx) => {
     const lanes = await takeReady(tx, rooms, holder);
     return lanes.length === 0 ? [] : withItems(tx, lanes, now);
-  }, ofWork);
+  });
 }
 
 async function takeReady(tx: Sql, rooms: readonly Room[], holder: string): Promise<Claimed[]> {
@@ -167,7 +167,27 @@ export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void
        order by process, key for no key update
      ),
      ${bringingBack}`,
-    [lanes.map(({ process }) => process), lanes.map(({ key }) => key)],
+    idsOf(lanes),
+  );
+}
+
+/** Makes timers due before their time. A lane that is claimed finds them at the end of its run. */
+export async function makeDue(sql: Sql, timers: readonly TimerId[], now: Date): Promise<void> {
+  await sql.query(
+    `with given as (
+       select * from unnest($1::text[], $2::text[], $3::text[]) as given (process, key, timer)
+     ),
+     locked as (
+       select process, key, workspace, state, retry_at from work.lanes where (process, key) in (select process, key from given)
+       order by process, key for no key update
+     ),
+     due as (
+       update work.items item set due_at = $4 from locked join given using (process, key)
+       where item.process = given.process and item.key = given.key and item.timer = given.timer and item.due_at > $4
+     ),
+     woken as (select process, key, workspace from locked where state = 'waiting' and retry_at is null),
+     ${bringingBack}`,
+    [...idsOf(timers), timers.map(({ name }) => name), now],
   );
 }
 
@@ -185,8 +205,9 @@ export async function giveBackLanes(sql: Sql, lanes: readonly Claimed[]): Promis
   );
 }
 
-const columnsOf = (lanes: readonly Claimed[]): string[][] => [
+const idsOf = (lanes: readonly LaneId[]): string[][] => [
   lanes.map(({ process }) => process),
   lanes.map(({ key }) => key),
-  lanes.map(({ claim }) => claim),
 ];
+
+const columnsOf = (lanes: readonly Claimed[]): string[][] => [...idsOf(lanes), lanes.map(({ claim }) => claim)];

@@ -5,8 +5,7 @@ import type { Recorded } from "#streams/event.ts";
 import { workspaceOf } from "./keys.ts";
 import type { LaneId } from "./lanes.ts";
 import { type ListenerChanges, storeListeners } from "./listeners.ts";
-import { changeTimers, type LastWord } from "./timerChanges.ts";
-import { ofWork } from "./transactions.ts";
+import { type SetTimer, setTimers } from "./timerChanges.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. `timer`: set instead of an item for the event. */
@@ -50,30 +49,31 @@ export async function writePlan(database: Role, plan: Plan, planner: Planner): P
     const now = planned.filter(({ timer }) => timer === undefined);
     if (now.length > 0) await addItems(tx, now);
     if (planned.length > 0) await wakeLanes(tx, planned);
-    await changeTimers(tx, timersOf(planned));
+    await setTimers(tx, timersOf(planned));
     if (listenersChanged) await storeListeners(tx, listeners);
-  }, ofWork);
+  });
 }
 
-type PlannedLane = LaneId & { workspace: string; wakes: boolean };
+/** `dueAt`: when the soonest of its timers is due. */
+type PlannedLane = LaneId & { workspace: string; wakes: boolean; dueAt: Date | undefined };
 
 /** Each lane once, with the workspace of its newest event. */
 function lanesOf(planned: readonly Planned[]): PlannedLane[] {
   const lanes = new Map<string, PlannedLane>();
   for (const { process, key, event, timer } of planned) {
     const id = JSON.stringify([process, key]);
-    const wakes = timer === undefined || lanes.get(id)?.wakes === true;
-    lanes.set(id, { process, key, workspace: workspaceOf(event), wakes });
+    const before = lanes.get(id);
+    const wakes = timer === undefined || before?.wakes === true;
+    const dueAt = before?.dueAt && !(timer && timer.dueAt < before.dueAt) ? before.dueAt : timer?.dueAt;
+    lanes.set(id, { process, key, workspace: workspaceOf(event), wakes, dueAt });
   }
   return [...lanes.values()];
 }
 
 /** Returns each timer once, as it was set last. */
-function timersOf(planned: readonly Planned[]): LastWord[] {
-  const words = planned.flatMap(({ process, key, event, timer }): LastWord[] =>
-    timer ? [{ process, key, name: timer.name, workspace: workspaceOf(event), elsewhere: true, set: timer }] : [],
-  );
-  return [...new Map(words.map((word) => [JSON.stringify([word.process, word.key, word.name]), word])).values()];
+function timersOf(planned: readonly Planned[]): SetTimer[] {
+  const set = planned.flatMap(({ process, timer }) => (timer ? { process, set: timer } : []));
+  return [...new Map(set.map((one) => [JSON.stringify([one.process, one.set.key, one.set.name]), one])).values()];
 }
 
 /** The lease is locked until the plan is written. The front is moved before rows of processes: processRows.ts locks them in that order too. */
@@ -96,10 +96,7 @@ async function moveOn(sql: Sql, { from, front, position }: Plan, { lease, holder
   if (rowCount !== from.size) throw new PlanMoved(moved);
 }
 
-/** No plan waits for the disk, a single statement neither. */
-const ifHeld = `with held as (
-  select set_config('synchronous_commit', 'off', true) from work.leases where name = $1 and epoch = $2 and holder = $3 for share
-)`;
+const ifHeld = "with held as (select from work.leases where name = $1 and epoch = $2 and holder = $3 for share)";
 const moved = "another instance plans now, or the stored plan has gone back";
 
 /** A worker that sets a lane aside locks the stream's row too, before any lane: so it either sees this end, or is seen by what wakes its lane. */
@@ -132,18 +129,19 @@ async function wakeLanes(tx: Sql, planned: readonly Planned[]): Promise<void> {
   const lanes = lanesOf(planned);
   await tx.query(
     `with given as (
-       select * from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as lane (process, key, workspace, wakes)
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::timestamptz[]) as lane (process, key, workspace, wakes, due_at)
      ),
      woken as (select process, key, workspace from given where wakes),
      ${turnsOfWoken},
      lanes as (
        insert into work.lanes as lane (process, key, workspace, state, turn, due_at)
-       select process, key, workspace, case when wakes then 'ready' else 'waiting' end, coalesce(turn, 0), 'infinity'
+       select process, key, workspace, case when wakes then 'ready' else 'waiting' end, coalesce(turn, 0), coalesce(due_at, 'infinity')
        from given left join turns using (process, key) order by process, key
        on conflict (process, key) do update set generation = lane.generation + 1,
          workspace = case when lane.workspace = '' then excluded.workspace else lane.workspace end,
          state = case when ${isWoken} then 'ready' else lane.state end,
          turn = case when ${isWoken} then excluded.turn else lane.turn end,
+         due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, excluded.due_at) else lane.due_at end,
          obstacles = case when ${isWoken} then null else lane.obstacles end
        returning 1
      ),
@@ -154,6 +152,7 @@ async function wakeLanes(tx: Sql, planned: readonly Planned[]): Promise<void> {
       lanes.map(({ key }) => key),
       lanes.map(({ workspace }) => workspace),
       lanes.map(({ wakes }) => wakes),
+      lanes.map(({ dueAt }) => dueAt ?? null),
     ],
   );
 }

@@ -25,9 +25,14 @@ export type PlannerOptions = {
   backoff: Backoff;
   /** The same instance's worker, which claims what is planned at once. */
   worker: Pick<Worker, "wake">;
+  /** Called with the position up to which everything that asks something of a process is planned: what is stored may be a second behind it. */
+  onReached?: (position: number) => void;
 };
 
-/** How often the stored plan is looked at. */
+/** Milliseconds for which more events are waited for after a quiet while: appends of one request follow each other closely. */
+const gatherMs = 10;
+
+/** Milliseconds between two reads of the stored plan, and for which it may stay behind where the log asks nothing of anybody. */
 const lookEveryMs = 1_000;
 
 /**
@@ -66,7 +71,7 @@ type Stretch = { events: readonly Recorded[]; position: number };
 type Planning = PlannerOptions & { onProgress: () => void };
 
 async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
-  const { database, store, clock, log, backoff, holder, worker, onProgress } = options;
+  const { database, store, clock, log, backoff, holder, worker, onProgress, onReached = () => {} } = options;
   const processes = [...options.processes, listenersReader];
   const stood = await planned(database, processes, await store.head());
   let front = await putInStep(database, processes);
@@ -80,8 +85,11 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   const inStep = new Set([...together].map(({ name }) => name));
   let reached = front;
 
-  /** One plan at a time, for those that have not got so far yet. The front moves with those that are together. */
-  function write(group: Iterable<Process>, { events, position }: Stretch): Promise<void> {
+  /**
+   * One plan at a time, for those that have not got so far yet. The front moves with those that are together; if there is nothing else to write,
+   * only where that `mustMove`: otherwise it moves with the next plan that writes something.
+   */
+  function write(group: Iterable<Process>, { events, position }: Stretch, mustMove: boolean): Promise<void> {
     const done = writing.then(async () => {
       if (signal.aborted) return;
       const those = [...group].filter(({ name }) => stood.get(name)! < position);
@@ -89,8 +97,10 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
       const work = workOf(events, from, { processes: those, listeners, now: clock.now() });
       const ended = endedObstacles(events);
+      const changes = listeners.changes();
+      if (!mustMove && work.length + ended.size + changes.began.size + changes.ended.length === 0) return;
       const plan = {
-        ...{ planned: work, position, ended, listeners: listeners.changes() },
+        ...{ planned: work, position, ended, listeners: changes },
         from: new Map([...from].filter(([name]) => !inStep.has(name))),
         ...(group === together && { front }),
       };
@@ -113,13 +123,19 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
 
   const subscribe = (group: Iterable<Process>, after: number) => {
     const categories = [...new Set([...[...group].flatMap((process) => process.categories), ...obstacleCategories])];
-    return store.subscribe({ after, categories, signal, keepsUnreadable: true });
+    const gather = (): Promise<void> => pause(gatherMs, signal);
+    return store.subscribe({ after, categories, signal, gather, keepsUnreadable: true });
   };
+
+  function tellReached(): void {
+    if (!signal.aborted && together.size === processes.length) onReached(reached);
+  }
 
   async function planTogether(): Promise<void> {
     for await (const batch of subscribe(processes, front)) {
-      await pace.taking(() => write(together, batch));
+      await pace.taking(() => write(together, batch, false));
       reached = batch.position;
+      tellReached();
       // What comes meanwhile is in the next batch.
       await pace.next();
     }
@@ -129,14 +145,21 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   /** One that is new, or was left behind, reads for itself until it has caught up: the others do not wait for it. */
   async function catchUp(process: Process): Promise<void> {
     for await (const batch of subscribe([process], stood.get(process.name)!)) {
-      await write([process], batch);
+      await write([process], batch, true);
       if (stood.get(process.name)! < reached) continue;
       together.add(process);
+      tellReached();
       return;
     }
   }
 
-  await Promise.all([planTogether(), ...behind.map(catchUp), watch({ database, processes, stood, signal, log })]);
+  const moveFront = (): Promise<void> => write(together, { events: [], position: reached }, true);
+
+  await Promise.all([
+    planTogether(),
+    ...behind.map(catchUp),
+    watch({ database, processes, stood, signal, log, moveFront }),
+  ]);
 }
 
 /** Tries again what passes by itself: the reading goes on where it is. False if the signal came first. */
@@ -157,16 +180,21 @@ async function patiently(
   return false;
 }
 
-/** A server that crashed may have lost what was planned last, without any statement failing. Ends by throwing PlanMoved, or with the signal. */
+/**
+ * Stores how far the log is read, once a second. A server that crashed may have lost what was planned last, without any statement failing. Ends by
+ * throwing PlanMoved, or with the signal.
+ */
 async function watch({
   database,
   processes,
   stood,
   signal,
   log,
+  moveFront,
 }: {
   database: Database;
   log: Log;
+  moveFront: () => Promise<void>;
   processes: readonly Process[];
   stood: ReadonlyMap<string, number>;
   signal: AbortSignal;
@@ -182,5 +210,6 @@ async function watch({
       if ((stored.get(name) ?? -1) < position) throw new PlanMoved("the stored plan has gone back");
     }
     await pause(lookEveryMs, signal);
+    await moveFront();
   }
 }

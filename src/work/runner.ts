@@ -53,12 +53,17 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
   });
   let keeper: LeaseKeeper | undefined;
 
-  const planner = { store, database, clock, log, holder: instanceId, processes, backoff, worker };
+  /** How far this instance has planned the log. Nothing while another one plans. */
+  let reached = 0;
+  const onReached = (position: number): void => {
+    reached = position;
+  };
+  const planner = { store, database, clock, log, holder: instanceId, processes, backoff, worker, onReached };
 
   async function isIdle(): Promise<boolean> {
     const head = await store.head();
     const stood = await storedPlanned(database, processes);
-    if (processes.some(({ name }) => (stood.get(name) ?? -1) < head)) return false;
+    if (reached < head && processes.some(({ name }) => (stood.get(name) ?? -1) < head)) return false;
     const names = processes.map(({ name }) => name);
     const { rows } = await database.query<{ busy: boolean }>(
       `select exists (select from work.lanes where process = any($1) and (state <> 'waiting' or due_at <= $2 or retry_at is not null))

@@ -3,8 +3,11 @@ import type { Timer } from "#src/processes/process.ts";
 import { timerAgain } from "./items.ts";
 import type { Claimed, LaneId } from "./lanes.ts";
 
-/** What a handler has done with timers. */
-export type TimerChange = { set: Timer } | { cancel: LaneId["key"]; name: string };
+/** What a handler has done with timers. `orWhen`: it may be due before its time. */
+export type TimerChange = { set: Timer; orWhen?: Promise<unknown> } | { cancel: LaneId["key"]; name: string };
+
+/** A timer by its name. */
+export type TimerId = LaneId & { name: string };
 
 /** At most this many timers are changed in one transaction: ten thousand that one handler sets hold nobody up. */
 export const mostTimersAtOnce = 1_000;
@@ -26,7 +29,7 @@ export const keyOfChange = (change: TimerChange): string => ("set" in change ? c
 type Said = { lane: Claimed; timers?: readonly TimerChange[] };
 
 /** The last word about one timer, and the lane that has it. `elsewhere`: another lane said so. */
-export type LastWord = LaneId & { name: string; workspace: string; elsewhere: boolean; set: Timer | undefined };
+export type LastWord = TimerId & { workspace: string; elsewhere: boolean; set: Timer | undefined };
 
 /** Of each timer the last word counts. Those that are set have a workspace: their own, or that of the lane that sets them. */
 export function lastWords(endings: readonly Said[]): LastWord[] {
@@ -61,26 +64,41 @@ export async function changeTimers(tx: Sql, words: readonly LastWord[]): Promise
       [cancelled.map(({ process }) => process), cancelled.map(({ key }) => key), cancelled.map(({ name }) => name)],
     );
   }
-  const set = words.flatMap(({ set, ...word }) =>
-    set ? { ...word, dueAt: set.dueAt, payload: JSON.stringify(set.payload) } : [],
+  const set = words.flatMap(({ set, ...word }) => (set ? { ...word, set } : []));
+  await setTimers(tx, set);
+  await tellLanes(
+    tx,
+    set.filter(({ elsewhere }) => elsewhere),
   );
-  if (set.length === 0) return;
-  const given = JSON.stringify(set);
+}
+
+/** A timer that is set, and the process whose it is. */
+export type SetTimer = { process: string; set: Timer };
+
+/** Stores timers, each once. */
+export async function setTimers(tx: Sql, timers: readonly SetTimer[]): Promise<void> {
+  if (timers.length === 0) return;
+  const rows = timers.map(({ process, set }) => ({ ...set, process, payload: JSON.stringify(set.payload) }));
   await tx.query(
     `insert into work.items as item (process, key, timer, due_at, payload)
      select process, key, name, "dueAt", payload::json
      from json_to_recordset($1::json) as given (process text, key text, name text, "dueAt" timestamptz, payload text)
      on conflict ${timerAgain}`,
-    [given],
+    [JSON.stringify(rows)],
   );
+}
+
+async function tellLanes(tx: Sql, timers: readonly SetTimer[]): Promise<void> {
+  if (timers.length === 0) return;
+  const rows = timers.map(({ process, set: { key, dueAt } }) => ({ process, key, dueAt }));
   await tx.query(
-    `update work.lanes lane set generation = lane.generation + elsewhere::integer,
+    `update work.lanes lane set generation = lane.generation + 1,
        due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, soonest) else lane.due_at end
      from (
-       select process, key, min("dueAt") as soonest, bool_or(elsewhere) as elsewhere
-       from json_to_recordset($1::json) as given (process text, key text, "dueAt" timestamptz, elsewhere boolean) group by process, key
+       select process, key, min("dueAt") as soonest
+       from json_to_recordset($1::json) as given (process text, key text, "dueAt" timestamptz) group by process, key
      ) given
      where lane.process = given.process and lane.key = given.key`,
-    [given],
+    [JSON.stringify(rows)],
   );
 }

@@ -80,7 +80,10 @@ describe("isolation by row level security", () => {
 
   it("writes no row of another workspace", async () => {
     const write = (text: string, values: unknown[] = []) =>
-      database.transaction((tx) => tx.query(text, values), { settings: { "countersign.workspace": ours.id } });
+      database.transaction(async (tx) => {
+        await tx.query("select set_config('countersign.workspace', $1, true)", [ours.id]);
+        return tx.query(text, values);
+      });
     expect((await write("update read.threads set subject = 'mine now'")).rowCount).to.equal(1);
     const moved = await write("update read.threads set workspace_id = $1", [theirs.id]).catch((error) => error);
     expect(moved).to.have.property("code", "42501");

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -51,6 +51,23 @@ describe("the database", () => {
     const { pool, background, reads } = database;
     const modes = await Promise.all([pool.query(show), background.query(show), reads.of(randomUUID()).query(show)]);
     expect(modes.map(({ rows }) => rows[0].mode)).to.deep.equal(["force_generic_plan", "force_generic_plan", "auto"]);
+  });
+
+  it("has connections for runners that wait for no disk, hold no lock for long, and see every workspace, and no others", async () => {
+    const names = [
+      "synchronous_commit",
+      "idle_in_transaction_session_timeout",
+      "lock_timeout",
+      "countersign.workspace",
+    ];
+    const show = "select array(select current_setting(name, true) from unnest($1::text[]) as name) as settings";
+    const settings = async (sql: Sql) => (await sql.query(show, [names])).rows[0]!.settings;
+    const ofRunners = ["off", "3s", "4s", "*"];
+    const { background } = database;
+    const all = await Promise.all([settings(background), background.transaction(settings), settings(background)]);
+    expect(all).to.deep.equal([ofRunners, ofRunners, ofRunners]);
+    expect((await settings(database)).slice(0, 3)).to.deep.equal(["on", "1min", "0"]);
+    expect((await settings(database))[3] ?? "").to.equal("");
   });
 
   it("reads int8 as a number, and refuses one that would be rounded", async () => {

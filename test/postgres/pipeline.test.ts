@@ -3,6 +3,8 @@ import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase, type Database, NotRun, type Sql } from "#src/postgres/database.ts";
 import { createReads } from "#src/postgres/reads.ts";
+import { unnamed } from "#src/postgres/statements.ts";
+import { inTransaction } from "#src/postgres/transaction.ts";
 import { OutcomeUnknown } from "#src/postgres/unavailable.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
@@ -62,14 +64,15 @@ describe("a transaction on a pipelined connection", () => {
   }
 
   it("commits once the statements that nobody awaited are answered, and its settings end with it", async () => {
-    await database.transaction(
+    await inTransaction(
+      database.pool,
       async (tx) => {
         const { rows } = await tx.query("select current_setting('lock_timeout') as timeout, $1::int as n", [1]);
         expect(rows).to.deep.equal([{ timeout: "3s", n: 1 }]);
         void tx.query("select pg_sleep(0.2)");
         for (const n of [4, 5]) void tx.query(insert, [n]);
       },
-      { settings: { lock_timeout: "3s", "countersign.workspace": "it's" } },
+      { settings: { lock_timeout: "3s", "countersign.workspace": "it's" }, stated: unnamed },
     );
     expect(await stored()).to.deep.equal([4, 5]);
     const left = "select current_setting('lock_timeout') as timeout, current_setting('countersign.workspace') as of";
@@ -98,21 +101,18 @@ describe("a transaction on a pipelined connection", () => {
   it("is undone by a value that cannot be sent, and the next transaction sends the same statement", async () => {
     for (const value of [{ n: 7n }, '{"n": 7, "text": "\0"}']) {
       const failed = await failureOf(
-        database.transaction(
-          async (tx) => {
-            await tx.query("select 1 from work.checkpoints where name = $1", [""]);
-            void tx.query(insert, [6]);
-            void tx.query(insertJson, [value]);
-            void tx.query(insert, [8]);
-          },
-          { recurring: true },
-        ),
+        database.background.transaction(async (tx) => {
+          await tx.query("select 1 from work.checkpoints where name = $1", [""]);
+          void tx.query(insert, [6]);
+          void tx.query(insertJson, [value]);
+          void tx.query(insert, [8]);
+        }),
       );
       if (typeof value === "string") expect(failed).to.include({ code: "22021" });
       else expect(failed).to.be.instanceOf(TypeError);
       expect(await stored()).to.deep.equal([]);
     }
-    for (const n of [1, 2, 3]) await database.transaction((tx) => tx.query(insertJson, [{ n }]), { recurring: true });
+    for (const n of [1, 2, 3]) await database.background.transaction((tx) => tx.query(insertJson, [{ n }]));
     expect(await stored()).to.deep.equal([1, 2, 3]);
   });
 

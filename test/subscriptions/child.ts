@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { systemClock } from "#src/clock.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase } from "#src/postgres/database.ts";
+import { connectDatabase, inBackground } from "#src/postgres/database.ts";
 import { createProjectionRunner } from "#src/subscriptions/projectionRunner.ts";
 import { createProcessRunner } from "#src/work/runner.ts";
 import { accounts, counts, quietLog, toyTables } from "./support.ts";
@@ -15,7 +15,7 @@ const [, , what, instanceId = ""] = process.argv;
 
 const logger = quietLog();
 const store = createPostgresEventStore({ connectionString: serviceUrl, logger });
-const database = connectDatabase({ serviceUrl, ownerUrl });
+const database = inBackground(connectDatabase({ serviceUrl, ownerUrl }));
 const common = { store, database, logger, instanceId };
 
 if (what === "projections") {

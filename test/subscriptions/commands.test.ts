@@ -9,7 +9,7 @@ import { projections } from "#projections/index.ts";
 import { systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, inBackground } from "#src/postgres/database.ts";
 import { createProjectionRunner } from "#src/subscriptions/projectionRunner.ts";
 import { createProcessRunner } from "#src/work/runner.ts";
 import { type Outcome, runHere } from "#test/support/commandHere.ts";
@@ -28,7 +28,7 @@ describe("npm run projections, npm run processes", () => {
 
   before(async () => {
     test = await createTestDatabase();
-    database = connectDatabase(test);
+    database = inBackground(connectDatabase(test));
     store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
     directory = mkdtempSync(join(tmpdir(), "countersign-"));
   });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Projection } from "#projections/projection.ts";
 import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, inBackground } from "#src/postgres/database.ts";
 import { CheckpointMoved, mainGroup, ProjectorFailed, writeBatch } from "#src/subscriptions/checkpoints.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/subscriptions/projectionRunner.ts";
 import { ensureTables, soundAmong } from "#src/subscriptions/projectionTables.ts";
@@ -45,7 +45,7 @@ describe("the projection runner", () => {
 
   beforeEach(async () => {
     test = await createTestDatabase();
-    database = connectDatabase(test);
+    database = inBackground(connectDatabase(test));
     store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
   });
   afterEach(async () => {
@@ -280,7 +280,9 @@ describe("the projection runner", () => {
     }
     const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
     const batch = { events: await store.read("account-1"), position, caughtUp: true };
-    const client = await database.pool.connect();
+    // Its pool is there to be watched, and works like the background's.
+    const watched = connectDatabase(test);
+    const client = await watched.pool.connect();
     let [unanswered, roundTrips] = [0, 0];
     const query = client.query.bind(client) as (statement: object, answered: (...given: unknown[]) => void) => void;
     client.query = ((statement: object, answered: (...given: unknown[]) => void) => {
@@ -293,8 +295,8 @@ describe("the projection runner", () => {
     }) as never;
     client.release();
     const stored = { name: mainGroup, position: 0, generation: 3 };
-    await writeBatch(database, { checkpoint: { ...stored }, projections: toys }, batch);
-    client.query = query as never;
+    await writeBatch(watched, { checkpoint: { ...stored }, projections: toys }, batch);
+    await watched.close();
     expect(roundTrips).to.equal(3);
     for (const other of [stored, { ...stored, position }]) {
       const generation = other.position === 0 ? 3 : 2;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { systemClock } from "#src/clock.ts";
-import { connectDatabase } from "#src/postgres/database.ts";
+import { connectDatabase, inBackground } from "#src/postgres/database.ts";
 import { createEndings } from "#src/work/endingBatches.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { quietLog } from "../subscriptions/support.ts";
@@ -9,7 +9,7 @@ import { quietLog } from "../subscriptions/support.ts";
 describe("endings", () => {
   it("are stored also if they are added in the moment in which the writing before ends", async () => {
     const test = await createTestDatabase();
-    const database = connectDatabase(test);
+    const database = inBackground(connectDatabase(test));
     const endings = createEndings({
       database,
       clock: systemClock,

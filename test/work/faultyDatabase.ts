@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Database, Sql, TransactionOptions } from "#src/postgres/database.ts";
+import type { Database, Sql } from "#src/postgres/database.ts";
 
 /** How one instance sees PostgreSQL: there, away, or silent because the instance itself does not go on. */
 export type FaultyDatabase = {
@@ -68,14 +68,14 @@ export function faultyDatabase(real: Database): FaultyDatabase {
   });
 
   /** What one that is dead had not committed goes with it. It is told the contrary: it would try again for as long as it is given to stop. */
-  async function transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T> {
+  async function transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
     const undone = new Error("it is dead");
     let answer: { is: T } | undefined;
     try {
       await real.transaction(async (tx) => {
         answer = { is: await work(through(tx)) };
         if (dead) throw undone;
-      }, options);
+      });
     } catch (error) {
       if (error !== undone) throw error;
     }

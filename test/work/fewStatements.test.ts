@@ -21,8 +21,7 @@ describe("an instance that plans and works", () => {
       },
     });
     const { database } = work;
-    const transaction: Database["transaction"] = (inner, options) =>
-      database.transaction((tx) => inner(through(tx)), options);
+    const transaction: Database["transaction"] = (inner) => database.transaction((tx) => inner(through(tx)));
     return { database: { ...database, ...through(database), transaction }, asked };
   }
 

@@ -37,13 +37,7 @@ describe("a wake-up beside an ending", () => {
     },
   });
   /** Statements in a transaction of their own, within this one. */
-  const within = (tx: Sql): Role => ({
-    ...tx,
-    transaction(inner, options) {
-      expect(options?.settings).to.include({ idle_in_transaction_session_timeout: "2000" });
-      return inner(tx);
-    },
-  });
+  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
 
   it("forgets nothing, whichever is first, and whether or not the first is cut off: each ending, each wake-up", async () => {
     const holder = "here";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, inBackground } from "#src/postgres/database.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
 import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { type Item, isEventItem } from "#src/work/items.ts";
@@ -31,7 +31,7 @@ describe("the work table under random schedules", function () {
   let database: Database;
   beforeEach(async () => {
     test = await createTestDatabase();
-    database = connectDatabase(test);
+    database = inBackground(connectDatabase(test));
   });
   afterEach(async () => {
     await database.close();

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, inBackground } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { createProcessRunner, type ProcessRunner, type ProcessRunnerOptions } from "#src/work/runner.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -28,7 +28,7 @@ export function useWorkTable() {
 
   beforeEach(async () => {
     test = await createTestDatabase();
-    database = connectDatabase(test);
+    database = inBackground(connectDatabase(test));
     store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
   });
   afterEach(async () => {
