@@ -87,8 +87,11 @@ export type MailProvider = {
    * A caller that `comesBack` later is told NoRoom if a place is long in coming; any other waits for one, a minute at most.
    */
   connect(caller?: { comesBack: boolean }): Promise<ReadyConnection>;
-  /** False while somebody who comes back would only be told NoRoom. */
-  hasRoom?(): boolean;
+  /**
+   * Resolves when a caller that was told NoRoom is to come back: as many are called as there are places, in the order of asking, and one at a time
+   * while the provider is away. The promise for the same name before is forgotten.
+   */
+  whenRoom?(name: string): Promise<void>;
   /** From now on nobody gets a connection, and those who wait for one are told NoRoom. What is open goes on. */
   letNobodyIn?(): void;
   /** What the provider's own log says about an attempt, if it keeps one; undefined: nothing is known there (no proof of absence). */

@@ -162,7 +162,6 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
     const draftId = timer.key;
     const wait = waitOf(timer);
-    if (wait && (await room.waitOn(draftId, wait, context))) return undefined;
     const claim = claimOf(timer);
     if (claim && !(await recoverClaim(deps, { draftId, claim }, context.cause))) return undefined;
     return advance(draftId, { ...context, ...(wait && { wait }) });

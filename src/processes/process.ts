@@ -6,10 +6,12 @@ import type { Recorded } from "#streams/event.ts";
 /** A timer of a process: one row, due once. Setting it again under the same name moves it. */
 export type Timer = { key: string; name: string; dueAt: Date; payload: Record<string, unknown> };
 
-/** A timer on its way in, due at a time or so many milliseconds from now: one without a payload has an empty one. */
+/**
+ * A timer on its way in, due at a time or so many milliseconds from now: one without a payload has an empty one. `orWhen`: it is due at once when this
+ * resolves. An instance that ends before has forgotten it, and the time alone counts.
+ */
 export type NewTimer = Pick<Timer, "key" | "name"> &
-  Partial<Pick<Timer, "payload">> &
-  ({ dueAt: Date } | { inMs: number });
+  Partial<Pick<Timer, "payload">> & { orWhen?: Promise<unknown> | undefined } & ({ dueAt: Date } | { inMs: number });
 
 /** A timer under the key of the event that sets it. */
 export type LaterTimer = Pick<Timer, "name"> & Partial<Pick<Timer, "payload">> & { inMs: number };

@@ -14,9 +14,12 @@ export type Advancing = Acting & Pick<ProcessContext, "signal"> & { wait?: Wait 
 
 const timerName = "room";
 
-/** A draft that has waited for long is looked at less often. */
-const soonestMs = 1_000;
-const latestMs = 60_000;
+/**
+ * Milliseconds. In case the instance that would call a draft is gone, it also comes by itself, each time after half of what it has waited until
+ * then, within these bounds.
+ */
+const soonestMs = 10_000;
+const latestMs = 600_000;
 
 /** At least so long one waits for others to find out whether a provider is back. */
 const leastPatienceMs = 30_000;
@@ -26,16 +29,16 @@ export const waitOf = ({ name, payload }: Timer): Wait | undefined =>
   name === timerName ? (payload.wait as Wait) : undefined;
 
 /**
- * Waiting for room at the provider is no try and no failure, and it takes up no lane: a timer brings the draft back. Only where the provider
- * is away the waiting ends, after as long as the pause before the next try would be: so a provider that stays away fails a draft in the
- * tries of its schedule, and in at most twice its time.
+ * Waiting for room at the provider is no try and no failure, and it takes up no lane: the provider calls the draft back, or a timer does. Only
+ * where the provider is away the waiting ends, after as long as the pause before the next try would be: so a provider that stays away fails a
+ * draft in the tries of its schedule, and in at most twice its time.
  */
 export function waiting(deps: Dependencies, { provider, retrySeconds }: DeliverySettings) {
   async function setTimer(draftId: string, wait: Wait, { timers }: Acting): Promise<void> {
     const now = deps.clock.now().getTime();
-    const later = now + Math.min(latestMs, Math.max(soonestMs, (now - wait.since) / 4));
+    const later = now + Math.min(latestMs, Math.max(soonestMs, (now - wait.since) / 2));
     const dueAt = new Date(Math.min(later, wait.giveUpAt ?? later));
-    await timers.set({ key: draftId, name: timerName, dueAt, payload: { wait } });
+    await timers.set({ key: draftId, name: timerName, dueAt, payload: { wait }, orWhen: provider.whenRoom?.(draftId) });
   }
 
   const isOver = ({ giveUpAt }: Wait) => giveUpAt !== null && deps.clock.now().getTime() >= giveUpAt;
@@ -50,12 +53,6 @@ export function waiting(deps: Dependencies, { provider, retrySeconds }: Delivery
       const giveUpAt = away ? (before?.giveUpAt ?? now + Math.max(leastPatienceMs, pauseMs)) : null;
       const wait = { attemptId, since: before?.since ?? now, giveUpAt };
       if (isOver(wait)) return false;
-      await setTimer(draftId, wait, acting);
-      return true;
-    },
-    /** Goes on waiting, without a look at anything, where there is no room yet. */
-    async waitOn(draftId: string, wait: Wait, acting: Acting): Promise<boolean> {
-      if (provider.hasRoom?.() !== false || isOver(wait)) return false;
       await setTimer(draftId, wait, acting);
       return true;
     },

@@ -51,9 +51,9 @@ export function handlerContext(handling: Handling, subject: Recorded | Timer): P
     cause,
     because: (event) => handlerContext(handling, event),
     timers: {
-      async set({ key, name, payload, ...due }) {
+      async set({ key, name, payload, orWhen, ...due }) {
         const dueAt = "dueAt" in due ? due.dueAt : new Date(clock.now().getTime() + due.inMs);
-        onTimer({ set: { key, name, dueAt, payload: { ...payload, ...traceOf(cause) } } });
+        onTimer({ set: { key, name, dueAt, payload: { ...payload, ...traceOf(cause) } }, ...(orWhen && { orWhen }) });
       },
       async cancel(key, name) {
         onTimer({ cancel: key, name });

@@ -12,7 +12,7 @@ import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
 import { TookTooLong, within } from "./timeLimit.ts";
-import { keyOfChange, partsOf, type TimerChange } from "./timerChanges.ts";
+import { keyOfChange, partsOf, type TimerChange, type TimerId } from "./timerChanges.ts";
 
 export type LaneRunOptions = {
   store: Pick<EventStore, "read">;
@@ -28,8 +28,10 @@ export type LaneRunOptions = {
   signal: AbortSignal;
   /** False while the claim may have run out without this instance having noticed. */
   isFresh: () => boolean;
-  /** Told of the soonest of the timers that were stored. */
+  /** Called with the time of the soonest of the timers that were stored. */
   onTimer: (dueAt: Date) => void;
+  /** Called with a timer that was stored and is due when `when` resolves, if that is before its time. */
+  onEarly: (timer: TimerId, when: Promise<unknown>) => void;
   projected: Projected;
   /** Told when the lane is let go until the read models have reached a position. */
   onWaiting: (answer: WaitFor) => void;
@@ -121,7 +123,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     }
     const last = await allButLast(timers);
     finishCovered(item);
-    void endings.add({ lane, done: item.id, timers: last }).then((stored) => stored && tellSoonest(last));
+    void endings.add({ lane, done: item.id, timers: last }).then((stored) => stored && tell(last));
     return true;
   }
 
@@ -131,14 +133,20 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
    */
   async function allButLast(timers: readonly TimerChange[]): Promise<readonly TimerChange[]> {
     const { first, last } = partsOf(timers);
-    for (const part of first) if (await endings.add({ lane, timers: part })) tellSoonest(part);
+    for (const part of first) if (await endings.add({ lane, timers: part })) tell(part);
     return last;
   }
 
   /** Those that come a little later are found by the looks: ten thousand of one moment are brought back together. */
-  function tellSoonest(timers: readonly TimerChange[]): void {
-    const times = timers.flatMap((change) => ("set" in change ? change.set.dueAt.getTime() : []));
-    if (times.length > 0) onTimer(new Date(Math.min(...times)));
+  function tell(timers: readonly TimerChange[]): void {
+    const set = timers.flatMap((change) => ("set" in change ? change : []));
+    if (set.length > 0) onTimer(new Date(Math.min(...set.map(({ set: { dueAt } }) => dueAt.getTime()))));
+    for (const {
+      set: { key, name },
+      orWhen,
+    } of set) {
+      if (orWhen) options.onEarly({ process: process.name, key, name }, orWhen);
+    }
   }
 
   /** Whatever came of the newest event came of those that waited before it. */

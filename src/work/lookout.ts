@@ -4,11 +4,12 @@ import type { WaitFor } from "#src/processes/process.ts";
 import { asError, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Projected } from "./handlerContext.ts";
 import { longestWaitMs } from "./laneRun.ts";
-import { bringBackLanes, endWaits, type LaneId } from "./lanes.ts";
+import { bringBackLanes, endWaits, type LaneId, makeDue } from "./lanes.ts";
 import { lookAround } from "./look.ts";
 import { bringBackParked } from "./parked.ts";
 import { trySetAside, wakeEnded } from "./setAside.ts";
 import type { Takeovers } from "./takeovers.ts";
+import type { TimerId } from "./timerChanges.ts";
 
 type Options = {
   database: Database;
@@ -30,6 +31,8 @@ export type Lookout = {
   start(): void;
   /** Something is due at that time. */
   wakeAt(dueAt: Date): void;
+  /** A timer is due once `when` resolves. */
+  dueWhen(timer: TimerId, when: Promise<unknown>): Promise<void>;
   /** A lane waits for read models. */
   whenReached(lane: LaneId, answer: WaitFor): Promise<void>;
 };
@@ -65,6 +68,12 @@ export function createLookout(options: Options): Lookout {
     wake();
   }
 
+  const bringBackOnce = (work: () => Promise<void>): Promise<void> =>
+    bringBack(async () => {
+      await work();
+      return false;
+    });
+
   const bringBackDue = (): Promise<void> =>
     bringBack(async () => {
       const more = await bringBackLanes(database, { now: clock.now(), takesOver: takeovers.allowed() });
@@ -84,8 +93,8 @@ export function createLookout(options: Options): Lookout {
   const tell = (error: unknown): void =>
     log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
 
-  /** Lanes whose read models are there, brought back together. */
-  const reached: LaneId[] = [];
+  const endReached = together<LaneId>((lanes) => bringBackOnce(() => endWaits(database, lanes)));
+  const bringForward = together<TimerId>((timers) => bringBackOnce(() => makeDue(database, timers, clock.now())));
 
   return {
     start: () => void repeat(everyMs, look, signal),
@@ -94,15 +103,12 @@ export function createLookout(options: Options): Lookout {
       const inMs = dueAt.getTime() - clock.now().getTime();
       if (inMs < everyMs) void bringBackAfter(Math.max(0, inMs) + 1);
     },
+    async dueWhen(timer, when) {
+      await when;
+      if (!signal.aborted) bringForward(timer);
+    },
     async whenReached(lane, { waitFor, of }) {
-      if (!(await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal }))) return;
-      reached.push(lane);
-      if (reached.length > 1) return;
-      await new Promise((resolve) => setImmediate(resolve));
-      await bringBack(async () => {
-        await endWaits(database, reached.splice(0));
-        return false;
-      });
+      if (await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal })) endReached(lane);
     },
   };
 }
@@ -116,6 +122,15 @@ function oneAtATime(work: () => Promise<void>): () => void {
     void work().finally(() => {
       underWay = false;
     });
+  };
+}
+
+/** Works on all that are given in one turn of the event loop together. For work that does not fail. */
+function together<One>(work: (all: readonly One[]) => Promise<void>): (one: One) => void {
+  const given: One[] = [];
+  return (one) => {
+    given.push(one);
+    if (given.length === 1) setImmediate(() => void work(given.splice(0)));
   };
 }
 

@@ -119,6 +119,7 @@ export function createWorker(options: WorkerOptions): Worker {
       signal: controller.signal,
       isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
       onTimer: lookout.wakeAt,
+      onEarly: (timer, when) => void lookout.dueWhen(timer, when),
       onWaiting: (answer) => void lookout.whenReached(lane, answer),
       after: before?.run.ended,
     });

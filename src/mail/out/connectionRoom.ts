@@ -32,9 +32,12 @@ export type ConnectionRoom = {
    * `open` throws if the relay took no connection, but NoRoom if the relay is only busy.
    */
   take<C>(open: () => Promise<Opened<C>>, caller: { comesBack: boolean }): Promise<C>;
-  /** False where somebody who comes back later would be told NoRoom now. */
-  hasRoom(): boolean;
-  /** Tells those who wait NoRoom, and all who ask later. What is open, or being opened, goes on. */
+  /**
+   * Resolves when a caller that was told NoRoom is to come back: as many are called as may be let in or wait here, in the order of asking. A name
+   * that asks again keeps its place. While the relay is busy or away one is called at a time.
+   */
+  whenRoom(name: string): Promise<void>;
+  /** Tells those who wait NoRoom, and all who ask later; nobody is called any more. What is open, or being opened, goes on. */
   close(): void;
 };
 
@@ -54,6 +57,10 @@ export function createConnectionRoom(
   now: () => number = () => performance.now(),
 ): ConnectionRoom {
   const waiting: Waiter[] = [];
+  /** Those who were told NoRoom and come back when they are called, by name. */
+  const absent = new Map<string, () => void>();
+  /** How many of them were called and are on their way, as far as is known. */
+  let coming = 0;
   const opening = new Set<Promise<unknown>>();
   let ready = 0;
   let failures = 0;
@@ -85,6 +92,17 @@ export function createConnectionRoom(
   function letIn(): void {
     if (allowed < connections && now() - allowedSince >= offerMoreAfterMs) allow(allowed + 1);
     while (waiting.length > 0 && isFree()) waiting.shift()!.enter();
+    // One that is away is tried by one of those at each look, not again and again.
+    if (!isAway()) callBack();
+  }
+
+  function callBack(): void {
+    const places = (isProbed() ? 0 : allowed) + mayWait() - opening.size - ready - waiting.length - coming;
+    for (const [name, call] of [...absent].slice(0, Math.max(0, places))) {
+      absent.delete(name);
+      coming += 1;
+      call();
+    }
   }
 
   function allow(count: number): void {
@@ -102,14 +120,17 @@ export function createConnectionRoom(
   function look(): void {
     letIn();
     giveWay();
+    // Not each of those that were called comes: a draft may have been stopped meanwhile.
+    coming = 0;
+    callBack();
     isLooking = false;
     lookSoon();
   }
 
   function lookSoon(): void {
-    if (isLooking || waiting.length === 0) return;
+    if (isLooking || waiting.length + absent.size === 0) return;
     isLooking = true;
-    setTimeout(look, slowAfterMs / 2);
+    setTimeout(look, slowAfterMs / 2).unref();
   }
 
   /** Waits for a place, and takes it for what `open` begins. Somebody who cannot come back waits until `patientUntil`. */
@@ -198,6 +219,7 @@ export function createConnectionRoom(
   return {
     async take(open, { comesBack }) {
       const patientUntil = now() + patienceMs;
+      if (comesBack && coming > 0) coming -= 1;
       for (;;) {
         const { attempt } = await enter(open, { comesBack, patientUntil });
         try {
@@ -212,9 +234,15 @@ export function createConnectionRoom(
         }
       }
     },
-    hasRoom: () => !isClosed && !isSlow(),
+    whenRoom: (name) =>
+      new Promise((resolve) => {
+        if (isClosed) return;
+        absent.set(name, resolve);
+        lookSoon();
+      }),
     close() {
       isClosed = true;
+      absent.clear();
       for (const waiter of waiting.splice(0)) waiter.refuse(noRoom());
     },
   };

@@ -2,7 +2,7 @@ import pg from "pg";
 import type { MailProvider, MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
 import type { Database } from "#src/postgres/database.ts";
 
-export type OutboxProvider = Required<Omit<MailProvider, "hasRoom" | "letNobodyIn" | "checkCredentials">> & {
+export type OutboxProvider = Required<Omit<MailProvider, "whenRoom" | "letNobodyIn" | "checkCredentials">> & {
   /** How many hand-overs of this attempt were taken. More than one would be a mail sent twice. */
   accepts(attemptId: string): Promise<number>;
 };

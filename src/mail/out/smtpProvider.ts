@@ -74,7 +74,7 @@ export function createSmtpProvider(
   return {
     name: "smtp",
     connect: ({ comesBack } = { comesBack: false }) => room.take(open, { comesBack }),
-    hasRoom: room.hasRoom,
+    whenRoom: room.whenRoom,
     letNobodyIn: room.close,
     async close() {
       // First: each socket that closes would let the next one in.

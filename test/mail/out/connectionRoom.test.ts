@@ -80,14 +80,12 @@ describe("room for connections to a relay", () => {
   });
 
   it("tells those who come back that there is none, where none comes free for long: only as many wait as may be open", async () => {
-    const { take, opened, pass, room } = world();
+    const { take, opened, pass } = world();
     const [open1, open2, ...waiting] = Array.from({ length: 6 }, () => take());
     opened[0]!.succeed();
     opened[1]!.succeed();
     await Promise.all([open1, open2]);
-    expect(room.hasRoom()).to.equal(true);
     pass(21);
-    expect(room.hasRoom()).to.equal(false);
     const late = take();
     expect(await late)
       .to.be.instanceOf(NoRoom)
@@ -99,7 +97,6 @@ describe("room for connections to a relay", () => {
     opened[2]!.succeed();
     opened[3]!.succeed();
     expect(await Promise.all(waiting.slice(0, 2))).to.deep.equal([2, 3]);
-    expect(room.hasRoom()).to.equal(true);
   });
 
   it("lets those who cannot come back wait on, up to their patience", async () => {
@@ -179,7 +176,7 @@ describe("room for connections to a relay", () => {
   });
 
   it("counts failures in a row only, and refused credentials as one", async () => {
-    const { take, opened, failTimes, pass, room } = world({ connections: 3 });
+    const { take, opened, failTimes, pass } = world({ connections: 3 });
     await failTimes(2);
     const good = take();
     opened[2]!.succeed();
@@ -193,7 +190,6 @@ describe("room for connections to a relay", () => {
     const [, second] = [take(), take(), take()];
     expect(opened).to.have.length(7);
     pass(21);
-    expect(room.hasRoom()).to.equal(false);
     const away = await take();
     expect(away).to.be.instanceOf(NoRoom).and.include({ away: true });
     expect((away as NoRoom).lastFailure).to.be.instanceOf(CredentialsRefused);
@@ -216,7 +212,7 @@ describe("room for connections to a relay", () => {
     opened[1]!.fail();
     expect(await failing).to.be.instanceOf(NoRoom);
     await settled();
-    expect([opened.length, room.hasRoom()]).to.deep.equal([2, false]);
+    expect(opened).to.have.length(2);
   });
 
   it("asks a relay that is busy with others with one at a time and pauses between, and nobody has failed", async () => {
@@ -246,6 +242,52 @@ describe("room for connections to a relay", () => {
     opened[5]!.succeed();
     opened[6]!.succeed();
     expect(await Promise.all(others)).to.deep.equal([5, 6]);
+  });
+
+  it("calls those who were told NoRoom in the order of asking, as many as may come in or wait", async () => {
+    const { take, opened, room, pass } = world({ slowAfterMs: 30_000 });
+    const [open1, open2, , waiting] = [take(), take(), take(), take()];
+    opened[0]!.succeed();
+    opened[1]!.succeed();
+    await Promise.all([open1, open2]);
+    pass(30_001);
+    const called: string[] = [];
+    const comeBack = (name: string) => void room.whenRoom(name).then(() => called.push(name));
+    for (const name of ["a", "b", "c", "d"]) comeBack(name);
+    comeBack("a");
+    await settled();
+    expect(called).to.deep.equal([]);
+    opened[0]!.close();
+    await settled();
+    expect(called).to.deep.equal(["a"]);
+    opened[1]!.close();
+    await settled();
+    expect(called).to.deep.equal(["a", "b"]);
+    opened[2]!.succeed();
+    opened[3]!.succeed();
+    await waiting;
+    room.close();
+    opened[2]!.close();
+    opened[3]!.close();
+    await settled();
+    expect(called).to.deep.equal(["a", "b"]);
+  });
+
+  it("calls one at a time, and not at once, to a relay that is away, and the others when it is back", async () => {
+    const { take, failTimes, opened, room } = world({ connections: 3 });
+    await failTimes(3);
+    const called: number[] = [];
+    for (let n = 0; n < 20; n++) void room.whenRoom(`${n}`).then(() => called.push(n));
+    await settled();
+    expect(called).to.deep.equal([]);
+    while (called.length < 1) await settled();
+    expect(called).to.deep.equal([0]);
+    const probe = take();
+    await new Promise((resolve) => setTimeout(resolve, 25));
+    expect(called).to.deep.equal([0]);
+    opened.at(-1)!.succeed();
+    await probe;
+    expect(called).to.deep.equal([0, 1, 2, 3, 4, 5]);
   });
 
   it("takes a relay that is busy for long to be away", async () => {

@@ -133,7 +133,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
   return {
     name: "sendgrid",
     connect: ({ comesBack } = { comesBack: false }) => room.take(connection, { comesBack }),
-    hasRoom: room.hasRoom,
+    whenRoom: room.whenRoom,
     letNobodyIn: room.close,
     lookUp: (attempt) => findInLog(ask, attempt),
     async checkCredentials() {
