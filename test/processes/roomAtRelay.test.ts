@@ -3,9 +3,7 @@ import { createSmtpProvider } from "#src/mail/out/smtpProvider.ts";
 import { mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-describe("drafts that wait for room at the relay", function () {
-  this.timeout(60_000);
-
+describe("drafts that wait for room at the relay", () => {
   it("are looked at by none while they wait, are called when there is room, and leave together", async () => {
     const drafts = 24;
     const relay = await startSmtpRelay([], { connections: 4 });
@@ -35,14 +33,14 @@ describe("drafts that wait for room at the relay", function () {
       const waits = "select count(*) from work.items where process = 'deliver' and timer = 'room'";
       const waiting = async () => (await service.database.query<{ count: number }>(waits)).rows[0]!.count;
       await until(async () => (await waiting()) >= drafts - 1);
+      // None comes by itself for an hour.
+      service.clock.advance(-3_600_000);
       const before = looks;
       await new Promise((resolve) => setTimeout(resolve, 5_000));
       // The one that is called to find out whether the relay is still busy.
       expect(looks - before).to.be.at.most(10);
       for (const connection of held) connection.discard();
-      const began = performance.now();
-      await until(async () => relay.mails.length === drafts, 20_000);
-      expect(performance.now() - began).to.be.lessThan(6_000);
+      await until(async () => relay.mails.length === drafts);
       expect(relay.mostAtOnce).to.equal(4);
     } finally {
       await service.stop();
