@@ -12,8 +12,8 @@ import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";
 import { answer, type Door, refusing } from "../framework/door.ts";
 import { errorReply, invalid } from "../framework/errors.ts";
-import { requireDocumented } from "../framework/judge.ts";
 import type { Revocation } from "../framework/keys/revocation.ts";
+import { requireDocumented } from "../framework/openapi/documented.ts";
 import { Reply } from "../framework/reply.ts";
 import { isSameOrigin, ownPath, requireNoOtherSite } from "../framework/sameOrigin.ts";
 import { documentReply, leadTo } from "../web/answers.ts";
@@ -83,9 +83,10 @@ function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
         action.route.checkBody(body);
         const next = ownPath(form?.get("next")) ?? "/review";
         const done = await carryOut(action, { request, body, next, ...visitor }, options);
-        if (options.checkResponses) requireDocumented(action.route, done.json);
+        const reply = new Reply({ json: done.json }, action.route.options.status ?? 200, {});
+        if (options.checkResponses) requireDocumented(action.route, reply);
         await finish(response, done, options);
-        return form ? leadTo(done.next) : new Reply({ json: done.json }, action.route.options.status ?? 200, {});
+        return form ? leadTo(done.next) : reply;
       } catch (error) {
         if (!(error instanceof Rejected) || !form || !action.form) throw error;
         const page = await action.form(stateOf({ form, error, formToken: tokenOf(visitor.session, options) }));

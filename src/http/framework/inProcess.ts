@@ -5,6 +5,7 @@ import { derivedId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { callerFrom, carryOut, type Operation, type RouteInput } from "./judge.ts";
+import { requireDocumented } from "./openapi/documented.ts";
 import { type Principal, requireScope, type SessionPrincipal } from "./principal.ts";
 import type { Reply } from "./reply.ts";
 import type { Line, Route } from "./route.ts";
@@ -60,7 +61,8 @@ export function createInProcess({
   async function once(route: Route, call: RouteCall, behalf: Behalf): Promise<Reply> {
     requireReadable(route.answersFrom ?? []);
     if (route.scope !== null && route.scope !== "any") requireScope(behalf.principal, route.scope);
-    return carryOut(asked(route, call, behalf), checkResponses);
+    const reply = await carryOut(asked(route, call, behalf));
+    return checkResponses ? requireDocumented(route, reply) : reply;
   }
 
   function asked(route: Route, call: RouteCall, { principal, request, signal, once }: Behalf): RouteInput {

@@ -34,11 +34,7 @@ export type RouteRequest = {
   body: () => Promise<BodyRead>;
 };
 
-export type JudgeOptions = {
-  bodies: Pick<BodyParser, "parse">;
-  /** Under test: an answer that is not as documented becomes a 500. */
-  checkResponses: boolean;
-};
+type Bodies = Pick<BodyParser, "parse">;
 
 /** What is asked of a route, by whom; the parts of it are read in their turn. */
 export type RouteInput = {
@@ -57,7 +53,7 @@ export type RouteInput = {
 };
 
 /** The rest of the order of judgement: the path, query and body, then what the handler finds out. */
-export async function judge(admitted: RouteRequest, { bodies, checkResponses }: JudgeOptions): Promise<Reply> {
+export async function judge(admitted: RouteRequest, bodies: Bodies): Promise<Reply> {
   const { request, route, callId, signal } = admitted;
   const asked: RouteInput = {
     route,
@@ -72,11 +68,11 @@ export async function judge(admitted: RouteRequest, { bodies, checkResponses }: 
     ifMatch: () => ifMatchOf(request),
     lastEventId: () => lastEventIdOf(request),
   };
-  return carryOut(asked, checkResponses);
+  return carryOut(asked);
 }
 
 /** Judges and does what is asked of a route, over HTTP or within this process. Throws what the handler throws, and Rejected. */
-export async function carryOut(asked: RouteInput, checkResponses: boolean): Promise<Reply> {
+export async function carryOut(asked: RouteInput): Promise<Reply> {
   const { route, requestId, callId, signal } = asked;
   const reached = { params: paramsOf(asked.params, route), requestId, callId, signal, ...asked.caller };
   const loaded = await load(route, reached);
@@ -92,11 +88,11 @@ export async function carryOut(asked: RouteInput, checkResponses: boolean): Prom
   const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey, lastEventId });
   // What the path names was there a moment ago: somebody deleted it before it could be shown.
   if (value === undefined && route.paramNames.length > 0 && !isRaw(route.options.answers)) throw notFound();
-  return replyOf(route, value, checkResponses);
+  return replyOf(route, value);
 }
 
 /** A JSON body as plain data; an empty one is {}. Throws invalid_request. */
-async function parseBody({ body, request, route }: RouteRequest, bodies: JudgeOptions["bodies"]): Promise<unknown> {
+async function parseBody({ body, request, route }: RouteRequest, bodies: Bodies): Promise<unknown> {
   const read = await body();
   if (read.size === 0) return {};
   requireJson(request);
@@ -181,19 +177,10 @@ function lastEventIdOf({ headersDistinct }: Request): string | undefined {
   return given && "";
 }
 
-function replyOf(route: Route, value: unknown, checkResponses: boolean): Reply {
+function replyOf(route: Route, value: unknown): Reply {
   const { status = 200, etag: versionOf } = route.options;
   const given = value instanceof Reply ? value : new Reply({ json: value }, status, {});
   const headers = { ...given.headers };
-  if ("json" in given.content) {
-    if (checkResponses) requireDocumented(route, given.content.json);
-    if (versionOf) headers.ETag ??= etag(versionOf(given.content.json));
-  }
+  if (versionOf && "json" in given.content) headers.ETag ??= etag(versionOf(given.content.json));
   return new Reply(given.content, given.status ?? status, headers);
-}
-
-/** Throws if an answer differs from the schema that documents it. */
-export function requireDocumented(route: Route, value: unknown): void {
-  const fault = route.answerFault(JSON.parse(JSON.stringify(value) ?? "null"));
-  if (fault !== undefined) throw new Error(`${route.method} ${route.path} sent an undocumented response: ${fault}`);
 }

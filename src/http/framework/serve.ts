@@ -49,7 +49,6 @@ const defaultBodyLimit = 1024 * 1024;
 
 /** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
-  const judging = { bodies: options.bodies, checkResponses: options.checkResponses ?? false };
   const door: Door<KeyPrincipal | undefined> = {
     // Before the key: one that the read models do not know yet is no unknown key.
     requireReadable: () =>
@@ -80,7 +79,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     if (key && route.scope !== "any") requireScope(key, route.scope!);
     if (throttled) throw throttled;
     const run = (operation?: Operation) =>
-      judge({ ...admitted, operation }, judging).catch((error) => withPlanStatus(explain(error, request), key));
+      judge({ ...admitted, operation }, options.bodies).catch((error) => withPlanStatus(explain(error, request), key));
     const idempotencyKey = key && options.idempotency && validKeyOf(request);
     return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
   }

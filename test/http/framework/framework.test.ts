@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { reply } from "#src/http/framework/reply.ts";
+import { Reply } from "#src/http/framework/reply.ts";
 import { Rejected } from "#streams/decider.ts";
 import { narrowKey, rawExchange, serveRoutes, validKey, workspaceId } from "./support.ts";
 import { draft, known, missing, routes, useToys } from "./toys.ts";
@@ -268,10 +268,13 @@ describe("http framework", () => {
 
     it("hold an Idempotency-Key of 1 to 255 characters", async () => {
       const seen: string[] = [];
+      let first: Reply | undefined;
       const idempotent = await serveRoutes(routes, {
         idempotency: async ({ idempotencyKey }, run) => {
           seen.push(idempotencyKey);
-          return seen.length === 1 ? run() : reply({ status: 201, json: { replayed: true } });
+          if (first) return new Reply(first.content, 201, { "X-Replayed": "yes" });
+          first = await run();
+          return first;
         },
       });
       const post = (key: string) =>
@@ -279,7 +282,8 @@ describe("http framework", () => {
       const answers = [await post("k".repeat(255)), await post("k"), await post("k".repeat(256)), await post("")];
       await idempotent.close();
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 422, 422]);
-      expect(answers[1]?.json).to.deep.equal({ replayed: true });
+      expect(answers.map(({ headers }) => headers.get("x-replayed"))).to.deep.equal([null, "yes", null, null]);
+      expect(answers[1]?.json).to.deep.equal(answers[0]?.json);
       expect(seen).to.have.length(2);
     });
   });

@@ -12,7 +12,9 @@ export function undocumented(route: Route, { status = 200, headers, content }: R
   const line = `${route.method} ${route.path}`;
   if (status < 400) {
     const documented = route.options.status ?? 200;
-    return status === documented ? undefined : `${line} answered ${status}; its route says ${documented}`;
+    if (status !== documented) return `${line} answered ${status}; its route says ${documented}`;
+    const fault = "json" in content ? route.answerFault(JSON.parse(JSON.stringify(content.json) ?? "null")) : undefined;
+    return fault && `${line} sent an undocumented response: ${fault}`;
   }
   if (!("json" in content)) return `${line} answered ${status} without an error body`;
   const body = JSON.parse(JSON.stringify(content.json));
@@ -24,4 +26,11 @@ export function undocumented(route: Route, { status = 200, headers, content }: R
   if ((status === 429 || status === 503) && headers["Retry-After"] === undefined)
     return `${line} answered ${status} without Retry-After`;
   return undefined;
+}
+
+/** The answer, if it is as the document says of its route; throws otherwise. */
+export function requireDocumented(route: Route, reply: Reply): Reply {
+  const fault = undocumented(route, reply);
+  if (fault !== undefined) throw new Error(fault);
+  return reply;
 }
