@@ -142,12 +142,12 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
     if (!signal.aborted) throw new Error("the event store was closed under its reader");
   }
 
-  /** One that is new, or was left behind, reads for itself until it has caught up: the others do not wait for it. */
-  async function catchUp(process: Process): Promise<void> {
-    for await (const batch of subscribe([process], stood.get(process.name)!)) {
-      await write([process], batch, true);
-      if (stood.get(process.name)! < reached) continue;
-      together.add(process);
+  /** Those that are new, or were left behind, at one place read for themselves until they have caught up: the others do not wait for them. */
+  async function catchUp(group: readonly Process[], after: number): Promise<void> {
+    for await (const batch of subscribe(group, after)) {
+      await write(group, batch, true);
+      if (batch.position < reached) continue;
+      for (const process of group) together.add(process);
       tellReached();
       return;
     }
@@ -155,11 +155,14 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
 
   const moveFront = (): Promise<void> => write(together, { events: [], position: reached }, true);
 
-  await Promise.all([
-    planTogether(),
-    ...behind.map(catchUp),
-    watch({ database, processes, stood, signal, log, moveFront }),
-  ]);
+  const places = [...new Set(behind.map(({ name }) => stood.get(name)!))];
+  const left = places.map((place) =>
+    catchUp(
+      behind.filter(({ name }) => stood.get(name) === place),
+      place,
+    ),
+  );
+  await Promise.all([planTogether(), ...left, watch({ database, processes, stood, signal, log, moveFront })]);
 }
 
 /** Tries again what passes by itself: the reading goes on where it is. False if the signal came first. */

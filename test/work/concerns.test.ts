@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { NewEvent } from "#src/eventStore/eventStore.ts";
+import type { EventStore, NewEvent } from "#src/eventStore/eventStore.ts";
 import type { Process } from "#src/processes/process.ts";
 import { createRandom } from "../../scripts/support/random.ts";
 import { append, newEvent } from "../subscriptions/support.ts";
@@ -178,5 +178,23 @@ describe("what is planned for nobody", () => {
     const late = listening(whereRulesAre, "lateRule");
     await work.run([first.process, late.process]).idle();
     expect(late.seen).to.include.members([1, 3]);
+  });
+
+  it("is, in a new database on an old log, what nobody listened to; all processes that begin with the log read it together", async () => {
+    const [asks, alsoAsks] = [listening(whereRulesAre), listening(whereRulesAre, "otherRule")];
+    const fromNow = { ...listening(undefined, "fromNow").process, begins: "now" } as const;
+    await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 1));
+    await append(work.store, "rule-1", inWorkspace("w1", "RuleCreated"));
+    await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 2));
+    const head = await append(work.store, "toy-w2", inWorkspace("w2", "Happened", 3));
+    const readAfter: number[] = [];
+    const subscribe: EventStore["subscribe"] = (options) => {
+      readAfter.push(options.after);
+      return work.store.subscribe(options);
+    };
+    const store = { ...work.store, subscribe };
+    await work.run([asks.process, alsoAsks.process, fromNow], { store }).idle();
+    expect([asks.seen, alsoAsks.seen]).to.deep.equal([[2], [2]]);
+    expect(readAfter.sort()).to.deep.equal([0, head]);
   });
 });
