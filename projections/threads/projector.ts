@@ -1,3 +1,4 @@
+import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
 import { type Counts, moveCounts } from "../counts.ts";
@@ -79,7 +80,7 @@ const latest = (...times: (string | Date | null)[]): string | null => {
 };
 
 /** `rows`: all rows of the batch, an absorbed thread's among them. */
-function apply(row: Row, event: Recorded<ThreadEvent>, rows: ReadonlyMap<string, Row>): Row {
+function apply(row: Row, event: Recorded<ThreadEvent | DraftEvent>, rows: ReadonlyMap<string, Row>): Row {
   switch (event.type) {
     case "ThreadOpened": {
       const { workspaceId, identityId, subject, contactId, openedBy = null, recipients = [] } = event.data;
@@ -115,10 +116,10 @@ function apply(row: Row, event: Recorded<ThreadEvent>, rows: ReadonlyMap<string,
         last_message_at: latest(row.last_message_at, event.metadata.at),
         participants: joined(row.participants, event.data.to),
       };
-    case "DraftNoted": {
-      const shows = event.data.status === "pending" || event.data.status === "sending";
-      return { ...row, listed: row.listed || (shows && row.opened_by === "send") };
-    }
+    case "DraftNoted":
+      return event.data.status === "pending" ? withDraft(row) : row;
+    case "DraftQueued":
+      return withDraft(row);
     case "ThreadStatusChanged":
       return { ...row, status: event.data.status };
     case "ThreadReviewSet":
@@ -147,17 +148,24 @@ function apply(row: Row, event: Recorded<ThreadEvent>, rows: ReadonlyMap<string,
   }
 }
 
+/** A thread that mail of ours opened is listed once that mail waits for a decision or is on its way. */
+const withDraft = (row: Row): Row => ({ ...row, listed: row.listed || row.opened_by === "send" });
+
 /** How many threads a list has by what it is mostly asked for; merged and hidden ones are in none. */
 const threadCounts: Counts = {
   table: "thread_counts",
   dimensions: ["workspace_id", "identity_id", "status", "needs_review", "priority"],
 };
 
+/** The queueing of a draft is an event of the draft. */
+const threadOf = ({ stream, type, data }: Recorded<ThreadEvent | DraftEvent>): string =>
+  type === "DraftQueued" ? data.threadId : idOf(stream);
+
 const isListed = (row: Row): boolean => row.merged_into === null && row.shown && row.listed;
 
-export const threads: Projection<ThreadEvent> = {
+export const threads: Projection<ThreadEvent | DraftEvent> = {
   name: "threads",
-  version: 4,
+  version: 5,
   tables: ["threads", "thread_counts"],
   handles: [
     "ThreadOpened",
@@ -165,6 +173,7 @@ export const threads: Projection<ThreadEvent> = {
     "MessageSent",
     "MessageHeld",
     "DraftNoted",
+    "DraftQueued",
     "ThreadStatusChanged",
     "ThreadReviewSet",
     "ThreadPrioritySet",
@@ -173,13 +182,13 @@ export const threads: Projection<ThreadEvent> = {
   ],
   async project(tx, events) {
     const absorbed = events.flatMap((event) => (event.type === "ThreadAbsorbed" ? [event.data.absorbedId] : []));
-    const ids = [...events.map((event) => idOf(event.stream)), ...absorbed];
+    const ids = [...events.map(threadOf), ...absorbed];
     const rows = await rowsById<Row>(tx, threadTable, ids);
     const before = [...rows.values()];
     for (const event of events) {
       // A marker on a thread that shows something shows nothing.
       if (event.type === "MessageHeld" && !event.data.opensThread) continue;
-      const id = idOf(event.stream);
+      const id = threadOf(event);
       const { at } = event.metadata;
       const row = apply(rows.get(id) ?? newRow(id, at), event, rows);
       rows.set(id, { ...row, updated_at: at });
@@ -191,7 +200,7 @@ export const threads: Projection<ThreadEvent> = {
 };
 
 /** A thread merged into one that is merged on points at the last survivor, so that no reader has to walk. */
-function followMerges(tx: ProjectorTx, events: readonly Recorded<ThreadEvent>[]): void {
+function followMerges(tx: ProjectorTx, events: readonly Recorded<ThreadEvent | DraftEvent>[]): void {
   for (const event of events) {
     if (event.type !== "ThreadFrozen") continue;
     tx.write("update threads set merged_into = $1 where merged_into = $2", [event.data.survivorId, idOf(event.stream)]);

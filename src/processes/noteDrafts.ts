@@ -18,7 +18,9 @@ type Note = { outcome: DraftOutcome; draftRevision: number };
 export function noteDrafts(deps: Dependencies): Process {
   async function note(draftId: string, { outcome, draftRevision }: Note, { cause }: ProcessContext): Promise<void> {
     const { threadId, status } = (await deps.drafts.load(draftId)).state;
-    await noteDraft(deps, { threadId, draftId, outcome, draftRevision, hasEnded: isEnd(status) }, cause);
+    const isDecided = status === "approved" || status === "sending";
+    const note = { threadId, draftId, draftRevision, hasEnded: isEnd(status) };
+    await noteDraft(deps, { ...note, outcome: isDecided ? "approved" : outcome }, cause);
   }
   const byCommand = (event: Recorded<DraftEvent>): LaterTimer => ({
     name: "note",
@@ -33,9 +35,7 @@ export function noteDrafts(deps: Dependencies): Process {
       DraftSubmitted: byCommand,
       DraftEdited: byCommand,
       DraftReturnedToPending: byCommand,
-      DraftApproved: byCommand,
       DraftRejected: byCommand,
-      DraftQueued: byCommand,
       DraftMarkedStale: byCommand,
     },
     on: {

@@ -2,20 +2,23 @@ import { unreachable } from "../unreachable.ts";
 import type { DraftStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 
-/** A draft's outcome, as far as its thread's status follows it. A sent draft is reported by its message instead (RecordSent on the thread). */
-export type DraftOutcome = Exclude<DraftStatus, "sent">;
+/**
+ * A draft's outcome, as far as its thread's status follows it. That a draft is being sent, or was sent, is on the thread already: the claim of its send
+ * (ClaimSend) and its message (RecordSent) are events of the thread.
+ */
+export type DraftOutcome = Exclude<DraftStatus, "sending" | "sent">;
 
-/** What the thread of a draft has to know of it now; null if that is nothing more: its mail has left. */
+/** The outcome that the thread of a draft has to be told; null if the thread's own events say it. */
 export const outcomeOf = ({ status }: { status: DraftStatus }): DraftOutcome | null =>
-  status === "sent" ? null : status;
+  status === "sending" || status === "sent" ? null : status;
 
 /** Whether a draft in this state is decided about no more, but for a stale one that is rejected. */
 export const isEnd = (status: DraftStatus): boolean =>
   status === "sent" || status === "rejected" || status === "stale" || status === "failed";
 
 /**
- * What an event of a draft makes of it for its thread; null if it stays as it was. A draft that is approved by its very submission was
- * never pending for anybody.
+ * The outcome that an event of a draft gives it for its thread; null if the thread is not told. A draft that is approved by its very submission was
+ * never pending for anybody. A later approval changes nothing on the thread: the claim of the send follows it.
  */
 export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
   switch (event.type) {
@@ -24,18 +27,16 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
     case "DraftEdited":
     case "DraftReturnedToPending":
       return "pending";
-    case "DraftApproved":
-      return "approved";
     case "DraftRejected":
       return "rejected";
-    case "DraftQueued":
-      return "sending";
     case "DraftMarkedStale":
       return "stale";
     case "DraftFailed":
       return "failed";
     case "ApprovalGiven":
     case "ApprovalWithdrawn":
+    case "DraftApproved":
+    case "DraftQueued":
     case "DraftRequeued":
     case "DraftSent":
     case "SendHeld":

@@ -2,7 +2,7 @@ import { Rejected } from "../decider.ts";
 import { entriesOf, hasEntry, withEntry } from "../idMap.ts";
 import { withAnswers } from "./answers.ts";
 import { withDraftsOf } from "./drafts.ts";
-import type { ThreadEvent } from "./events.ts";
+import type { NotedDraft, ThreadEvent } from "./events.ts";
 import { joined } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
@@ -53,6 +53,10 @@ function* piecesOf(thread: Thread): Iterable<Piece> {
   for (const address of thread.participants) {
     yield { bytes: bytesOf(address), tell: ({ participants }) => participants.push(address) };
   }
+  // Before the drafts: one with a claim is not pending.
+  for (const [, claim] of entriesOf(thread.claims)) {
+    yield { bytes: bytesOf(claim), tell: ({ claims }) => claims.push(claim) };
+  }
   const closed = thread.closedDrafts.map(({ draftId, ...noted }) => [draftId, noted] as const);
   for (const [draftId, noted] of [...closed, ...entriesOf(thread.drafts)]) {
     yield {
@@ -61,9 +65,6 @@ function* piecesOf(thread: Thread): Iterable<Piece> {
         drafts[draftId] = noted;
       },
     };
-  }
-  for (const [, claim] of entriesOf(thread.claims)) {
-    yield { bytes: bytesOf(claim), tell: ({ claims }) => claims.push(claim) };
   }
   const numbers = entriesOf(thread.unauthenticated).map(([number]) => Number(number));
   for (const number of numbers.sort((one, other) => one - other)) {
@@ -95,11 +96,18 @@ export function absorb({ type: _, ...absorbed }: ThreadAbsorption, thread: Threa
   if (absorbed.needsReview && !thread.needsReview) {
     events.push({ type: "ThreadReviewSet", data: { needsReview: true, reason: "the merged thread needed review" } });
   }
-  const pending = Object.values(absorbed.drafts).some((draft) => draft.status === "pending");
-  if (pending && thread.status !== "draft_pending") {
+  if (bringsPending(absorbed, thread) && thread.status !== "draft_pending") {
     events.push({ type: "ThreadStatusChanged", data: { status: "draft_pending", because: "merged" } });
   }
   return events;
+}
+
+/** Whether a draft comes with this that waits for a decision: one that is pending and not on its way out. */
+function bringsPending({ drafts, claims }: Absorbed, thread: Thread): boolean {
+  const sending = claims.map(({ draftId }) => draftId);
+  const waits = ([draftId, { status }]: [string, NotedDraft]) =>
+    status === "pending" && !sending.includes(draftId) && !hasEntry(thread.claims, draftId);
+  return Object.entries(drafts).some(waits);
 }
 
 /** What another version of this service divided otherwise begins again: hearing something twice changes nothing. */

@@ -1,5 +1,5 @@
 import type { DraftOutcome } from "../draft/outcome.ts";
-import { entryOf, withEntry, withoutEntry } from "../idMap.ts";
+import { entryOf, hasEntry, isEmpty, withEntry, withoutEntry } from "../idMap.ts";
 import type { NotedDraft, NotedDraftStatus, ThreadEvent, ThreadStatus } from "./events.ts";
 import type { DraftNote, Thread } from "./thread.ts";
 
@@ -30,10 +30,12 @@ export function noteDraft(command: ThreadDrafts, thread: Thread): ThreadEvent[] 
   const { draftId, outcome, draftRevision } = command;
   const known = notedDraft(thread, draftId);
   if (known ? known.status === "sent" || known.revision >= draftRevision : isOldNews(command, thread)) return [];
+  // An approval changes no status, and its claim follows.
+  if (outcome === "approved" && known && !isClosed(known.status)) return [];
   const events: ThreadEvent[] = [
     { type: "DraftNoted", data: { draftId, status: statusOf(outcome), revision: draftRevision } },
   ];
-  const status = statusAfter(outcome, known, thread);
+  const status = statusAfter(command, thread);
   if (status !== null && status !== thread.status) {
     events.push({ type: "ThreadStatusChanged", data: { status, because: `draft ${outcome}` } });
   }
@@ -41,22 +43,22 @@ export function noteDraft(command: ThreadDrafts, thread: Thread): ThreadEvent[] 
 }
 
 const statusOf = (outcome: DraftOutcome): NotedDraftStatus =>
-  outcome === "pending" || outcome === "approved" || outcome === "sending" ? outcome : "closed";
+  outcome === "pending" || outcome === "approved" ? outcome : "closed";
 
-/** About a draft that the thread does not know: it closed so long ago that it is forgotten. */
-const isOldNews = ({ outcome, hasEnded = false }: ThreadDrafts, thread: Thread): boolean =>
-  mayHaveForgotten(thread) && (hasEnded || isClosed(statusOf(outcome)));
+/** About a draft that the thread does not know: it closed so long ago that it is forgotten. One with a claim is not. */
+const isOldNews = ({ draftId, outcome, hasEnded = false }: ThreadDrafts, thread: Thread): boolean =>
+  mayHaveForgotten(thread) && !hasEntry(thread.claims, draftId) && (hasEnded || isClosed(statusOf(outcome)));
 
-/** `known`: what was known of the draft itself, which does not count among the others. */
-function statusAfter(outcome: DraftOutcome, known: NotedDraft | undefined, thread: Thread): ThreadStatus | null {
+/** Null: the status stays. While another draft is being sent, its end decides. */
+function statusAfter({ draftId, outcome }: ThreadDrafts, thread: Thread): ThreadStatus | null {
   if (outcome === "pending") return "draft_pending";
   if (outcome === "rejected") return "open";
   if (outcome !== "stale" && outcome !== "failed") return null;
-  if (thread.sendingDrafts > one(known, "sending")) return null;
-  return thread.pendingDrafts > one(known, "pending") ? "draft_pending" : "open";
+  if (!isEmpty(withoutEntry(thread.claims, draftId))) return null;
+  return withoutOpen(thread, draftId).pendingDrafts > 0 ? "draft_pending" : "open";
 }
 
-const one = (draft: NotedDraft | undefined, status: NotedDraftStatus): number => (draft?.status === status ? 1 : 0);
+const onePending = ({ status }: NotedDraft): number => (status === "pending" ? 1 : 0);
 
 /** The thread once it has heard this of a draft. */
 export function withNote(thread: Thread, { draftId, status, revision }: DraftNote): Thread {
@@ -70,8 +72,7 @@ export function withNote(thread: Thread, { draftId, status, revision }: DraftNot
   return {
     ...others,
     drafts: withEntry(thread.drafts, draftId, noted),
-    pendingDrafts: others.pendingDrafts + one(noted, "pending"),
-    sendingDrafts: others.sendingDrafts + one(noted, "sending"),
+    pendingDrafts: others.pendingDrafts + onePending(noted),
     closedDrafts: closed,
   };
 }
@@ -99,7 +100,6 @@ function withoutOpen(thread: Thread, draftId: string): Thread {
   return {
     ...thread,
     drafts: withoutEntry(thread.drafts, draftId),
-    pendingDrafts: thread.pendingDrafts - one(before, "pending"),
-    sendingDrafts: thread.sendingDrafts - one(before, "sending"),
+    pendingDrafts: thread.pendingDrafts - onePending(before),
   };
 }

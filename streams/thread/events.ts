@@ -4,7 +4,8 @@ import type { Classification } from "../inbox/events.ts";
 export type ThreadStatus = "open" | "waiting" | "draft_pending" | "closed";
 export type Priority = "low" | "normal" | "high" | "urgent";
 /** A draft's state, as far as its thread needs it. */
-export type NotedDraftStatus = "pending" | "approved" | "sending" | "closed" | "sent";
+/** The status of a draft that is being sent stays what it was: its claim says that it is on its way. */
+export type NotedDraftStatus = "pending" | "approved" | "closed" | "sent";
 /** `revision` is the draft's own at that moment: an older note changes nothing. */
 export type NotedDraft = { status: NotedDraftStatus; revision: number };
 

@@ -30,7 +30,6 @@ export const initialThread: Thread = {
   participants: [],
   drafts: {},
   pendingDrafts: 0,
-  sendingDrafts: 0,
   closedDrafts: [],
   claims: {},
   answers: [],

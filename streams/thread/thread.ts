@@ -38,10 +38,10 @@ export type Thread = {
   newestWord: NewestWord | null;
   /** Addresses (lower case) that wrote here or were written to. */
   participants: readonly string[];
-  /** Open drafts: pending, approved or sending. */
+  /** Open drafts: `approved` by the very submission, or `pending` from then on. One with a claim is on its way out. */
   drafts: IdMap<NotedDraft>;
+  /** The number of `drafts` that are `pending`, claimed ones included. */
   pendingDrafts: number;
-  sendingDrafts: number;
   /** The drafts that closed last, the newest at the end: at most 200. An older note about one of them changes nothing. */
   closedDrafts: readonly DraftNote[];
   /** By draft that is on its way out. */

@@ -36,9 +36,9 @@ describe("what a draft's thread is told of it", () => {
     expect(statuses.filter(isEnd)).to.deep.equal(["sent", "rejected", "stale", "failed"]);
   });
 
-  it("is nothing more once its mail has left: the message tells that", () => {
-    expect(outcomeOf({ status: "sent" })).to.equal(null);
-    expect(outcomeAfter(sent())).to.equal(null);
+  it("is nothing where the thread's own events tell it: a claimed send, and a mail that was sent", () => {
+    expect([outcomeOf({ status: "sending" }), outcomeOf({ status: "sent" })]).to.deep.equal([null, null]);
+    expect([approved(1), queued(1), sent()].map(outcomeAfter)).to.deep.equal([null, null, null]);
   });
 
   it("is approved at once where the submission approves it: it was never pending for anybody", () => {

@@ -151,7 +151,7 @@ describe("a thread", () => {
   it("waits after a reply, told once [3 thread -> waiting]", () => {
     const tell: ThreadCommand = { type: "RecordSent", ...mailSent };
     const told: ThreadEvent = { type: "MessageSent", data: mailSent };
-    thread(...base, noted("sending", 2), claimed("a1"))
+    thread(...base, noted("pending", 2), claimed("a1"))
       .when(tell)
       .then(told, status("waiting", "a reply was sent"));
     thread(...base, claimed("a1"), status("waiting"))
@@ -178,10 +178,10 @@ describe("a thread", () => {
     thread(...base, noted("pending", 0))
       .when(note("pending", 0))
       .then();
-    thread(...base, noted("sending", 2))
+    thread(...base, noted("approved", 2))
       .when(note("pending", 1))
       .then();
-    thread(...base, status("waiting"), noted("sending", 0))
+    thread(...base, status("waiting"), noted("approved", 0), claimed("a1"))
       .when(note("stale", 1))
       .then(noted("closed", 1), status("open", "draft stale"));
     const pending = [...base, status("draft_pending"), noted("pending", 0)];
@@ -190,11 +190,13 @@ describe("a thread", () => {
         .when(note(outcome, 1))
         .then(noted("closed", 1), status("open", `draft ${outcome}`));
     }
-    for (const outcome of ["approved", "sending"] as const) {
-      thread(...pending)
-        .when(note(outcome, 1))
-        .then(noted(outcome, 1));
-    }
+    // One that is approved by its submission was never pending. A later approval changes nothing.
+    thread(...base)
+      .when(note("approved", 0))
+      .then(noted("approved", 0));
+    thread(...pending)
+      .when(note("approved", 1))
+      .then();
     // A note changes nothing once the draft's mail was sent.
     thread(...base, { type: "MessageSent", data: mailSent })
       .when(note("failed", 9))
@@ -202,11 +204,22 @@ describe("a thread", () => {
     thread(...base, status("draft_pending"), noted("pending", 0, "other"))
       .when(note("stale", 1))
       .thenTypes("DraftNoted");
-    const sending = [...base, status("waiting"), noted("sending", 0, "other")];
+    const claimOfOther: ThreadEvent = {
+      type: "SendClaimed",
+      data: { ...claimOf("a1"), draftId: "other", replaces: null },
+    };
+    const released: ThreadEvent = {
+      type: "SendClaimReleased",
+      data: { draftId: "other", attemptId: "a1", because: "refused" },
+    };
+    const sending = [...base, status("waiting"), noted("pending", 0, "other"), claimOfOther];
     thread(...sending)
       .when(note("stale", 1))
       .thenTypes("DraftNoted");
-    thread(...sending, noted("closed", 1, "other"))
+    thread(...sending, released)
+      .when(note("stale", 1))
+      .then(noted("closed", 1), status("draft_pending", "draft stale"));
+    thread(...sending, noted("closed", 1, "other"), released)
       .when(note("stale", 1))
       .then(noted("closed", 1), status("open", "draft stale"));
   });
@@ -218,9 +231,8 @@ describe("a thread", () => {
     expect(again).to.deep.include({ drafts: { draft: { status: "pending", revision: 5 } }, pendingDrafts: 1 });
     const twice = heard(noted("closed", 4), noted("closed", 6)).closedDrafts;
     expect(twice).to.deep.equal([{ draftId: "draft", status: "closed", revision: 6 }]);
-    expect(heard(noted("sending", 1), noted("sending", 2)).sendingDrafts).to.equal(1);
-    const left = heard(noted("sending", 2), { type: "MessageSent", data: mailSent });
-    expect(left).to.deep.include({ drafts: {}, sendingDrafts: 0 });
+    const left = heard(noted("pending", 2), claimed("a1"), { type: "MessageSent", data: mailSent });
+    expect(left).to.deep.include({ drafts: {}, pendingDrafts: 0, claims: {} });
     expect(left.closedDrafts).to.deep.equal([{ draftId: "draft", status: "sent", revision: 0 }]);
   });
 
@@ -276,6 +288,12 @@ describe("a thread", () => {
         .thenTypes("DraftNoted", "ThreadStatusChanged");
     });
 
+    it("forgets none that is claimed", () => {
+      thread(...full, claimed("a1"))
+        .when(note("draft", "rejected"))
+        .thenTypes("DraftNoted");
+    });
+
     it("is told of a mail of ours once, also where it has forgotten it", () => {
       const tell: ThreadCommand = { type: "RecordSent", ...mailSent };
       const sent: ThreadEvent[] = [...base, claimed("a1"), { type: "MessageSent", data: mailSent }];
@@ -296,7 +314,7 @@ describe("a thread", () => {
     const each = (make: (id: string) => ThreadEvent[]): ThreadEvent[] =>
       Array.from({ length: many }, (_, index) => make(`draft ${index}`)).flat();
     const sending = each((draftId) => [
-      noted("sending", 1, draftId),
+      noted("pending", 1, draftId),
       { type: "SendClaimed", data: { ...claimOf("a"), draftId, machineAddresses: [`${draftId}@x`], replaces: null } },
       received(Number(draftId.slice("draft ".length)) + 4),
     ]);

@@ -21,6 +21,9 @@ export async function changeDraft(
 ): Promise<Changed> {
   const handled = await deps.drafts.handle(draftId, command, cause);
   if (recorded) crashPoint(recorded);
+  const { threadId, status } = handled.state;
+  // Its thread knows of it since its submission, and the claim of its send says the rest.
+  if (status === "approved" && command.type !== "SubmitDraft") return { ...handled, threadId };
   const { unlessMoved: _, ...told } = cause;
   return { ...handled, ...(await tellThread(deps, { draftId, ...handled }, told)) };
 }

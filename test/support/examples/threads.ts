@@ -37,11 +37,7 @@ export const claimed = (attemptId: string, replaces: string | null = null): Thre
   type: "SendClaimed",
   data: { ...claimOf(attemptId), replaces },
 });
-export const noted = (
-  status: "pending" | "approved" | "sending" | "closed",
-  revision: number,
-  draftId = "draft",
-): ThreadEvent => ({
+export const noted = (status: "pending" | "approved" | "closed", revision: number, draftId = "draft"): ThreadEvent => ({
   type: "DraftNoted",
   data: { draftId, status, revision },
 });

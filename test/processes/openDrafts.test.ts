@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { approveDraft, editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
+import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
+import { pauseInstallation } from "#src/commands/installation.ts";
+import { hasEntry } from "#streams/idMap.ts";
+import { first, send, unknown } from "./sendChecks.ts";
+import { ann, cause, createSendWorld, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
+
+/** A draft as its thread knows it. */
+async function onThread({ state }: SendWorld, draftId: string) {
+  const { drafts, claims, closedDrafts, pendingDrafts, status } = await state.thread();
+  return {
+    isOpen: hasEntry(drafts, draftId),
+    isSending: hasEntry(claims, draftId),
+    isClosed: closedDrafts.some((closed) => closed.draftId === draftId),
+    pendingDrafts,
+    status,
+  };
+}
+
+const open = { isOpen: true, isSending: false, isClosed: false };
+const closed = { isOpen: false, isSending: false, isClosed: true, pendingDrafts: 0 };
+
+const approve = ({ node }: SendWorld, draftId: string) =>
+  approveDraft(node, { workspaceId, draftId, ifVersion: null }, cause);
+const reject = ({ node }: SendWorld, draftId: string) =>
+  rejectDraft(node, { workspaceId, draftId, reason: null }, cause);
+
+async function openWorld(options: { autoApproved?: boolean } = {}) {
+  const world = await createSendWorld({ deliveries: 1 });
+  const draftId = await world.submit(options);
+  return { world, draftId };
+}
+
+describe("the open drafts that a thread knows", () => {
+  it("have one that is submitted, until it was sent; its claim says that it is on its way", async () => {
+    const { world, draftId } = await openWorld();
+    expect(await onThread(world, draftId)).to.include({ ...open, pendingDrafts: 1, status: "draft_pending" });
+    await approve(world, draftId);
+    expect(await onThread(world, draftId)).to.include({ ...open, status: "draft_pending" });
+    await send(world, draftId);
+    expect(await onThread(world, draftId)).to.include({ ...open, isSending: true, status: "draft_pending" });
+    await world.run();
+    expect(await onThread(world, draftId)).to.deep.equal({ ...closed, status: "waiting" });
+  });
+
+  it("have one that its identity's setting approves, which is pending for nobody", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    world.node.processes.splice(0, world.node.processes.length);
+    const draftId = await world.submit({ autoApproved: true });
+    expect(await onThread(world, draftId)).to.include({ ...open, pendingDrafts: 0, status: "open" });
+    await world.node.drafts.handle(draftId, { type: "GiveUpOnRules", because: "test" }, cause);
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+  });
+
+  it("have none that is rejected", async () => {
+    for (const prepare of [async () => undefined, approve]) {
+      const { world, draftId } = await openWorld();
+      await prepare(world, draftId);
+      await reject(world, draftId);
+      expect(await onThread(world, draftId)).to.deep.equal({ ...closed, status: "open" });
+    }
+  });
+
+  it("have none that is stale, whether it waited, was approved or was on its way", async () => {
+    for (const prepare of [async () => undefined, approve, send]) {
+      const { world, draftId } = await openWorld();
+      await prepare(world, draftId);
+      await world.acknowledge(2, [first]);
+      await refusal(send(world, draftId));
+      await world.run();
+      expect((await world.state.draft(draftId)).status).to.equal("stale");
+      expect(await onThread(world, draftId)).to.deep.equal({ ...closed, status: "open" });
+    }
+  });
+
+  it("have none that failed, refused or unknown", async () => {
+    for (const outcome of [{ kind: "refused", retryable: false, code: "refused", message: "550" }, unknown] as const) {
+      const { world, draftId } = await openWorld();
+      world.answer(outcome);
+      await send(world, draftId);
+      await world.run();
+      expect((await world.state.draft(draftId)).status).to.equal("failed");
+      expect(await onThread(world, draftId)).to.deep.equal({ ...closed, status: "open" });
+    }
+  });
+
+  it("have one whose send was claimed and taken back, as it was", async () => {
+    const { world, draftId } = await openWorld();
+    const { reached, release } = world.node.faulty.pause("quota");
+    const sending = refusal(send(world, draftId));
+    await reached;
+    expect(await onThread(world, draftId)).to.include({ isOpen: true, isSending: true });
+    const edit = { workspaceId, draftId, ifVersion: null, changes: { bodyText: "another" }, threadSubject: "s" };
+    await editDraft(world.createNode(), edit, cause);
+    release();
+    expect(await sending).to.equal("content_changed");
+    await world.run();
+    expect(await onThread(world, draftId)).to.include({ ...open, pendingDrafts: 1, status: "draft_pending" });
+  });
+
+  it("have one that was taken back by who approved it", async () => {
+    const { world, draftId } = await openWorld();
+    await approveByPerson(world.node, { workspaceId, draftId, ifVersion: 1 }, ann);
+    const undo = { type: "ReturnToPending", because: "test" } as const;
+    await world.node.drafts.handle(draftId, undo, cause);
+    await world.run();
+    expect(await onThread(world, draftId)).to.include({ ...open, pendingDrafts: 1, status: "draft_pending" });
+  });
+
+  it("have those of a send that waits", async () => {
+    const { world, draftId } = await openWorld();
+    await send(world, draftId);
+    await pauseInstallation(world.elsewhere(), null, cause);
+    await world.run();
+    expect(await onThread(world, draftId)).to.include({ isOpen: true, isSending: true });
+  });
+
+  it("are right also if whoever changed the draft was cut off before the thread was told", async () => {
+    const { world, draftId } = await openWorld();
+    const { node } = world;
+    const another = node.ids.uuid();
+    const submitted = world.log.all.find(({ type }) => type === "DraftSubmitted")!;
+    const draft = submitted.data as never;
+    await node.drafts.handle(another, { type: "SubmitDraft", draft }, cause);
+    await world.drain();
+    expect(await onThread(world, another)).to.include({ isOpen: false });
+    await approve(world, another);
+    await world.run();
+    // The thread's status was never that it waits for a decision because of this one.
+    expect(await onThread(world, another)).to.include({ ...open, pendingDrafts: 1 });
+    expect(await onThread(world, draftId)).to.include(open);
+  });
+});
+
+describe("the events of one reply", () => {
+  it("say each thing once: the thread hears of the draft at its submission, by the claim and by the mail", async () => {
+    const { world } = await openWorld();
+    const before = world.log.all.length;
+    const draftId = await world.submit();
+    await approve(world, draftId);
+    await send(world, draftId);
+    await world.run();
+    const types = world.log.all.slice(before).map(({ type }) => type);
+    expect(types).to.deep.equal([
+      "DraftSubmitted",
+      "DraftNoted",
+      "DraftRulesApplied",
+      "DraftApproved",
+      "SendClaimed",
+      "QuotaReserved",
+      "DraftQueued",
+      "DeliveryStarted",
+      "DeliveryAccepted",
+      "DraftSent",
+      "MessageSent",
+      "ThreadStatusChanged",
+    ]);
+  });
+});
