@@ -44,9 +44,11 @@ export type StreamService<Id, State, Command> = {
    * Must not be called from inside another stream's turn: `command` may be a function of the state, but a pure one.
    */
   handle(id: Id, command: Command | ((state: State) => Command), cause: Cause): Promise<Handled<State>>;
-  /** The stream's state as it is now (linearisable). */
+  /** The stream's state as it is now (linearisable); of a loader (states/loader.ts) as that has read it. */
   load(id: Id): Promise<Loaded<State>>;
-  /** The state that is kept here, as old as it may be: what was so once. Undefined where none is. */
+  /** The stream's state as it is now, also where a loader has read it before. */
+  fresh(id: Id): Promise<Loaded<State>>;
+  /** The state that this instance keeps, however old. Undefined if it keeps none. Only loaders ask for it. */
   kept(id: Id): Loaded<State> | undefined;
 };
 
@@ -177,6 +179,7 @@ export function createStreamServices(deps: {
       return inTurn(stream, () => decideAndAppend({ kind, stream, command, cause }));
     },
     load: async (id) => loadedOf(await states.load(kind, kind.name(id))),
+    fresh: async (id) => loadedOf(await states.load(kind, kind.name(id))),
     kept: (id) => {
       const folded = states.peek<State>(kind.name(id));
       return folded && loadedOf(folded);

@@ -1,6 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { requeueSend, undoSend } from "#src/commands/sends/queueSend.ts";
+import { requeueSend } from "#src/commands/sends/queueSend.ts";
+import { undoSend } from "#src/commands/sends/undoSend.ts";
 import { claimedAttempt } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Failure } from "./handOver.ts";

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { giveBack } from "#src/commands/sends/queueSend.ts";
 import { tellThreadSent } from "#src/commands/sends/sentMail.ts";
+import { giveBack } from "#src/commands/sends/undoSend.ts";
 import { claimedAttempt, onThread } from "#src/commands/threads/threads.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { AcceptedDelivery } from "#streams/delivery/decider.ts";

@@ -2,7 +2,6 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import { lookAtDraft } from "#src/commands/states/oneLook.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
@@ -29,9 +28,9 @@ const timeChanges: readonly (keyof IdentitySettings)[] = [
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
-    const { draft, look } = await lookAtDraft(deps, draftId);
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return;
-    const { state: identity } = await look.identities.load(draft.identityId);
+    const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
     // If several have to approve, both channels are asked from the start: nobody of the first may be enough.

@@ -1,7 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { learnMessageId } from "#src/commands/sends/deliveryReports.ts";
-import { mayLeave, type No, newMessageOf } from "#src/commands/sends/mayLeave.ts";
+import { mayLeave, mayLeaveBy, type No, newMessageOf } from "#src/commands/sends/mayLeave.ts";
+import { keptFirst, type Loader } from "#src/commands/states/loader.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { idInAnswer } from "#src/mail/in/messageIds.ts";
@@ -33,6 +34,9 @@ export type Begun =
   | NoConnectionMade
   | { staleBy: string }
   | { fails: Failure };
+
+/** `lookedAt`: when it was asked whether the mail may leave, by the monotonic clock. */
+type Started = { lookedAt: number } | Exclude<Begun, { ended: Delivery }>;
 
 export type NoConnectionMade = { noConnection: NoConnection; message: string };
 
@@ -116,28 +120,31 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   }
 
   /** Asks, and starts unless what it was judged by has moved since: then all of it is asked again. */
-  async function start(
-    sending: Sending,
-    mail: FrozenMail,
-    { cause, signal }: Told,
-  ): Promise<{ lookedAt: number } | Exclude<Begun, { ended: Delivery }>> {
-    const { draft } = sending;
+  async function start(sending: Sending, mail: FrozenMail, told: Told): Promise<Started> {
     for (;;) {
-      const lookedAt = deps.clock.monotonic();
-      const verdict = await unlessAborted(signal, mayLeave(deps, { moment: "started", ...sending }, cause));
-      if (verdict.no?.question === "claim") {
-        if (await unlessAborted(signal, isOver(sending))) return "went on";
-        throw new Error(`the claim of attempt ${draft.attemptId} is gone`);
-      }
-      if (verdict.no) return begunBy(verdict.no);
-      signal.throwIfAborted();
       try {
-        await appendStart(sending, mail, { ...cause, unlessMoved: verdict.guards });
-        return { lookedAt };
+        return await keptFirst(deps, (loader) => startBy(loader, { sending, mail }, told));
       } catch (error) {
-        if (!(error instanceof StreamMoved) || error.stream === deliveryStream(draft.attemptId)) throw error;
+        if (!(error instanceof StreamMoved) || error.stream === deliveryStream(sending.draft.attemptId)) throw error;
       }
     }
+  }
+
+  async function startBy(
+    loader: Loader,
+    { sending, mail }: { sending: Sending; mail: FrozenMail },
+    { cause, signal }: Told,
+  ): Promise<Started> {
+    const lookedAt = deps.clock.monotonic();
+    const verdict = await unlessAborted(signal, mayLeaveBy(loader, { moment: "started", ...sending }, cause));
+    if (verdict.no?.question === "claim") {
+      if (await unlessAborted(signal, isOver(sending))) return "went on";
+      throw new Error(`the claim of attempt ${sending.draft.attemptId} is gone`);
+    }
+    if (verdict.no) return begunBy(verdict.no);
+    signal.throwIfAborted();
+    await appendStart(loader.appending(), { sending, mail }, { ...cause, unlessMoved: verdict.guards });
+    return { lookedAt };
   }
 
   /** Somebody else has brought the draft on since it was looked at: that is where its claim went. */
@@ -146,7 +153,11 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     return now.status !== "sending" || now.attemptId !== draft.attemptId;
   }
 
-  async function appendStart({ draftId, draft }: Sending, mail: FrozenMail, cause: Cause): Promise<void> {
+  async function appendStart(
+    appending: Dependencies,
+    { sending: { draftId, draft }, mail }: { sending: Sending; mail: FrozenMail },
+    cause: Cause,
+  ): Promise<void> {
     const fence = deps.ids.uuid();
     const started = {
       draftId,
@@ -160,7 +171,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
       fence,
     };
     try {
-      await deps.deliveries.handle(draft.attemptId, { type: "StartDelivery", started }, cause);
+      await appending.deliveries.handle(draft.attemptId, { type: "StartDelivery", started }, cause);
     } catch (error) {
       if (error instanceof Unavailable) unused.set(draft.attemptId, fence);
       throw error;

@@ -7,7 +7,6 @@ import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
-import { lookAtDraft } from "#src/commands/states/oneLook.ts";
 import { answeredBy, asksAnew } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -41,7 +40,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     { draftId, slot, tries, version, happenedAt, unlessAsked }: Asking,
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    const { draft, position, look } = await lookAtDraft(deps, draftId);
+    const { state: draft, position } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
     // A version that came after the escalation has its own time to be decided about.
@@ -49,7 +48,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // Its own escalation asks it.
     if (slot === "secondary" && draft.escalatedVersion !== draft.version) return undefined;
     // An approver who is named later is asked then.
-    const { state: identity } = await look.identities.load(draft.identityId);
+    const { state: identity } = await deps.identities.load(draft.identityId);
     if (channelOf(identity, slot) === null) return undefined;
     if (unlessAsked && (await isAsked(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.

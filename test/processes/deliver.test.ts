@@ -95,12 +95,14 @@ describe("the look right before a hand-over", () => {
 
   it("sees what is acknowledged and filed while the thread is read", async () => {
     const { world, draftId } = await queued();
-    const { threads } = world.node;
-    const load = threads.load.bind(threads);
+    const { threads, store } = world.node;
+    // Judged by fresh states alone.
+    Object.assign(store, { guards: false });
+    const fresh = threads.fresh.bind(threads);
     world.onConnect(() => {
       let writing: Promise<unknown> | undefined;
-      threads.load = async (id) => {
-        const loaded = await load(id);
+      threads.fresh = async (id) => {
+        const loaded = await fresh(id);
         writing ??= customerWrites(world);
         await writing;
         return loaded;
@@ -138,10 +140,10 @@ describe("the look right before a hand-over", () => {
     world.onWrite(() => {
       world.sleepThrough(6_000);
       const { deliveries } = world.node;
-      const loadDelivery = deliveries.load.bind(deliveries);
+      const loadDelivery = deliveries.fresh.bind(deliveries);
       // The process is stopped in the middle of the repeated look.
-      deliveries.load = async (id) => {
-        deliveries.load = loadDelivery;
+      deliveries.fresh = async (id) => {
+        deliveries.fresh = loadDelivery;
         world.sleepThrough(11_000);
         return loadDelivery(id);
       };
@@ -425,9 +427,9 @@ describe("what a hand-over waits for that does not come", () => {
     "the word that what came in is filed": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
       world.sendThrough({ name: "outbox", connect, close: async () => {} });
       const { filings } = world.node;
-      const load = filings.load.bind(filings);
+      const fresh = filings.fresh.bind(filings);
       const away = stayingAway(async () => {});
-      Object.assign(filings, { kept: () => undefined, load: (id: string) => away.ask().then(() => load(id)) });
+      Object.assign(filings, { kept: () => undefined, fresh: (id: string) => away.ask().then(() => fresh(id)) });
       return away;
     },
     "a connection": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {

@@ -94,12 +94,12 @@ describe("the hand-over", () => {
       slept = true;
       world.sleepThrough(5_001);
       const { deliveries } = world.node;
-      const load = deliveries.load.bind(deliveries);
+      const fresh = deliveries.fresh.bind(deliveries);
       // Stopped in the middle of the second look.
-      deliveries.load = async (id) => {
-        deliveries.load = load;
+      deliveries.fresh = async (id) => {
+        deliveries.fresh = fresh;
         world.sleepThrough(10_001);
-        return load(id);
+        return fresh(id);
       };
     });
     await world.run();

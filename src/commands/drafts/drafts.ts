@@ -8,6 +8,7 @@ import { requireKeysMayDecide } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { queueSend } from "../sends/queueSend.ts";
+import { keptFirst } from "../states/loader.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
@@ -112,10 +113,9 @@ export async function sendDraft(
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
   const isPersons = cause.actor.kind === "session";
-  const kept = deps.drafts.kept(draftId)?.state;
-  const isKnown = !isPersons && kept?.exists && kept.workspaceId === workspaceId;
-  // Whose it is never changes: the rest is asked when it is queued.
-  const draft = isKnown ? kept : await loadDraft(deps, workspaceId, draftId);
+  // Of a key's send only whose draft it is, which never changes: the rest is asked when it is queued.
+  const owned = (known: Dependencies) => loadDraft(known, workspaceId, draftId);
+  const draft = isPersons ? await owned(deps) : await keptFirst(deps, owned);
   const word = ifVersion === null ? {} : { ifVersion };
   if (isPersons && draft.status === "pending") requireStatus(draft, "sent", "approved");
   const kind = isPersons ? "approval" : "api_key";

@@ -15,7 +15,8 @@ export async function refreshContent(
   { draftId, draft }: { draftId: string; draft: Draft },
   cause: Cause,
 ): Promise<boolean> {
-  const { state: identity } = await deps.identities.load(draft.identityId);
+  // No older than the draft: a newer one may have made this version.
+  const { state: identity } = await deps.identities.fresh(draft.identityId);
   const letter = await loadContent(deps.blobs, draft.stored);
   const content = { ...letter, ...(await identityParts(deps, { identity, letter })) };
   const sha256 = contentSha256(content);

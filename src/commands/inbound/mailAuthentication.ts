@@ -10,6 +10,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { contactId } from "../ids.ts";
 import { createRoom } from "../room.ts";
+import { freshStates, keptStates } from "../states/loader.ts";
 import { onThread } from "../threads/threads.ts";
 
 /**
@@ -44,14 +45,12 @@ export async function authenticateMessage(
   return true;
 }
 
-/**
- * Mostly it was filed here a moment ago, and the thread's state is kept. One that is too old to know the mail is loaded again. One that is too old to
- * know that it is done costs a look at the mail for nothing: the thread takes no second answer.
- */
-async function stillAwaits({ threads }: Dependencies, threadId: string, number: number): Promise<boolean> {
-  const kept = threads.kept(threadId)?.state;
-  if (kept && awaitsAuthentication(kept, number)) return true;
-  return awaitsAuthentication((await threads.load(threadId)).state, number);
+/** By the kept state, mostly of a mail that was filed here a moment ago, or else by a fresh one. The thread takes no second answer. */
+async function stillAwaits(deps: Dependencies, threadId: string, number: number): Promise<boolean> {
+  const awaits = async ({ threads }: Dependencies) =>
+    awaitsAuthentication((await threads.load(threadId)).state, number);
+  const loader = freshStates(deps);
+  return (await awaits(keptStates(loader))) || awaits(loader);
 }
 
 async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication | "no room"> {

@@ -1,9 +1,8 @@
 import type { Rule } from "#streams/rule/decider.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
-import { oldestFirst, type Slots } from "#streams/slots/decider.ts";
+import { oldestFirst } from "#streams/slots/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { capOf } from "../plans/plans.ts";
-import type { Loaded } from "../states/folded.ts";
 
 /** A rule that works: it is active, and among those that the plan allows. */
 export type WorkingRule = Rule & { id: string };
@@ -23,27 +22,19 @@ export async function workingRules(deps: Dependencies, workspaceId: string): Pro
   return (trigger) => inOrder.filter(({ triggerEvent }) => triggerEvent === trigger);
 }
 
-/**
- * All rules that there are, those with the oldest places first. Places and rules are asked for in one turn, so that they are of one moment; again
- * where the places have changed since they were known here.
- */
+/** All rules that there are, those with the oldest places first. If a place changes while they are read, they are read again: so they are of one moment. */
 async function rulesOf(deps: Dependencies, workspaceId: string): Promise<WorkingRule[]> {
   const places = { workspaceId, kind: "rules" } as const;
-  let known: Loaded<Slots> | undefined = deps.slots.kept(places);
-  for (;;) {
-    const ids: string[] = known === undefined ? [] : oldestFirst(known.state);
-    const [now, rules] = await Promise.all([
-      deps.slots.load(places),
-      Promise.all(ids.map((id) => ruleIfAny(deps, id))),
-    ]);
-    if (now.revision === known?.revision) return rules.filter((rule) => rule !== undefined);
+  for (let known = await deps.slots.load(places); ; ) {
+    const rules = await Promise.all(oldestFirst(known.state).map((id) => ruleIfAny(deps, id)));
+    const now = await deps.slots.fresh(places);
+    if (now.revision === known.revision) return rules.filter((rule) => rule !== undefined);
     known = now;
   }
 }
 
-/** Undefined for one that was deleted, which it stays, or whose making was cut off. */
+/** Undefined for one that was deleted, or whose making was cut off. */
 async function ruleIfAny(deps: Dependencies, id: string): Promise<WorkingRule | undefined> {
-  if (deps.rules.kept(id)?.state.deleted) return undefined;
   const { state } = await deps.rules.load(id);
   return state.exists && !state.deleted ? { ...state, id } : undefined;
 }

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createSingleFlight, type SingleFlight } from "#src/singleFlight.ts";
 import type { Recorded } from "#streams/event.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { fileInbox } from "../inbound/filing/fileInbox.ts";
+import { actingFor, keptStates } from "../states/loader.ts";
 
 /** How often a waiter looks at first; the pauses grow up to the second one. */
 const pollMs = 5;
@@ -46,14 +47,8 @@ export async function waitUntilFiled(
 class StillFiling extends Unavailable {}
 
 /** Where the inbox ends now: the revision of its last event, -1 if nothing was ever received. Linearisable. */
-export async function inboxEnd(deps: Pick<Dependencies, "inboxes" | "store">, identityId: string): Promise<number> {
-  const kept = deps.inboxes.kept(identityId)?.revision;
-  if (kept !== undefined) {
-    const newer = await deps.store.readPage(inboxStream(identityId), { from: kept + 1, events: 1, bytes: 1 });
-    if (newer.events.length === 0) return kept;
-  }
-  return (await deps.inboxes.load(identityId)).revision;
-}
+export const inboxEnd = async ({ inboxes }: Pick<Dependencies, "inboxes">, identityId: string): Promise<number> =>
+  (await inboxes.fresh(identityId)).revision;
 
 /** Waits for acknowledged mail before a submission, which goes by what is filed within its time. */
 export async function waitForSubmission(deps: Dependencies, identityId: string): Promise<void> {
@@ -64,18 +59,17 @@ export async function waitForSubmission(deps: Dependencies, identityId: string):
   }
 }
 
-/** Up to where the inbox is filed by what is kept here. Filing only goes on, so that holds however old it is. */
-const knownFiled = ({ filings }: Pick<Dependencies, "filings">, identityId: string): number =>
-  filings.kept(identityId)?.state.filedUpTo ?? noStream;
-
 /** The inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
 async function filedWithin(deps: Dependencies, identityId: string, withinMs: number): Promise<number | undefined> {
-  const end = await inboxEnd(deps, identityId);
-  if (end <= knownFiled(deps, identityId)) return end;
+  const { revision: end } = await deps.inboxes.load(identityId);
+  // Filing only goes on: what an old state has filed stays filed.
+  const { state: known } = await keptStates(deps).filings.load(identityId);
+  if (known.filedUpTo >= end) return end;
   const { stuckAt } = waitersOf(deps);
-  const began = deps.clock.monotonic();
+  let began: number | undefined;
   for (let pauseMs = pollMs; ; pauseMs = Math.min(2 * pauseMs, longestPollMs)) {
-    const { state } = await deps.filings.load(identityId);
+    const { state } = await deps.filings.fresh(identityId);
+    began ??= deps.clock.monotonic();
     if (state.filedUpTo >= end) {
       stuckAt.delete(identityId);
       return end;
@@ -96,9 +90,9 @@ type Waiters = { filing: SingleFlight<void>; stuckAt: Map<string, number> };
 
 const waiters = new WeakMap<object, Waiters>();
 
-function waitersOf({ filings }: Dependencies): Waiters {
-  const known = waiters.get(filings) ?? { filing: createSingleFlight(), stuckAt: new Map() };
-  waiters.set(filings, known);
+function waitersOf({ store }: Dependencies): Waiters {
+  const known = waiters.get(store) ?? { filing: createSingleFlight(), stuckAt: new Map() };
+  waiters.set(store, known);
   return known;
 }
 
@@ -110,7 +104,7 @@ function fileHere(deps: Dependencies, identityId: string): Promise<void> {
   return waitersOf(deps).filing.run(identityId, () =>
     deps.store
       .readLast(inboxStream(identityId))
-      .then((newest) => newest && fileInbox(deps, identityId, causedBy(newest)))
+      .then((newest) => newest && fileInbox(actingFor(deps), identityId, causedBy(newest)))
       .catch(() => sleep(longestPollMs)),
   );
 }

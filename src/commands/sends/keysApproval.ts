@@ -2,9 +2,9 @@ import { type Draft, isByPersonOrKey } from "#streams/draft/draft.ts";
 import { approvalsMissing } from "#streams/draft/quorum.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { countApproval } from "../approvals/countApproval.ts";
-import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
+import type { Loader } from "../states/loader.ts";
 
 /**
  * If several have to approve, a key's send of what they have not counts as the keys' approval, and goes on only if that was the last one missing.
@@ -12,12 +12,14 @@ import type { Cause } from "../handle.ts";
  * version_mismatch.
  */
 export async function approvedByKeysToo(
-  deps: Dependencies,
+  loader: Loader,
   { draftId, draft, identity }: { draftId: string; draft: Draft; identity: Identity },
   cause: Cause,
 ): Promise<Draft> {
   const { approvalsRequired: required } = identity;
   if (required === 1 || isByPersonOrKey(draft.approval)) return draft;
+  loader.requireFresh();
+  const deps = loader.appending();
   if (draft.status === "approved") {
     const back = { type: "ReturnToPending", because: `this identity requires ${required} approvals` } as const;
     await changeDraft(deps, { draftId, command: back }, cause);

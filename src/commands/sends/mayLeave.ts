@@ -8,7 +8,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
-import { oneLook } from "../states/oneLook.ts";
+import { freshStates, type Loader } from "../states/loader.ts";
 import { claimedAttempt, loadWholeThread } from "../threads/threads.ts";
 import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
 import { type Sender, type SenderObstacle, senderRefusal, senderState } from "./sender.ts";
@@ -63,19 +63,24 @@ type Answer = Partial<Yes> | { no: No };
  * status, version, undo, quorum and reservation, answers meanwhile, loops (src/README.md, "The send path"). Throws Unavailable while acknowledged mail
  * cannot be filed.
  */
-export function mayLeave(deps: Dependencies, asked: Asked, cause: Cause): Promise<Verdict> {
-  const look = oneLook(deps);
-  return firstNo(draftMoments[asked.moment], (question) =>
+export const mayLeave = (deps: Dependencies, asked: Asked, cause: Cause): Promise<Verdict> =>
+  mayLeaveBy(freshStates(deps), asked, cause);
+
+/** The same by the states of this loader, for a moment that ends with an append. Throws Unsure where a "no" is to be asked again by fresh ones. */
+export async function mayLeaveBy(loader: Loader, asked: Asked, cause: Cause): Promise<Verdict> {
+  const verdict = await firstNo(draftMoments[asked.moment], (question) =>
     question === "sender" || question === "plan"
-      ? ofSender[question](look, asked.draft)
-      : ofDraft[question](look, asked, cause),
+      ? ofSender[question](loader, asked.draft)
+      : ofDraft[question](loader, asked, cause),
   );
+  if (verdict.no) loader.requireFresh();
+  return verdict;
 }
 
 /** May this sender send, as far as it is asked at this moment? */
 export function maySend(deps: Dependencies, sender: Sender, moment: keyof typeof senderMoments): Promise<Verdict> {
-  const look = oneLook(deps);
-  return firstNo(senderMoments[moment], (question) => ofSender[question](look, sender));
+  const loader = freshStates(deps);
+  return firstNo(senderMoments[moment], (question) => ofSender[question](loader, sender));
 }
 
 /** Throws the refusal if this sender may not send. */

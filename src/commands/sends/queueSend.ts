@@ -2,32 +2,32 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Draft, type Reservation, requireStatus } from "#streams/draft/draft.ts";
+import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { requireUndoOver } from "#streams/draft/undo.ts";
 import { categoryOf } from "#streams/event.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { changeDraft } from "../drafts/changeDraft.ts";
+import { type Changed, changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
-import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
-import { onThread } from "../threads/threads.ts";
+import { reserveQuota } from "../plans/quotas.ts";
+import type { Loaded } from "../states/folded.ts";
+import { freshStates, keptFirst, type Loader } from "../states/loader.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
-import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
+import { type Attempt, claimSend } from "./claimSend.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
-import { endStale, mayLeave, newMessageOf, refuse } from "./mayLeave.ts";
+import { mayLeaveBy, refuse } from "./mayLeave.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
+import { undoSend } from "./undoSend.ts";
 
 /** How long a send waits for a competing send of the same draft to be decided. */
 const competitorMs = 2_000;
 
 /** Longer than it takes until a claim whose maker was cut off is undone (processes/deliver.ts). */
 const recoveryMs = 10_000;
-
-/** The state between a claim and a queued draft, enough to undo it. */
-type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
 
 /** A send that is asked for: of which draft, on whose authority, and what a key says by it. */
 type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendersWord };
@@ -79,41 +79,67 @@ const stillInProgress = (kind: AskedSend["kind"]): Error =>
     ? new Unavailable("another send of this draft has begun and is neither queued nor undone yet: retry shortly")
     : new Rejected("invalid_status", "this draft is already being sent");
 
-async function queueOnce(
-  deps: Dependencies,
-  { draftId, kind, word }: Required<AskedSend>,
-  cause: Cause,
-): Promise<Queued> {
-  const decides = decidesOnChange(word);
-  const byKey = kind === "api_key";
-  const shown = await upToDate(deps, draftId, cause);
-  requireStatus(shown, "sent", "pending", "approved");
-  requireUndoOver(shown, deps.clock.now().toISOString());
-  requireNamedVersion(shown, word);
-  requireDecided(shown, decides);
-  // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
-  const asked = { moment: "queued", draftId, draft: shown, byKey } as const;
-  const [{ no, filedUpTo }, { state: identity, revision }] = await Promise.all([
-    mayLeave(deps, asked, cause),
-    deps.identities.load(shown.identityId),
-  ]);
-  if (no) return refuse(deps, { draftId, draft: shown, no }, cause);
-  const { approvalsRequired } = identity;
-  const draft = byKey ? await approvedByKeysToo(deps, { draftId, draft: shown, identity }, cause) : shown;
-  const claiming = { draftId, draft, replaces: null, filedUpTo, byKey };
-  const attempt = byKey
-    ? await claim(deps, claiming, cause)
-    : await claimUnlessAnswered(
-        deps,
-        { draftId, draft, claim: (knows) => claim(deps, { ...claiming, knows }, cause) },
-        cause,
-      );
+async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: Cause): Promise<Queued> {
+  const claimed = await keptFirst(deps, (loader) => judgeAndClaim(loader, asked, cause));
+  crashPoint("send:claimed");
+  const { draft, attempt } = claimed;
   try {
-    crashPoint("send:claimed");
     await reserveQuota(deps, { workspaceId: draft.workspaceId, ...attempt }, cause);
     crashPoint("send:reserved");
-    const { identityId, messageId, version, contentSha256, stored } = draft;
-    const queued = {
+    const handled = await queueClaimed(deps, { asked, claimed }, cause);
+    const { threadId, attemptId } = attempt;
+    return { ...handled, threadId, attemptId, queuedAt: deps.clock.now().toISOString() };
+  } catch (error) {
+    const isRefused = error instanceof Rejected || error instanceof StreamMoved;
+    if (isRefused) await undoSend(deps, { draftId: asked.draftId, attempt, because: error.message }, cause);
+    throw error;
+  }
+}
+
+/** A draft that may be sent, the identity that it was judged by, and the claim of its send. */
+type ClaimedSend = { draft: Draft; identity: Loaded<Identity>; attempt: Attempt };
+
+/** Throws Unsure where only fresh states tell. */
+async function judgeAndClaim(
+  loader: Loader,
+  { draftId, kind, word }: Required<AskedSend>,
+  cause: Cause,
+): Promise<ClaimedSend> {
+  const byKey = kind === "api_key";
+  const shown = await upToDate(loader, draftId, cause);
+  requireStatus(shown, "sent", "pending", "approved");
+  requireUndoOver(shown, loader.clock.now().toISOString());
+  requireNamedVersion(shown, word);
+  requireDecided(shown, decidesOnChange(word));
+  // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
+  const { no, filedUpTo } = await mayLeaveBy(loader, { moment: "queued", draftId, draft: shown, byKey }, cause);
+  if (no) return refuse(loader, { draftId, draft: shown, no }, cause);
+  const identity = await loader.identities.load(shown.identityId);
+  const counting = { draftId, draft: shown, identity: identity.state };
+  const draft = byKey ? await approvedByKeysToo(loader, counting, cause) : shown;
+  const claiming = { draftId, draft, replaces: null, filedUpTo, byKey };
+  const attempt = byKey
+    ? await claimSend(loader, claiming, cause)
+    : await claimUnlessAnswered(
+        loader,
+        { draftId, draft, claim: (knows) => claimSend(loader, { ...claiming, knows }, cause) },
+        cause,
+      );
+  return { draft, identity, attempt };
+}
+
+/** A key's send is an approval: it counts by the identity as it was judged. */
+async function queueClaimed(
+  deps: Dependencies,
+  { asked, claimed }: { asked: Required<AskedSend>; claimed: ClaimedSend },
+  cause: Cause,
+): Promise<Changed> {
+  const { draftId, kind, word } = asked;
+  const { draft, identity, attempt } = claimed;
+  const { identityId, messageId, version, contentSha256, stored } = draft;
+  const command = {
+    type: "QueueDraft",
+    queued: {
       ...stored,
       ...attempt,
       identityId,
@@ -121,25 +147,13 @@ async function queueOnce(
       version,
       contentSha256,
       authorisation: authorisationOf(draft, kind),
-    };
-    const command = {
-      type: "QueueDraft",
-      queued,
-      decides,
-      approvalsRequired,
-      at: deps.clock.now().toISOString(),
-    } as const;
-    const queueing = { draftId, command, recorded: "send:queued" } as const;
-    // A key's send is an approval: it counts by the identity as it was judged.
-    const unlessMoved = [{ stream: identityStream(draft.identityId), revision }];
-    const handled = await changeDraft(deps, queueing, { ...cause, unlessMoved });
-    const { threadId, attemptId } = attempt;
-    return { ...handled, threadId, attemptId, queuedAt: deps.clock.now().toISOString() };
-  } catch (error) {
-    const isRefused = error instanceof Rejected || error instanceof StreamMoved;
-    if (isRefused) await undoSend(deps, { draftId, attempt, because: error.message }, cause);
-    throw error;
-  }
+    },
+    decides: decidesOnChange(word),
+    approvalsRequired: identity.state.approvalsRequired,
+    at: deps.clock.now().toISOString(),
+  } as const;
+  const unlessMoved = [{ stream: identityStream(identityId), revision: identity.revision }];
+  return changeDraft(deps, { draftId, command, recorded: "send:queued" }, { ...cause, unlessMoved });
 }
 
 /** A key's send of what is approved is no further authorisation. If several had to approve, it names them. */
@@ -164,99 +178,11 @@ export async function requeueSend(
 ): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces) return;
-  const { no, filedUpTo } = await mayLeave(deps, { moment: "queued again", draftId, draft }, cause);
+  const loader = freshStates(deps);
+  const { no, filedUpTo } = await mayLeaveBy(loader, { moment: "queued again", draftId, draft }, cause);
   if (no) return refuse(deps, { draftId, draft, no }, cause);
-  const attempt = await claim(deps, { draftId, draft, replaces, filedUpTo }, cause);
+  const attempt = await claimSend(loader, { draftId, draft, replaces, filedUpTo }, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
   await deps.drafts.handle(draftId, command, cause);
-}
-
-type Claiming = {
-  draftId: string;
-  draft: Draft;
-  replaces: string | null;
-  /** Up to where the inbox was judged. */
-  filedUpTo: number;
-  byKey?: boolean;
-  /** The answers that its approval knows of; absent: none is asked about. */
-  knows?: readonly string[];
-};
-
-/** Claims the send on the thread, which refuses it if the customer wrote since: nothing that was acknowledged before the claim is in the log is left out. */
-async function claim(
-  deps: Dependencies,
-  { draftId, draft, replaces, filedUpTo, byKey = false, knows }: Claiming,
-  cause: Cause,
-): Promise<Attempt> {
-  const attemptId = deps.ids.uuid();
-  const quota = draft.reservation ?? {
-    quotaStream: await quotaStreamOf(deps, draft.workspaceId),
-    reservationId: attemptId,
-  };
-  const { version, contentSha256, machineAddresses, basedOnNumber, identityId } = draft;
-  const claimed = {
-    draftId,
-    version,
-    contentSha256,
-    attemptId,
-    quotaStream: quota.quotaStream,
-    ...(machineAddresses.length > 0 && { machineAddresses: [...machineAddresses] }),
-  };
-  const command = { type: "ClaimSend", claim: claimed, basedOnNumber, replaces, ...(knows && { knows }) } as const;
-  let threadId: string | undefined;
-  try {
-    threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
-    // Mail that was acknowledged since the inbox was judged comes before the claim in the log: repeating the claim judges it too.
-    if ((await inboxEnd(deps, identityId)) !== filedUpTo) {
-      await waitUntilFiled(deps, identityId, waitMs(deps, byKey));
-      threadId = (await onThread(deps, { threadId, command }, cause)).threadId;
-    }
-    return { attemptId, threadId, ...quota };
-  } catch (error) {
-    if (error instanceof Rejected && error.code === "stale_draft") {
-      await endStale(deps, { draftId, draft, newMessageId: newMessageOf({ refusal: error }) }, cause);
-      const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
-      if (threadId) await onThread(deps, { threadId, command: release }, cause);
-    }
-    throw error;
-  }
-}
-
-/** What a draft may still hold: a claim on its thread, and a part of the quota. */
-type Holding = { threadId: string; attemptId: string | null; reservation: Reservation | null };
-
-/** Gives back what a draft that ended unsent still holds: its quota first, then its claim. */
-export async function giveBack(
-  deps: Dependencies,
-  { draftId, draft, because }: { draftId: string; draft: Holding; because: string },
-  cause: Cause,
-): Promise<void> {
-  if (draft.reservation) await releaseQuota(deps, draft.reservation, cause);
-  if (draft.attemptId) {
-    const release = { type: "ReleaseClaim", draftId, attemptId: draft.attemptId, because } as const;
-    await onThread(deps, { threadId: draft.threadId, command: release }, cause);
-  }
-}
-
-/** The first attempt that a draft is queued under reserves its quota, and gives the reservation its id; later ones replace it. */
-const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: Attempt): boolean =>
-  attemptId === attempt.attemptId || reservation?.reservationId === attempt.reservationId;
-
-/**
- * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt permanently, then its
- * quota, then the claim. An attempt that was queued after all stays as it is.
- */
-export async function undoSend(
-  deps: Dependencies,
-  { draftId, attempt, because }: { draftId: string; attempt: Attempt; because: string },
-  cause: Cause,
-): Promise<void> {
-  const { attemptId, threadId } = attempt;
-  const abandon = { type: "AbandonSend", attemptId, because } as const;
-  const { state } = await deps.drafts.handle(draftId, abandon, cause);
-  if (wasQueuedUnder(state, attempt)) return;
-  await releaseQuota(deps, attempt, cause);
-  const release = { type: "ReleaseClaim", draftId, attemptId, because } as const;
-  await onThread(deps, { threadId, command: release }, cause);
 }

@@ -17,9 +17,9 @@ const maxShortcuts = 20_000;
 /** Of one instance. A frozen thread stays frozen, so a shortcut is right for ever; it may only be that its end was merged further since. */
 const remembered = new WeakMap<object, Shortcuts>();
 
-function shortcutsOf({ threads }: Pick<Dependencies, "threads">): Shortcuts {
-  const known = remembered.get(threads) ?? new LRUCache({ max: maxShortcuts });
-  remembered.set(threads, known);
+function shortcutsOf({ store }: Pick<Dependencies, "store">): Shortcuts {
+  const known = remembered.get(store) ?? new LRUCache({ max: maxShortcuts });
+  remembered.set(store, known);
   return known;
 }
 
@@ -27,7 +27,7 @@ function shortcutsOf({ threads }: Pick<Dependencies, "threads">): Shortcuts {
  * The thread an id means today: itself, or what it was merged into, however many merges there were. The way is walked once: every thread on
  * it is remembered with its end.
  */
-export async function survivorOf(deps: Pick<Dependencies, "threads">, threadId: string): Promise<Survivor> {
+export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, threadId: string): Promise<Survivor> {
   const shortcuts = shortcutsOf(deps);
   const walked = new Set<string>();
   let id = threadId;
@@ -40,7 +40,8 @@ export async function survivorOf(deps: Pick<Dependencies, "threads">, threadId: 
       ({ threadId: id, via } = shortcut);
       continue;
     }
-    const loaded = await deps.threads.load(id);
+    // The caller may have waited for mail that joined it.
+    const loaded = await deps.threads.fresh(id);
     if (loaded.state.mergedInto === null) {
       if (via !== null) {
         const shortcut = { threadId: id, via, isTold: knowsOf(loaded.state, via) };
@@ -55,7 +56,7 @@ export async function survivorOf(deps: Pick<Dependencies, "threads">, threadId: 
 }
 
 /** The end of a merged thread's way, where it is remembered and was told all; else the thread itself. It may have been merged further. */
-export function knownSurvivor(deps: Pick<Dependencies, "threads">, threadId: string): string {
+export function knownSurvivor(deps: Pick<Dependencies, "store">, threadId: string): string {
   const shortcut = shortcutsOf(deps).get(threadId);
   return shortcut?.isTold ? shortcut.threadId : threadId;
 }

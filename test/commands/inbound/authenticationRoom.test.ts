@@ -19,14 +19,12 @@ describe("what authenticating mails asks for", () => {
       const mail = { number: 1, references: [], identityId: workspaceId, workspaceId, rawSha256: "" };
       return { ...mailReceived(mail), sizeBytes };
     };
+    const load = async () => {
+      loads += 1;
+      return { state: loaded };
+    };
     const deps = {
-      threads: {
-        kept: () => kept && { state: kept },
-        load: async () => {
-          loads += 1;
-          return { state: loaded };
-        },
-      },
+      threads: { kept: () => kept && { state: kept }, load, fresh: load },
       store: { read: async (stream: string) => [{ data: received(stream.slice("inbox-".length)) }] },
       authenticator: {
         authenticate: ({ turn }: { turn: string }) => {

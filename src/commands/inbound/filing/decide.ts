@@ -4,7 +4,7 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
-import { oneLook } from "../../states/oneLook.ts";
+import { freshStates } from "../../states/loader.ts";
 import { holdWhereNeeded } from "../heldMail.ts";
 import type { ReadMail, Received } from "../readMail.ts";
 import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
@@ -22,12 +22,8 @@ export type Page = { identityId: string; lastNumber: number; mails: readonly Rec
 export async function decideFilings(deps: Dependencies, page: Page, cause: Cause): Promise<FilingDecision[]> {
   const { identityId } = page;
   const { workspaceId } = (page.mails[0] as Received).data;
-  const look = oneLook(deps);
-  // Starts the reads that holding needs, together with those of the chains.
-  void look.identities.load(identityId);
-  void look.workspaces.load(workspaceId);
   const decisions = await decideByHeaders(deps, page);
-  return holdWhereNeeded(look, { workspaceId, identityId, decisions }, cause);
+  return holdWhereNeeded(freshStates(deps), { workspaceId, identityId, decisions }, cause);
 }
 
 /** True for a mail whose content is to be shown, which has to be read for that. */

@@ -1,4 +1,3 @@
-import type { Filing } from "#streams/filing/decider.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
 import { type Received, readMails, readTogether, receivedFrom, withRoom } from "../readMail.ts";
@@ -16,9 +15,10 @@ const pageSize = 50;
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   let chains = createChains();
-  let { filing, received } = await firstPage(deps, identityId);
-  let isRest = received.length < pageSize;
+  let received: Received[] = [];
+  let isRest = false;
   for (;;) {
+    const { state: filing } = await deps.filings.load(identityId);
     if (filing.pending.length > 0) {
       await applyPending(deps, { identityId, pending: filing.pending }, cause);
     } else {
@@ -36,19 +36,7 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
       // Decisions that were not recorded must not be remembered.
       if (filed === 0) chains = createChains();
     }
-    filing = (await deps.filings.load(identityId)).state;
   }
-}
-
-/** How far filing is, and, read at the same time, the mail received after the revision up to which it is known here. */
-async function firstPage(deps: Dependencies, identityId: string): Promise<{ filing: Filing; received: Received[] }> {
-  const kept = deps.filings.kept(identityId);
-  const range = kept && { from: kept.state.decidedUpTo + 1, count: pageSize };
-  const [{ state: filing }, received] = await Promise.all([
-    deps.filings.load(identityId),
-    range ? receivedFrom(deps, identityId, range) : [],
-  ]);
-  return { filing, received };
 }
 
 /** Returns how many mails were filed, from the first; 0 if another filer was faster: the next turn applies its decisions. */

@@ -43,12 +43,7 @@ export async function putOnThread(
 async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }: Filing, cause: Cause): Promise<void> {
   const { event, parsed } = mail;
   const { headers, identityId, workspaceId } = event.data;
-  const { threadId } = decision;
-  // The thread is asked for in one turn with the sender, and known when its turn comes.
-  const [sender] = await Promise.all([
-    headers.from && contactOf(deps, workspaceId, headers.from.address),
-    deps.threads.kept(threadId) ?? deps.threads.load(threadId),
-  ]);
+  const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));
   const notes = notesOf(parsed);
   const message: InboundMessage = {
     messageId: decision.messageId,

@@ -1,0 +1,63 @@
+import { Rejected } from "#streams/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { Cause } from "../handle.ts";
+import { quotaStreamOf } from "../plans/quotas.ts";
+import type { Loader } from "../states/loader.ts";
+import { onThread } from "../threads/threads.ts";
+import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
+import { endStale, newMessageOf } from "./mayLeave.ts";
+
+/** The state between a claim and a queued draft, enough to undo it. */
+export type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
+
+type Claiming = {
+  draftId: string;
+  draft: Draft;
+  replaces: string | null;
+  /** Up to where the inbox was judged. */
+  filedUpTo: number;
+  byKey?: boolean;
+  /** The answers that its approval knows of; absent: none is asked about. */
+  knows?: readonly string[];
+};
+
+/** Claims the send on the thread, which refuses it if the customer wrote since: nothing that was acknowledged before the claim is in the log is left out. */
+export async function claimSend(
+  loader: Loader,
+  { draftId, draft, replaces, filedUpTo, byKey = false, knows }: Claiming,
+  cause: Cause,
+): Promise<Attempt> {
+  const deps = loader.appending();
+  const attemptId = deps.ids.uuid();
+  const quota = draft.reservation ?? {
+    quotaStream: await quotaStreamOf(loader, draft.workspaceId),
+    reservationId: attemptId,
+  };
+  const { version, contentSha256, machineAddresses, basedOnNumber, identityId } = draft;
+  const claimed = {
+    draftId,
+    version,
+    contentSha256,
+    attemptId,
+    quotaStream: quota.quotaStream,
+    ...(machineAddresses.length > 0 && { machineAddresses: [...machineAddresses] }),
+  };
+  const command = { type: "ClaimSend", claim: claimed, basedOnNumber, replaces, ...(knows && { knows }) } as const;
+  let threadId: string | undefined;
+  try {
+    threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
+    // Mail that was acknowledged since the inbox was judged comes before the claim in the log: repeating the claim judges it too.
+    if ((await inboxEnd(loader, identityId)) !== filedUpTo) {
+      await waitUntilFiled(loader, identityId, waitMs(loader, byKey));
+      threadId = (await onThread(deps, { threadId, command }, cause)).threadId;
+    }
+    return { attemptId, threadId, ...quota };
+  } catch (error) {
+    if (error instanceof Rejected && error.code === "stale_draft") {
+      await endStale(loader, { draftId, draft, newMessageId: newMessageOf({ refusal: error }) }, cause);
+      const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
+      if (threadId) await onThread(deps, { threadId, command: release }, cause);
+    }
+    throw error;
+  }
+}

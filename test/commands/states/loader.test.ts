@@ -1,0 +1,180 @@
+import { expect } from "chai";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { freshStates, keptFirst, keptStates, type Loader } from "#src/commands/states/loader.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
+
+const paused = async ({ workspaces }: Pick<Dependencies, "workspaces">): Promise<boolean> =>
+  (await workspaces.load(workspaceId)).state.sendingPaused;
+
+/** Done by another instance. */
+const pause = ({ elsewhere }: SendWorld, sendingPaused = true) =>
+  elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused }, cause);
+
+/** Work that is done only while sending is not paused. */
+const unlessPaused = async (loader: Loader): Promise<undefined> => {
+  if (await paused(loader)) throw new Rejected("sending_paused", "paused");
+  await loader
+    .appending()
+    .identities.handle(
+      identityId,
+      { type: "UpdateIdentity", changes: { displayName: crypto.randomUUID() }, mayLoosen: true },
+      cause,
+    );
+  return undefined;
+};
+
+describe("a loader", () => {
+  let world: SendWorld;
+  /** Streams that the node's store was asked for. */
+  let asked: string[];
+  let node: Dependencies;
+
+  beforeEach(async () => {
+    world = await createSendWorld();
+    const store = world.node.store;
+    asked = [];
+    const noting =
+      <Rest extends unknown[], T>(read: (stream: string, ...rest: Rest) => T) =>
+      (stream: string, ...rest: Rest): T => {
+        asked.push(stream.slice(0, stream.indexOf("-")));
+        return read(stream, ...rest);
+      };
+    Object.assign(store, { readPage: noting(store.readPage), readLast: noting(store.readLast) });
+    node = world.node;
+  });
+
+  describe("of fresh states", () => {
+    it("reads a stream once, however often and by how many it is asked for", async () => {
+      const loader = freshStates(node);
+      await Promise.all([loader.workspaces.load(workspaceId), loader.workspaces.load(workspaceId)]);
+      await loader.workspaces.load(workspaceId);
+      await loader.identities.load(identityId);
+      expect(asked).to.deep.equal(["workspace", "identity"]);
+    });
+
+    it("reads it again where a newer state is asked for, and goes on with that", async () => {
+      const loader = freshStates(node);
+      expect(await paused(loader)).to.equal(false);
+      await pause(world);
+      expect(await paused(loader)).to.equal(false);
+      expect((await loader.workspaces.fresh(workspaceId)).state.sendingPaused).to.equal(true);
+      expect(await paused(loader)).to.equal(true);
+    });
+
+    it("reads it again after a command to it", async () => {
+      const loader = freshStates(node);
+      await paused(loader);
+      await loader.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: true }, cause);
+      expect(await paused(loader)).to.equal(true);
+    });
+
+    it("knows nothing of what another one has read", async () => {
+      expect(await paused(freshStates(node))).to.equal(false);
+      await pause(world);
+      expect(await paused(freshStates(node))).to.equal(true);
+    });
+
+    it("remembers no failure of a read for another loader", async () => {
+      const failing = { ...node.workspaces, fresh: () => Promise.reject(new Unavailable("away")) };
+      const failed = await paused(freshStates({ ...node, workspaces: failing })).catch((error) => error);
+      expect(failed).to.be.instanceOf(Unavailable);
+      expect(await paused(freshStates(node))).to.equal(false);
+    });
+  });
+
+  describe("of kept states", () => {
+    it("reads what this instance does not keep, and nothing else", async () => {
+      await node.workspaces.load(workspaceId);
+      await node.identities.load(identityId);
+      asked = [];
+      const loader = keptStates(node);
+      await loader.workspaces.load(workspaceId);
+      await loader.identities.fresh(identityId);
+      expect(asked).to.deep.equal([]);
+      await loader.members.load("another workspace");
+      expect(asked).to.deep.equal(["member"]);
+    });
+
+    it("appends nothing by itself, refuses nothing, and does not wait for what needs no guard", async () => {
+      const loader = keptStates(node);
+      const command = { type: "UpdateWorkspace", sendingPaused: true } as const;
+      const refused = await Promise.allSettled([
+        loader.workspaces.handle(workspaceId, command, cause),
+        loader.filings.fresh(identityId),
+        (async () => loader.requireFresh())(),
+      ]);
+      expect(refused.map((each) => each.status === "rejected" && (each.reason as Error).name)).to.deep.equal([
+        "Unsure",
+        "Unsure",
+        "Unsure",
+      ]);
+    });
+
+    it("are no more than an append can be guarded by", async () => {
+      const loader = keptStates(node);
+      const append = () => unlessPaused(loader).catch(({ name }) => name);
+      for (let n = 1; n <= 7; n++) await loader.contacts.load(`contact ${n}`);
+      // The workspace is the eighth. Neither the stream that is appended to nor one that needs no guard counts.
+      for (const load of [() => loader.identities.load(identityId), () => loader.filings.load(identityId)])
+        await load();
+      expect(await append()).to.equal(undefined);
+      await loader.contacts.load("contact 8");
+      expect(await append()).to.equal("Unsure");
+    });
+  });
+
+  describe("of what this instance keeps, where that is enough", () => {
+    const revision = async () => (await world.elsewhere().identities.load(identityId)).revision;
+
+    it("leads to an append without a read", async () => {
+      await paused(node);
+      await node.identities.load(identityId);
+      asked = [];
+      const before = await revision();
+      await keptFirst(node, unlessPaused);
+      expect([asked, await revision()]).to.deep.equal([[], before + 1]);
+    });
+
+    it("is judged again by fresh states once anything that it rests on has moved", async () => {
+      await paused(node);
+      await node.identities.load(identityId);
+      const before = await revision();
+      await pause(world);
+      const refused = await keptFirst(node, unlessPaused).catch((error) => error);
+      expect(refused).to.be.instanceOf(Rejected);
+      expect(await revision()).to.equal(before);
+    });
+
+    it("is judged again by fresh states before anything is refused", async () => {
+      await pause(world);
+      await paused(node);
+      await pause(world, false);
+      const before = await revision();
+      await keptFirst(node, unlessPaused);
+      expect(await revision()).to.equal(before + 1);
+    });
+
+    it("is not asked by a store that cannot judge guards with the append", async () => {
+      await paused(node);
+      await pause(world);
+      let judgements = 0;
+      const inexact = { ...node, store: { ...node.store, guards: false } };
+      const refused = await keptFirst(inexact, async (loader) => {
+        judgements += 1;
+        await unlessPaused(loader);
+      }).catch((error) => error);
+      expect([judgements, refused instanceof Rejected]).to.deep.equal([1, true]);
+    });
+
+    it("is not judged again after a failure whose outcome nobody knows", async () => {
+      let judgements = 0;
+      const failed = await keptFirst(node, async () => {
+        judgements += 1;
+        throw new Unavailable("away");
+      }).catch((error) => error);
+      expect([judgements, failed instanceof Unavailable]).to.deep.equal([1, true]);
+    });
+  });
+});
