@@ -47,6 +47,15 @@ describe("a thread", () => {
     thread(...base)
       .when({ type: "AbsorbThread", ...approved })
       .thenTypes("ThreadAbsorbed");
+    // A draft that is being sent waits for nobody, whichever thread has its claim.
+    const claimedThere = { ...other, claims: [{ ...claimOf("a1"), draftId: "other" }], needsReview: false };
+    const claimedHere: ThreadEvent = { type: "SendClaimed", data: { ...claimedThere.claims[0]!, replaces: null } };
+    thread(...base)
+      .when({ type: "AbsorbThread", ...claimedThere })
+      .thenTypes("ThreadAbsorbed");
+    thread(...base, claimedHere)
+      .when({ type: "AbsorbThread", ...other, needsReview: false })
+      .thenTypes("ThreadAbsorbed");
     // A number that was filed on either thread is not filed again.
     const older: ThreadEvent = { type: "ThreadAbsorbed", data: { ...other, newestNumber: 2 } };
     for (const events of [[absorbed], [received(4), older]])
