@@ -24,8 +24,11 @@ export async function* subscription(paged: PagedLog, options: SubscribeOptions):
   const { categories, batchSize = defaultBatchSize } = options;
   const signal = AbortSignal.any([options.signal, paged.closing]);
   let read = { position: options.after, caughtUp: true };
+  // What was there before it began is read at once.
+  let gather: SubscribeOptions["gather"];
   for (;;) {
-    const page = await unlessAborted(nextPage(paged, read, { ...options, signal }), signal);
+    const page = await unlessAborted(nextPage(paged, read, { gather, signal }), signal);
+    gather = options.gather;
     if (!page) return;
     read = page;
     if (!page.caughtUp) paged.page(page.position).catch(() => {}); // the loop itself asks again
@@ -40,7 +43,7 @@ export async function* subscription(paged: PagedLog, options: SubscribeOptions):
 async function nextPage(
   paged: PagedLog,
   { position, caughtUp }: Omit<Batch, "events">,
-  { gather, signal }: SubscribeOptions,
+  { gather, signal }: Pick<SubscribeOptions, "gather" | "signal">,
 ): Promise<Batch | undefined> {
   if (caughtUp) await paged.beyond(position, signal);
   if (caughtUp && !signal.aborted) await gather?.(position);
