@@ -3,6 +3,7 @@ import type { TriggerEvent } from "#streams/rule/events.ts";
 import { oldestFirst } from "#streams/slots/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { capOf } from "../plans/plans.ts";
+import { freshStates, keptStates, type Loader } from "../states/loader.ts";
 
 /** A rule that works: it is active, and among those that the plan allows. */
 export type WorkingRule = Rule & { id: string };
@@ -22,19 +23,22 @@ export async function workingRules(deps: Dependencies, workspaceId: string): Pro
   return (trigger) => inOrder.filter(({ triggerEvent }) => triggerEvent === trigger);
 }
 
-/** All rules that there are, those with the oldest places first. If a place changes while they are read, they are read again: so they are of one moment. */
+/** All rules that there are, those with the oldest places first. If a place has changed once they are read, they are read again: so they are of one moment. */
 async function rulesOf(deps: Dependencies, workspaceId: string): Promise<WorkingRule[]> {
   const places = { workspaceId, kind: "rules" } as const;
-  for (let known = await deps.slots.load(places); ; ) {
-    const rules = await Promise.all(oldestFirst(known.state).map((id) => ruleIfAny(deps, id)));
+  for (let known = await keptStates(deps).slots.load(places); ; ) {
+    const loader = freshStates(deps);
+    const rules = await Promise.all(oldestFirst(known.state).map((id) => ruleIfAny(loader, id)));
     const now = await deps.slots.fresh(places);
     if (now.revision === known.revision) return rules.filter((rule) => rule !== undefined);
     known = now;
   }
 }
 
-/** Undefined for one that was deleted, or whose making was cut off. */
-async function ruleIfAny(deps: Dependencies, id: string): Promise<WorkingRule | undefined> {
-  const { state } = await deps.rules.load(id);
+/** Undefined for one whose making was cut off, or that was deleted: one that a kept state says is deleted stays so. */
+async function ruleIfAny(loader: Loader, id: string): Promise<WorkingRule | undefined> {
+  const { state: kept } = await keptStates(loader).rules.load(id);
+  if (kept.deleted) return undefined;
+  const { state } = await loader.rules.load(id);
   return state.exists && !state.deleted ? { ...state, id } : undefined;
 }
