@@ -85,9 +85,10 @@ export async function answer<Who>(
     flight = admitted.flight;
     working = work(admitted);
     if (flight) leaveWhenOver(flight, { request, response }, [working, closed]);
-    const made = await (flight ? Promise.race([working, whenEnded(flight.signal)]) : working);
-    if (flight) await door.upToDate?.();
-    reply = made;
+    // A refusal says as much as an answer does: both wait until every ended right is known.
+    reply = await (flight
+      ? Promise.race([working, whenEnded(flight.signal)]).finally(() => door.upToDate?.())
+      : working);
   } catch (error) {
     if (response.headersSent) return breakOff(error, { request, response }, door);
     reply = door.refused(error, request);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { request } from "node:http";
 import { expect } from "chai";
 import express from "express";
 import { pino } from "pino";
@@ -28,6 +29,7 @@ describe("console: the frame", () => {
   const inFlight = createInFlight();
   let entered: () => void = () => {};
   let gate: Promise<void> = Promise.resolve();
+  let counted: () => void = () => {};
 
   const pages = [
     consolePage("GET /review", async (visit) =>
@@ -74,7 +76,12 @@ describe("console: the frame", () => {
           ...{ inFlight, clock, logger, rate: 300 },
           publicUrl: "http://desk.example",
           upToDate: () => {},
-          counter: { hit: async () => ({ hits: 1, resetsAt: new Date() }) },
+          counter: {
+            hit: async () => {
+              counted();
+              return { hits: 1, resetsAt: new Date() };
+            },
+          },
           askRoute: createInProcess({ ...http, routes: allRoutes(http), bodies, checkResponses: true }),
         },
         pages,
@@ -169,6 +176,43 @@ describe("console: the frame", () => {
     expect((await slow).status).to.equal(401);
     const after = await ben.get("/review");
     expect([after.status, after.page.includes("You are in no workspace")]).to.deep.equal([403, true]);
+  });
+
+  it("reads the form of nobody who is not signed in", async () => {
+    const large = { name: "x".repeat(1_100_000) };
+    const stranger = await browserAt(url, "x".repeat(43)).post("/review/rename", large, { Referer: `${url}/review` });
+    expect([stranger.status, stranger.location]).to.deep.equal([303, "/sign-in?next=%2Freview"]);
+    expect((await (await desk()).post("/review/rename", large)).status).to.equal(413);
+  });
+
+  it("does nothing for a form whose session ended while it came in", async () => {
+    const ann = await desk();
+    const { text } = await ann.get("/review");
+    const formToken = /form_token" value="([^"]+)"/.exec(text)![1]!;
+    const body = new URLSearchParams({ form_token: formToken, name: "Too late" }).toString();
+    const reached = new Promise<void>((resolve) => (counted = resolve));
+    const post = request(new URL("/review/rename", url), {
+      method: "POST",
+      headers: {
+        Accept: "text/html",
+        "Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Content-Length": body.length,
+        Cookie: `countersign=${ann.cookies.get("countersign")}`,
+      },
+    });
+    const status = new Promise((resolve, reject) => {
+      post.once("response", (response) => resolve(response.resume().statusCode)).once("error", reject);
+    });
+    post.write(body.slice(0, 10));
+    await reached;
+    const before = await service.store.head();
+    await service.deps.accounts.sessions.end(ann.user.id, ann.sessionId);
+    inFlight.revoke(ann.sessionId);
+    post.end(body.slice(10));
+    expect(await status).to.equal(401);
+    await inFlight.ended(ann.sessionId);
+    expect(await service.store.head()).to.equal(before);
   });
 
   it("gives a session whose rights changed a new cookie, and knows the old one for a moment only", async () => {

@@ -136,6 +136,16 @@ describe("a door", () => {
     expect(await ask()).to.deep.equal([401, "ended"]);
   });
 
+  it("sends no refusal either that was made before the right ended on another instance", async () => {
+    const { ask, inFlight } = await served(
+      async () => {
+        throw new Error("draft 7 is stale");
+      },
+      { upToDate: () => inFlight.revoke("key-1") },
+    );
+    expect(await ask()).to.deep.equal([401, "ended"]);
+  });
+
   it("closes the connection where an answer breaks off after its first byte", async () => {
     const fault = new Error("the disk is gone");
     const { ask, interrupted } = await served(async ({ response }) => {

@@ -1,4 +1,4 @@
-import express, { type Request, type RequestHandler, type Router } from "express";
+import express, { type Request, type RequestHandler, type Response, type Router } from "express";
 import type { Logger } from "pino";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -36,15 +36,10 @@ const maxFormBytes = 1024 * 1024;
 /** The pages of the console: only for who is signed in, only as HTML. What is asked for in another way is left to the routes of the API. */
 export function consoleRouter(routes: readonly ConsoleRoute[], options: ConsoleOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  const form = express.text({ type: "application/x-www-form-urlencoded", limit: maxFormBytes, inflate: false });
   router.use(options.assets.router);
   for (const route of routes) {
-    const handlers = [
-      route.options.events ? onlyStreams : onlyPages,
-      ...(route.method === "POST" ? [form] : []),
-      serveRoute(route, options),
-    ];
-    router[route.method === "GET" ? "get" : "post"](route.path, ...handlers);
+    const only = route.options.events ? onlyStreams : onlyPages;
+    router[route.method === "GET" ? "get" : "post"](route.path, only, serveRoute(route, options));
   }
   router.use(unknownPages(routes, options));
   router.use(refusing({ refused: (error, request) => refusal(error, request, options) }));
@@ -66,6 +61,9 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
   return async (request, response, next) => {
     const isAnswered = await answer({ request, response }, door, async ({ who: principal, signal }) => {
       await requireRate(options, principal);
+      if (route.method === "POST") await readForm(request, response);
+      // The right may have ended while the form came in: then nothing is begun under it.
+      if (signal.aborted) throw new RightEnded();
       const visit = visitOf(request, { route, options, principal, signal });
       if (route.method === "POST") requireOwnForm(visit, options);
       if (route.options.sensitive) visit.requirePassword();
@@ -74,6 +72,12 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
     if (!isAnswered) next("router");
   };
 }
+
+const form = express.text({ type: "application/x-www-form-urlencoded", limit: maxFormBytes, inflate: false });
+
+/** Reads the body of a form: only of who is signed in, so that strangers take no memory. Throws what Express refuses it for. */
+const readForm = (request: Request, response: Response): Promise<void> =>
+  new Promise((resolve, reject) => form(request, response, (fault?: unknown) => (fault ? reject(fault) : resolve())));
 
 /** Admits a person by their session, and refuses with pages. */
 const consoleDoor = (route: ConsoleRoute, options: ConsoleOptions): Door<SessionPrincipal> => ({
