@@ -8,7 +8,7 @@ import { isUuid } from "#src/commands/ids.ts";
 import { wholeLog } from "#src/eventStore/eventStore.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import { canonicalJson } from "#src/mail/out/content.ts";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 import type { Recorded } from "#streams/event.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";

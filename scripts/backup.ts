@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { parseArgs, promisify } from "node:util";
 import pg from "pg";
-import { everyWorkspace } from "#src/postgres/reads.ts";
-import { StartError } from "#src/startError.ts";
+import { everyWorkspace } from "#src/platform/postgres/reads.ts";
+import { StartError } from "#src/platform/startError.ts";
 import { besideDatabase } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { postgresSweep } from "#src/blobs/postgresSweep.ts";
-import { type Swept, sweepBlobs } from "#src/blobs/sweep.ts";
 import type { Composition } from "#src/compose.ts";
+import { postgresSweep } from "#src/platform/blobs/postgresSweep.ts";
+import { type Swept, sweepBlobs } from "#src/platform/blobs/sweep.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { progressBar } from "./support/progress.ts";

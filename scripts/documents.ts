@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { pageFiles, withTables } from "#src/http/docs/documents.ts";
 import { allTables } from "#src/http/docs/tables.ts";
-import { settingDescriptions } from "#src/settings.ts";
+import { settingDescriptions } from "#src/settings/settings.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 import { envExample } from "./support/envFile.ts";
 

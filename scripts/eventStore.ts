@@ -1,5 +1,5 @@
 import { prepareServiceUser } from "#src/eventStore/eventStoreDb/serviceUser.ts";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
 const usage = `The service's user on EventStoreDB. Once for each server, and again for another password; changes nothing where it is so already.

@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { type Composition, compose } from "./compose.ts";
-import { type Config, loadConfig } from "./config.ts";
-import { armCrashPoint } from "./crashPoints.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embeddedPostgres/embeddedPostgres.ts";
-import { firstOwnerInvitation, firstWorkspace } from "./firstStart.ts";
-import { runUntilStopped } from "./lifecycle.ts";
-import { createLogger } from "./logger.ts";
-import { patientStart } from "./patientStart.ts";
-import { oneAtATime } from "./postgres/oneAtATime.ts";
-import { prepareDatabase } from "./postgres/prepare.ts";
+import { armCrashPoint } from "./platform/crashPoints.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./platform/embeddedPostgres/embeddedPostgres.ts";
+import { createLogger } from "./platform/logger.ts";
+import { oneAtATime } from "./platform/postgres/oneAtATime.ts";
+import { prepareDatabase } from "./platform/postgres/prepare.ts";
+import { StartError } from "./platform/startError.ts";
 import { type Service, startService } from "./service.ts";
-import { StartError } from "./startError.ts";
-import { startProgress } from "./startProgress.ts";
-import { asLocalhost, welcome } from "./welcome.ts";
+import { type Config, loadConfig } from "./settings/config.ts";
+import { firstOwnerInvitation, firstWorkspace } from "./start/firstStart.ts";
+import { runUntilStopped } from "./start/lifecycle.ts";
+import { patientStart } from "./start/patientStart.ts";
+import { startProgress } from "./start/startProgress.ts";
+import { asLocalhost, welcome } from "./start/welcome.ts";
 
 /** The composition root: configuration, adapters, roles, and their end in the opposite order. */
 async function run(config: Config): Promise<void> {

@@ -7,7 +7,6 @@ import type { Cause } from "./commands/handle.ts";
 import { reception } from "./commands/inbound/receiveMail.ts";
 import { pauseInstallation } from "./commands/installation.ts";
 import type { Composition } from "./compose.ts";
-import type { Config, Role } from "./config.ts";
 import { Unavailable } from "./eventStore/eventStore.ts";
 import type { HttpServer } from "./http/framework/server.ts";
 import { startHttp } from "./http/index.ts";
@@ -15,16 +14,17 @@ import { type RoomForMail, watchRoomForMail } from "./mail/in/roomForMail.ts";
 import { type Certificate, openCertificate } from "./mail/in/smtp/certificate.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
-import { inBackground } from "./postgres/database.ts";
-import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
+import { inBackground } from "./platform/postgres/database.ts";
+import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./platform/postgres/diskRoom.ts";
+import { StartError } from "./platform/startError.ts";
 import { allProcesses } from "./processes/index.ts";
-import { settingDescriptions } from "./settings.ts";
-import { StartError } from "./startError.ts";
-import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projectionRunner.ts";
-import { createReadiness } from "./subscriptions/readiness.ts";
-import { readModelsTrouble } from "./subscriptions/standstill.ts";
-import { createProcessRunner, type ProcessRunner } from "./work/runner.ts";
-import { nobodyPlans } from "./work/standstill.ts";
+import { createProjectionRunner, type ProjectionRunner } from "./runtime/projections/projectionRunner.ts";
+import { createReadiness } from "./runtime/projections/readiness.ts";
+import { readModelsTrouble } from "./runtime/projections/standstill.ts";
+import { createProcessRunner, type ProcessRunner } from "./runtime/work/runner.ts";
+import { nobodyPlans } from "./runtime/work/standstill.ts";
+import type { Config, Role } from "./settings/config.ts";
+import { settingDescriptions } from "./settings/settings.ts";
 
 /** The roles of one instance, running. */
 export type Service = {

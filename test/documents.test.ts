@@ -6,13 +6,13 @@ import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
 import { projections } from "#projections/index.ts";
-import { crashPoints } from "#src/crashPoints.ts";
 import { createApp } from "#src/http/app.ts";
 import { documents, pageFiles, withTables } from "#src/http/docs/documents.ts";
 import { renderMarkdown } from "#src/http/docs/markdown.ts";
 import { allTables } from "#src/http/docs/tables.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
-import { settingDescriptions } from "#src/settings.ts";
+import { crashPoints } from "#src/platform/crashPoints.ts";
+import { settingDescriptions } from "#src/settings/settings.ts";
 import { streams } from "#streams/index.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 

@@ -5,7 +5,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { startService } from "#test/support/service.ts";
 import { until } from "../scripts/support/client.ts";
-import { append, newEvent } from "./subscriptions/support.ts";
+import { append, newEvent } from "./runtime/projections/support.ts";
 
 describe("a failover that loses the last event", () => {
   it("ends an instance that knew it, though another has appended since and the log ends where it did", async () => {

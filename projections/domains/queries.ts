@@ -10,7 +10,7 @@ export type StoredRecord = {
   reason: string | null;
 };
 
-/** A Domain of the contract, as far as it is stored; which records it needs depends on the settings (src/dns/records.ts). */
+/** A Domain of the contract, as far as it is stored; which records it needs depends on the settings (src/platform/dns/records.ts). */
 export type DomainRow = {
   id: string;
   workspace_id: string;

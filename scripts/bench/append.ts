@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { noStream } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { prepareDatabase } from "#src/postgres/prepare.ts";
+import { prepareDatabase } from "#src/platform/postgres/prepare.ts";
 import { type Bench, type BenchServer, concurrently, type Subject } from "./bench.ts";
 
 /** Appends one event at a time, by one writer and by many. The reference is a plain INSERT of the same row. Both run in this process. */

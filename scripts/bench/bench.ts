@@ -1,4 +1,4 @@
-import type { DatabaseUrls } from "#src/postgres/database.ts";
+import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 
 /** A benchmark: measures one or more kinds of work on a server. `size`: the default number of units; `unit`: what they are, for people. */
 export type Bench = { size: number; unit: string; run(server: BenchServer, size: number): Promise<void> };

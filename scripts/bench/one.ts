@@ -1,5 +1,5 @@
-import { runUntilStopped } from "#src/lifecycle.ts";
-import { createLogger, logTo } from "#src/logger.ts";
+import { createLogger, logTo } from "#src/platform/logger.ts";
+import { runUntilStopped } from "#src/start/lifecycle.ts";
 import { startNoMore } from "../support/serviceProcess.ts";
 import { progress, type Row } from "./bench.ts";
 import { benches } from "./benches.ts";

@@ -1,9 +1,9 @@
 import { pino } from "pino";
 import { projections } from "#projections/index.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase } from "#src/postgres/database.ts";
-import { tablesFile } from "#src/subscriptions/projectionTables.ts";
-import { verify } from "#src/subscriptions/verify.ts";
+import { connectDatabase } from "#src/platform/postgres/database.ts";
+import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
+import { verify } from "#src/runtime/projections/verify.ts";
 import type { Installation } from "#test/support/installation.ts";
 import { customer } from "#test/support/tenant.ts";
 import type { Report } from "./proof.ts";

@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
-import { runUntilStopped } from "#src/lifecycle.ts";
-import { createLogger } from "#src/logger.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
+import { createLogger } from "#src/platform/logger.ts";
+import { runUntilStopped } from "#src/start/lifecycle.ts";
 import { removeRun } from "../support/removeRun.ts";
 import { makeRunDirectory } from "../support/runDirectory.ts";
 import { startNoMore } from "../support/serviceProcess.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CrashPoint, crashPoints } from "#src/crashPoints.ts";
-import { preparePlace } from "#src/embeddedPostgres/place.ts";
-import { readPostmaster } from "#src/embeddedPostgres/postmaster.ts";
+import { type CrashPoint, crashPoints } from "#src/platform/crashPoints.ts";
+import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
+import { readPostmaster } from "#src/platform/embeddedPostgres/postmaster.ts";
 import { openInstallation } from "#test/support/installation.ts";
 import type { TestService } from "#test/support/service.ts";
 import { askedByMail, customer, openTenant } from "#test/support/tenant.ts";

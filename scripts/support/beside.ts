@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import { type Composition, compose } from "#src/compose.ts";
-import { type Config, loadConfig } from "#src/config.ts";
-import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
-import { createLogger, logTo } from "#src/logger.ts";
-import type { DatabaseUrls } from "#src/postgres/database.ts";
-import { prepareDatabase } from "#src/postgres/prepare.ts";
+import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
+import { createLogger, logTo } from "#src/platform/logger.ts";
+import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
+import { prepareDatabase } from "#src/platform/postgres/prepare.ts";
+import { type Config, loadConfig } from "#src/settings/config.ts";
 
 type Beside = { config: Config; urls: DatabaseUrls; logger: Logger };
 

@@ -32,7 +32,7 @@ export async function built({ root = projectRoot, onBuild = () => {} } = {}) {
       entryPoints: [
         { in: "scripts/commands.ts", out: "commands" },
         // Threads of the sources register tsx first; built ones need none. Their names are those that the service starts.
-        { in: "src/threadPool/thread.ts", out: "threadWorker" },
+        { in: "src/platform/threadPool/thread.ts", out: "threadWorker" },
         { in: "src/http/framework/body/parserThread.ts", out: "parserWorker" },
       ],
       external,

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { preparePlace } from "#src/embeddedPostgres/place.ts";
-import { initialise } from "#src/embeddedPostgres/postmaster.ts";
+import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
+import { initialise } from "#src/platform/embeddedPostgres/postmaster.ts";
 
 const run = promisify(execFile);
 

@@ -1,4 +1,4 @@
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 import { Rejected } from "#streams/decider.ts";
 
 /** Typed wrongly: answered with how it is typed. */

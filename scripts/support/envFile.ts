@@ -1,6 +1,6 @@
 import { rename, writeFile } from "node:fs/promises";
-import type { SettingDescription } from "#src/settings.ts";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
+import type { SettingDescription } from "#src/settings/settings.ts";
 
 /** Variables that docker-compose.yml reads besides the settings of the service. */
 export const composeVariables: readonly { name: string; meaning: string }[] = [
@@ -43,7 +43,7 @@ export function envExample(settings: readonly SettingDescription[]): string {
   const ofCompose = composeVariables.flatMap(({ name, meaning }) => [`# ${meaning}`, `#${name}=`, ""]);
   return [
     "# Every setting. `npm run setup` writes a `.env` with those that an installation needs, and with secrets of its own.",
-    "# `npm run documents` writes this file from src/settings.ts.",
+    "# `npm run documents` writes this file from src/settings/settings.ts.",
     "",
     ...ofService,
     "# For docker-compose.yml alone:",

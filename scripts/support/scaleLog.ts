@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
 import { conversations, type Made, type MadeEvent, type Setting } from "./conversations.ts";
 
 export type ScaleLog = Setting & {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { TSchema } from "typebox";
-import { newRingKey } from "#src/secrets/keyRing.ts";
-import { DomainName } from "#src/settingKinds.ts";
-import { settings } from "#src/settings.ts";
+import { newRingKey } from "#src/platform/secrets/keyRing.ts";
+import { DomainName } from "#src/settings/settingKinds.ts";
+import { settings } from "#src/settings/settings.ts";
 
 export type Answers = {
   domain: string;

@@ -1,5 +1,5 @@
-import type { Clock, Ids } from "#src/clock.ts";
 import { type EventStore, type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
+import type { Clock, Ids } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Actor, Event, Recorded } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";

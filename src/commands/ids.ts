@@ -1,5 +1,5 @@
 import { derivedId } from "#projections/derivedId.ts";
-import type { Ids } from "#src/clock.ts";
+import type { Ids } from "#src/platform/clock.ts";
 import type { Cause } from "./handle.ts";
 
 export { contactId, derivedId } from "#projections/derivedId.ts";

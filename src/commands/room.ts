@@ -1,4 +1,4 @@
-import { createTally } from "#src/tally.ts";
+import { createTally } from "#src/platform/tally.ts";
 
 /** A part of this process's memory, for work on things that anybody may make large. */
 export type Room = {

@@ -1,5 +1,5 @@
-import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
-import { targetFault } from "#src/webhooks/targets.ts";
+import type { WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import { targetFault } from "#src/platform/webhooks/targets.ts";
 import { invalid, Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
 import type { WebhookSecret, WebhookSettings } from "#streams/webhook/events.ts";

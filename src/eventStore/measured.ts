@@ -1,4 +1,4 @@
-import type { Metrics } from "#src/metrics/metrics.ts";
+import type { Metrics } from "#src/platform/metrics/metrics.ts";
 import { type EventStore, StreamMoved } from "./eventStore.ts";
 
 /** An event store whose appends are counted and timed. */

@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import helmet from "helmet";
 import type { Logger } from "pino";
 import Type from "typebox";
-import type { Metrics } from "#src/metrics/metrics.ts";
+import type { Metrics } from "#src/platform/metrics/metrics.ts";
 import { Rejected } from "#streams/decider.ts";
 import { limitDocuments, serveDocument } from "./docs/document.ts";
 import { docsPages } from "./docs/pages.ts";

@@ -4,7 +4,7 @@ import { countRules } from "#projections/rules/queries.ts";
 import { startCheckout } from "#src/commands/billing/checkout.ts";
 import { openPortal } from "#src/commands/billing/portal.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
-import type { Interval, PaidPlan } from "#src/payments/paymentProcessor.ts";
+import type { Interval, PaidPlan } from "#src/platform/payments/paymentProcessor.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { route } from "./framework/route.ts";

@@ -1,5 +1,5 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { ProcessorRefused, ProcessorUnavailable } from "#src/payments/paymentProcessor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "#src/platform/payments/paymentProcessor.ts";
 import type { Again, ProcessContext } from "./process.ts";
 
 /** Seconds before each further try; the last one for ever. */

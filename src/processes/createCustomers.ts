@@ -1,6 +1,6 @@
 import { createCustomer } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import type { PaymentProcessor } from "#src/payments/paymentProcessor.ts";
+import type { PaymentProcessor } from "#src/platform/payments/paymentProcessor.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { askProcessor } from "./askProcessor.ts";
 import type { Process, ProcessContext } from "./process.ts";

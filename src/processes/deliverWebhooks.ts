@@ -1,8 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
-import type { Attempt, Begun, NewDelivery, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
-import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhooks/sender.ts";
+import type { Attempt, Begun, NewDelivery, Verdict, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/platform/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
 import { nextTryAfterMs } from "#streams/webhook/retrySchedule.ts";

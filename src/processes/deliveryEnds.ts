@@ -3,7 +3,7 @@ import type { Cause } from "#src/commands/handle.ts";
 import { tellThreadSent } from "#src/commands/sends/sentMail.ts";
 import { giveBack } from "#src/commands/sends/undoSend.ts";
 import { claimedAttempt, onThread } from "#src/commands/threads/threads.ts";
-import { crashPoint } from "#src/crashPoints.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { AcceptedDelivery } from "#streams/delivery/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";

@@ -1,6 +1,6 @@
 import { followSubscriptions as follow } from "#src/commands/billing/subscriptions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import type { PaymentProcessor } from "#src/payments/paymentProcessor.ts";
+import type { PaymentProcessor } from "#src/platform/payments/paymentProcessor.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { askProcessor } from "./askProcessor.ts";
 import type { Again, Process, ProcessContext } from "./process.ts";

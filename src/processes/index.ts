@@ -1,8 +1,8 @@
 import type { Channels } from "#src/channels/channel.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
-import type { WebhookSender } from "#src/webhooks/sender.ts";
+import type { WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import type { WebhookSender } from "#src/platform/webhooks/sender.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
 import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";

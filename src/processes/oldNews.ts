@@ -1,4 +1,4 @@
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 
 /** What happened longer ago is not mailed as news any more, however late a process comes to it: after a restore, a long pause, an outage. */
 const newsForMs = 24 * 3_600_000;

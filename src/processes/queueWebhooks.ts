@@ -2,7 +2,7 @@ import { eventsAt, type FeedRow, payloadOf, publishedTypes, subjectOf } from "#p
 import { type Listener, listeningWebhooks } from "#projections/webhooks/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import type { NewDelivery, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 

@@ -25,7 +25,7 @@ export type DomainFacts = {
   selector: string;
   /** RSA, the DER of SPKI in base64: the p= of its DKIM record. */
   publicKey: string;
-  /** PEM of PKCS 8, sealed (src/secrets/keyRing.ts). */
+  /** PEM of PKCS 8, sealed (src/platform/secrets/keyRing.ts). */
   privateKey: string;
 };
 

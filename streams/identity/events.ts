@@ -1,7 +1,7 @@
 import type { HtmlRemoved } from "../draft/content.ts";
 import type { Event } from "../event.ts";
 
-/** Secrets inside `config` are sealed (src/secrets/keyRing.ts) before they come here. */
+/** Secrets inside `config` are sealed (src/platform/secrets/keyRing.ts) before they come here. */
 export type ApprovalChannel = { type: "telegram" | "slack" | "email"; config: Record<string, string> };
 
 /** What can be set on an identity, in the contract's meaning. */

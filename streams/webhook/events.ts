@@ -33,7 +33,7 @@ export type WebhookSettings = {
   status: WebhookStatus;
 };
 
-/** `sealed`: the `whsec_…` text under the key ring (src/secrets/keyRing.ts). */
+/** `sealed`: the `whsec_…` text under the key ring (src/platform/secrets/keyRing.ts). */
 export type WebhookSecret = { id: string; sealed: string };
 
 export type WebhookEvent =

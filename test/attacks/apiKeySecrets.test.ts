@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { CannotOpen } from "#src/secrets/keyRing.ts";
+import { CannotOpen } from "#src/platform/secrets/keyRing.ts";
 import { openPosts, type Posts } from "#test/http/framework/idempotencySupport.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
-import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { barrier } from "#test/http/framework/support.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";

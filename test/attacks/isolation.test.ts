@@ -4,11 +4,11 @@ import pg from "pg";
 import { projections } from "#projections/index.ts";
 import type { Reads } from "#projections/reads.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
-import { createReads } from "#src/postgres/reads.ts";
-import { tablesFile } from "#src/subscriptions/projectionTables.ts";
-import { rebuild } from "#src/subscriptions/rebuild.ts";
-import { verify } from "#src/subscriptions/verify.ts";
+import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
+import { createReads } from "#src/platform/postgres/reads.ts";
+import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
+import { rebuild } from "#src/runtime/projections/rebuild.ts";
+import { verify } from "#src/runtime/projections/verify.ts";
 import { type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 type Policed = { name: string; enabled: boolean; forced: boolean; owner: string; policies: string[] };

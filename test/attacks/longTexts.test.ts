@@ -7,7 +7,7 @@ import { chunks } from "#src/channels/slack/blocks.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { shownText } from "#src/http/mcp/texts/letter.ts";
 import { attachmentNamed } from "#src/http/present/files.ts";
-import { createLogger } from "#src/logger.ts";
+import { createLogger } from "#src/platform/logger.ts";
 import { processorMs } from "#test/support/processorTime.ts";
 
 /** A pattern that starts again at each character takes many seconds for as much of them; a mail may have more. */

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { systemClock, systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { holdsMark } from "#src/commands/ownEffect.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { systemClock, systemIds } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
 import { faultyEventStore } from "#test/support/faultyEventStore.ts";

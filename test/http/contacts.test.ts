@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { projections } from "#projections/index.ts";
 import { contactId } from "#src/commands/ids.ts";
-import { tablesFile } from "#src/subscriptions/projectionTables.ts";
-import { verify } from "#src/subscriptions/verify.ts";
+import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
+import { verify } from "#src/runtime/projections/verify.ts";
 import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("contacts over HTTP [d8 contacts]", () => {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { unansweredMail } from "#projections/inbound/queries.ts";
-import { systemIds } from "#src/clock.ts";
 import { postedMail } from "#src/commands/inbound/postedMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { systemIds } from "#src/platform/clock.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
 import { startBeside } from "#test/support/besideInProcess.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { workspacesOfUser } from "#projections/members/queries.ts";
-import { BadLink } from "#src/accounts/links.ts";
 import { acceptInvitation, findInvitation, firstOwnerLink } from "#src/commands/members/invitations.ts";
 import { changeRole, invite } from "#src/commands/members/members.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
+import { BadLink } from "#src/platform/accounts/links.ts";
 import { Rejected } from "#streams/decider.ts";
 import { memberStream } from "#streams/member/events.ts";
 import { operator } from "#test/support/cause.ts";

@@ -6,7 +6,7 @@ import { outboxPages } from "#src/http/outbox/outbox.ts";
 import { type CaughtMail, createOutbox } from "#src/mail/out/outbox.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { renderMail, renderNotice } from "#src/mail/out/render.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";

@@ -3,9 +3,9 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect } from "chai";
 import express from "express";
-import { systemClock } from "#src/clock.ts";
 import type { Post } from "#src/commands/inbound/postedMail.ts";
 import { type SendGridInboundOptions, sendGridInbound } from "#src/http/hooks/sendGrid/inbound.ts";
+import { systemClock } from "#src/platform/clock.ts";
 import { inFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import {

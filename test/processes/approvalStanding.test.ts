@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
-import { systemIds } from "#src/clock.ts";
 import { sendDraft } from "#src/commands/drafts/drafts.ts";
+import { systemIds } from "#src/platform/clock.ts";
 import { idOf } from "#streams/event.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { RuleSettings } from "#streams/rule/events.ts";

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { approveDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
 import { sendDirectly } from "#src/commands/emails/directSends.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
+import { systemIds } from "#src/platform/clock.ts";
 import { refreshDraftContents } from "#src/processes/refreshDraftContents.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Recorded } from "#streams/event.ts";

@@ -3,7 +3,7 @@ import { pauseInstallation, resumeInstallation } from "#src/commands/installatio
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { ReadyConnection } from "#src/mail/mailProvider.ts";
 import type { Obstacle, SetAside } from "#src/processes/process.ts";
-import { causeOf } from "#src/work/handlerContext.ts";
+import { causeOf } from "#src/runtime/work/handlerContext.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { tell } from "#test/support/processContext.ts";
 import { expectSound, first, isHandingOver, later, unknown } from "./sendChecks.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { causeOf } from "#src/work/handlerContext.ts";
+import { BlobCorrupt } from "#src/platform/blobs/blobs.ts";
+import { causeOf } from "#src/runtime/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { tell } from "#test/support/processContext.ts";

@@ -5,7 +5,7 @@ import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecis
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
-import type { TimerChange } from "#src/work/timerChanges.ts";
+import type { TimerChange } from "#src/runtime/work/timerChanges.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { fire, tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { systemClock, systemIds } from "#src/clock.ts";
 import {
   askForSubscriptions,
   payerOf,
@@ -12,22 +11,23 @@ import { createStreamServices } from "#src/commands/handle.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
 import { takeSlot, worksUnderPlan } from "#src/commands/plans/slots.ts";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
+import { systemClock, systemIds } from "#src/platform/clock.ts";
 import {
   type PaymentProcessor,
   ProcessorRefused,
   type ProcessorSubscription,
   ProcessorUnavailable,
-} from "#src/payments/paymentProcessor.ts";
+} from "#src/platform/payments/paymentProcessor.ts";
 import { createCustomers } from "#src/processes/createCustomers.ts";
 import { followSubscriptions } from "#src/processes/followSubscriptions.ts";
 import type { Timer } from "#src/processes/process.ts";
-import { concerns } from "#src/work/concerns.ts";
+import { concerns } from "#src/runtime/work/concerns.ts";
 import { system } from "#test/support/cause.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
 import { faultyEventStore } from "#test/support/faultyEventStore.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import { tell } from "#test/support/processContext.ts";
-import { rule, useWorkTable } from "../work/support.ts";
+import { rule, useWorkTable } from "../runtime/work/support.ts";
 
 const dayMs = 86_400_000;
 const began = Date.parse("2026-01-10T00:00:00.000Z");

@@ -10,7 +10,7 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import type { Timer } from "#src/processes/process.ts";
 import { runRules } from "#src/processes/runRules.ts";
-import { causeOf } from "#src/work/handlerContext.ts";
+import { causeOf } from "#src/runtime/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
 import { operator } from "#test/support/cause.ts";
 import { channelDoubles } from "#test/support/chatDouble.ts";

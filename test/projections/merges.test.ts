@@ -5,7 +5,7 @@ import { messages } from "#projections/messages/projector.ts";
 import { placeOfMessage } from "#projections/messages/queries.ts";
 import type { Projection } from "#projections/projection.ts";
 import { threads } from "#projections/threads/projector.ts";
-import type { Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import * as examples from "#test/support/examples/drafts.ts";

@@ -3,7 +3,7 @@ import { drafts } from "#projections/drafts/projector.ts";
 import { messages } from "#projections/messages/projector.ts";
 import type { Projection } from "#projections/projection.ts";
 import { search } from "#projections/search/projector.ts";
-import type { Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import * as examples from "#test/support/examples/drafts.ts";
 import { inboundMessage } from "#test/support/examples/index.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { inbound } from "#projections/inbound/projector.ts";
-import type { Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import { filingDecision } from "#test/support/examples/filingDecision.ts";
 import { inboundMessage, mailReceived } from "#test/support/examples/index.ts";

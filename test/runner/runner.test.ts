@@ -26,7 +26,7 @@ const files: Record<string, string> = {
   hanging: `import { spawn } from "node:child_process";
     import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
     import { tmpdir } from "node:os";
-    import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
+    import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
     import { copyCluster } from "./scripts/support/cluster.ts";
     it("hangs", async () => {
       const dataDir = mkdtempSync(tmpdir() + "/left-");

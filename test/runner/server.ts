@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
-import { createLogger } from "#src/logger.ts";
+import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
+import { createLogger } from "#src/platform/logger.ts";
 import { copyCluster, makeCluster } from "../../scripts/support/cluster.ts";
 
 /** Settings of the server: its data need not survive the machine, only its own crashes, so it waits for no disk. */

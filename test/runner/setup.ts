@@ -1,8 +1,8 @@
 import "#test/support/fewKeyPairs.ts";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import { runUntilStopped } from "#src/lifecycle.ts";
-import { createLogger } from "#src/logger.ts";
+import { createLogger } from "#src/platform/logger.ts";
+import { runUntilStopped } from "#src/start/lifecycle.ts";
 import { removeRun } from "../../scripts/support/removeRun.ts";
 import { makeRunDirectory } from "../../scripts/support/runDirectory.ts";
 import { replaceDeadWorkers } from "./deadWorkers.ts";

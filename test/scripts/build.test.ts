@@ -23,7 +23,7 @@ export const commands: Record<string, () => Promise<unknown>> = {
   "src/program.ts": `
 import { readFileSync } from "node:fs";
 import { letters } from "letters";
-import { ask } from "#src/threadPool/ask.ts";
+import { ask } from "#src/platform/threadPool/ask.ts";
 import { word } from "#src/word.ts";
 const sql: string = readFileSync(new URL(import.meta.resolve("#src/tables.sql")), "utf8");
 export async function start(wish?: string): Promise<void> {
@@ -33,13 +33,13 @@ export async function start(wish?: string): Promise<void> {
 }`,
   "src/tables.sql": "select 1",
   "src/word.ts": `export const word: string = "first";`,
-  "src/threadPool/ask.ts": `
+  "src/platform/threadPool/ask.ts": `
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 const entry = new URL("./threadWorker.mjs", import.meta.url);
 export const ask = async (): Promise<string> => (await once(new Worker(entry, { execArgv: [] }), "message"))[0];`,
-  "src/threadPool/threadWorker.mjs": `import { register } from "tsx/esm/api";\nregister();\nawait import("./thread.ts");`,
-  "src/threadPool/thread.ts": `
+  "src/platform/threadPool/threadWorker.mjs": `import { register } from "tsx/esm/api";\nregister();\nawait import("./thread.ts");`,
+  "src/platform/threadPool/thread.ts": `
 import { parentPort } from "node:worker_threads";
 import { word } from "#src/word.ts";
 parentPort?.postMessage(\`thread knows \${word}\`);`,

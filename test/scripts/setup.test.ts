@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse } from "dotenv";
 import { parse as parseYaml } from "yaml";
-import { loadConfig } from "#src/config.ts";
-import { settingDescriptions } from "#src/settings.ts";
+import { loadConfig } from "#src/settings/config.ts";
+import { settingDescriptions } from "#src/settings/settings.ts";
 import { composeVariables, envExample, writeEnvFile } from "../../scripts/support/envFile.ts";
 import { envOf } from "../../scripts/support/setupAnswers.ts";
 

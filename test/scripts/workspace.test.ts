@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import pg from "pg";
-import { connectDatabase } from "#src/postgres/database.ts";
+import { connectDatabase } from "#src/platform/postgres/database.ts";
 import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { inFull } from "#test/support/full.ts";

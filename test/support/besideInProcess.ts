@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { compose } from "#src/compose.ts";
-import { loadConfig } from "#src/config.ts";
-import { firstWorkspace } from "#src/firstStart.ts";
-import type { DatabaseUrls } from "#src/postgres/database.ts";
+import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { startService } from "#src/service.ts";
+import { loadConfig } from "#src/settings/config.ts";
+import { firstWorkspace } from "#src/start/firstStart.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 import { settingsOn } from "./settings.ts";
 import { sharedThreads } from "./sharedThreads.ts";

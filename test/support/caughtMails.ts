@@ -1,5 +1,5 @@
 import { type CaughtMail, createOutbox, type Outbox } from "#src/mail/out/outbox.ts";
-import type { Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
 
 /** The outbox, with each mail read once: while tests wait for one they ask for the newest again and again. */
 export function caughtMails(database: Sql): Outbox {

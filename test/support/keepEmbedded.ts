@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
+import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
 
 /** A process that keeps the embedded server of the directory it is told, to be killed: `node --import tsx keepEmbedded.ts DATA_DIR`. */
 const { serviceUrl, ownerUrl, pid } = await startEmbeddedPostgres({

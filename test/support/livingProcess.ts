@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { runUntilStopped } from "#src/lifecycle.ts";
+import { runUntilStopped } from "#src/start/lifecycle.ts";
 
 /**
  * A process that only lives and ends, writing down each step: `node --import tsx livingProcess.ts KIND`, where KIND is

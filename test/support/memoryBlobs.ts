@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Blobs } from "#src/blobs/blobs.ts";
+import type { Blobs } from "#src/platform/blobs/blobs.ts";
 
 /** Contents by their sha256, in this map. */
 export function memoryBlobs(kept = new Map<string, Buffer>()): Blobs {

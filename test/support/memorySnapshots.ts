@@ -1,4 +1,4 @@
-import type { Snapshot, Snapshots } from "#src/snapshots/snapshots.ts";
+import type { Snapshot, Snapshots } from "#src/platform/snapshots/snapshots.ts";
 import { categoryOf } from "#streams/event.ts";
 
 /** Snapshots in memory, as text: what is read is what JSON could say. */

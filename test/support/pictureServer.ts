@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createUndiciPictureSource } from "#src/publicWeb/undiciPictureSource.ts";
+import { createUndiciPictureSource } from "#src/platform/publicWeb/undiciPictureSource.ts";
 import { certificateOf } from "./certificate.ts";
 
 type Serve = Buffer | ((response: ServerResponse) => void);

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { projections } from "#projections/index.ts";
-import { connectDatabase } from "#src/postgres/database.ts";
-import { migrate } from "#src/postgres/migrate.ts";
-import { ensureTables, tablesFile } from "#src/subscriptions/projectionTables.ts";
+import { connectDatabase } from "#src/platform/postgres/database.ts";
+import { migrate } from "#src/platform/postgres/migrate.ts";
+import { ensureTables, tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { adminUrl, asAdmin, namesOfRun } from "#test/runner/server.ts";
 
 const withDatabase = (url: string, database: string, user: string): string => {

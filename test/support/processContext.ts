@@ -1,7 +1,7 @@
-import { systemClock } from "#src/clock.ts";
+import { systemClock } from "#src/platform/clock.ts";
 import type { Answer, Process, ProcessContext, Timer } from "#src/processes/process.ts";
-import { concerns } from "#src/work/concerns.ts";
-import { type Handling, handlerContext } from "#src/work/handlerContext.ts";
+import { concerns } from "#src/runtime/work/concerns.ts";
+import { type Handling, handlerContext } from "#src/runtime/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
 
 type More = Partial<Handling> & { timers?: Timer[] };

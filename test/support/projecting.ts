@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Projection, ProjectorTx } from "#projections/projection.ts";
-import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, type Sql } from "#src/platform/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DatabaseUrls } from "#src/postgres/database.ts";
+import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { copyCluster } from "../../scripts/support/cluster.ts";
 import { type ServiceProcess, startProcess } from "../../scripts/support/serviceProcess.ts";
 import { createTestDatabase } from "./postgres.ts";

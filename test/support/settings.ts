@@ -1,4 +1,4 @@
-import type { DatabaseUrls } from "#src/postgres/database.ts";
+import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 
 /** What every service of a test is given; instances that share a database agree on it. */
 export const testSettings = {

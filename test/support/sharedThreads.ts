@@ -1,4 +1,4 @@
-import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
+import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 
 let threads: ThreadPool | undefined;
 

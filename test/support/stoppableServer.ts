@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
-import { preparePlace } from "#src/embeddedPostgres/place.ts";
-import { launch, readPostmaster, stop } from "#src/embeddedPostgres/postmaster.ts";
-import type { DatabaseUrls } from "#src/postgres/database.ts";
+import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
+import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
+import { launch, readPostmaster, stop } from "#src/platform/embeddedPostgres/postmaster.ts";
+import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { until } from "../../scripts/support/client.ts";
 import { copyCluster } from "../../scripts/support/cluster.ts";
 

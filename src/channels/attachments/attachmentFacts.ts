@@ -1,4 +1,4 @@
-import type { Blobs } from "#src/blobs/blobs.ts";
+import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { AttachmentFact } from "../approvalView.ts";
 import { fileWarning } from "./fileWarning.ts";
 import { foundKind, type LookedAt, lookedAtBytes } from "./foundKind.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
-import { createPublicAgents, type PublicWebOptions } from "#src/publicWeb/agents.ts";
-import { beginningOf } from "#src/publicWeb/beginningOf.ts";
-import { isPrivateHost } from "#src/publicWeb/hosts.ts";
+import { createPublicAgents, type PublicWebOptions } from "#src/platform/publicWeb/agents.ts";
+import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
+import { isPrivateHost } from "#src/platform/publicWeb/hosts.ts";
 import { judged, type SlackAnswer } from "./answers.ts";
 import type { SlackHosts } from "./slackHosts.ts";
 

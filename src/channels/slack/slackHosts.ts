@@ -1,4 +1,4 @@
-import { isAllowedHost } from "#src/publicWeb/hosts.ts";
+import { isAllowedHost } from "#src/platform/publicWeb/hosts.ts";
 
 /** Which hosts the operator lets messages to Slack go to. */
 export type SlackHosts = {

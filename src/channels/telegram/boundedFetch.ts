@@ -1,4 +1,4 @@
-import { beginningOf } from "#src/publicWeb/beginningOf.ts";
+import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 
 /** An answer of Telegram to what we ask is some kilobytes; a hundred updates with long texts are below this. */
 const maxBytes = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { Database } from "#src/postgres/database.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 import type { BotRegistry, BotUse, Prompt } from "./botRegistry.ts";
 
 type BotRow = { registered: string | null; next_update: string | number | null };

@@ -1,9 +1,9 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
 import { isSlackUrl } from "#src/channels/slack/slackHosts.ts";
 import { isBotToken } from "#src/channels/telegram/botToken.ts";
-import { domainOfAddress } from "#src/dns/names.ts";
-import { CannotOpen, type Reseal } from "#src/secrets/keyRing.ts";
-import { isMaskOf, mask } from "#src/secrets/mask.ts";
+import { domainOfAddress } from "#src/platform/dns/names.ts";
+import { CannotOpen, type Reseal } from "#src/platform/secrets/keyRing.ts";
+import { isMaskOf, mask } from "#src/platform/secrets/mask.ts";
 import { invalid } from "#streams/decider.ts";
 import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { BlobCorrupt, type Blobs } from "#src/blobs/blobs.ts";
+import { BlobCorrupt, type Blobs } from "#src/platform/blobs/blobs.ts";
 
 const partBytes = 512 * 1024;
 

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { KeyRing } from "#src/secrets/keyRing.ts";
+import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** Four digits, each four as likely as any other. They are in the approval mail and nowhere else. */

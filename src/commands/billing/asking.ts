@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type PaymentProcessor, ProcessorRefused, ProcessorUnavailable } from "#src/payments/paymentProcessor.ts";
+import {
+  type PaymentProcessor,
+  ProcessorRefused,
+  ProcessorUnavailable,
+} from "#src/platform/payments/paymentProcessor.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 

@@ -4,7 +4,7 @@ import {
   type PaidPlan,
   type PaymentProcessor,
   ProcessorRefused,
-} from "#src/payments/paymentProcessor.ts";
+} from "#src/platform/payments/paymentProcessor.ts";
 import { works } from "#streams/billing/planFrom.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";

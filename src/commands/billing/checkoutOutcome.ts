@@ -1,4 +1,8 @@
-import { type CheckoutSession, ProcessorRefused, ProcessorUnavailable } from "#src/payments/paymentProcessor.ts";
+import {
+  type CheckoutSession,
+  ProcessorRefused,
+  ProcessorUnavailable,
+} from "#src/platform/payments/paymentProcessor.ts";
 import type { Subscription } from "#streams/billing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";

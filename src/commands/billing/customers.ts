@@ -1,4 +1,8 @@
-import { type PaymentProcessor, type ProcessorEvent, ProcessorUnavailable } from "#src/payments/paymentProcessor.ts";
+import {
+  type PaymentProcessor,
+  type ProcessorEvent,
+  ProcessorUnavailable,
+} from "#src/platform/payments/paymentProcessor.ts";
 import type { Checkout } from "#streams/billing/events.ts";
 import { works } from "#streams/billing/planFrom.ts";
 import type { Dependencies } from "../dependencies.ts";

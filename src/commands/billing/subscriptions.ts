@@ -1,4 +1,8 @@
-import { type PaymentProcessor, ProcessorRefused, type ProcessorSubscription } from "#src/payments/paymentProcessor.ts";
+import {
+  type PaymentProcessor,
+  ProcessorRefused,
+  type ProcessorSubscription,
+} from "#src/platform/payments/paymentProcessor.ts";
 import type { Billing } from "#streams/billing/decider.ts";
 import { billingStream, type Subscription } from "#streams/billing/events.ts";
 import { nextLook } from "#streams/billing/nextLook.ts";

@@ -1,7 +1,7 @@
-import { checkRecords } from "#src/dns/checkRecords.ts";
-import { expectedRecords } from "#src/dns/records.ts";
-import { withinTime } from "#src/dns/resolver.ts";
-import { surroundingsOf } from "#src/dns/surroundings.ts";
+import { checkRecords } from "#src/platform/dns/checkRecords.ts";
+import { expectedRecords } from "#src/platform/dns/records.ts";
+import { withinTime } from "#src/platform/dns/resolver.ts";
+import { surroundingsOf } from "#src/platform/dns/surroundings.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type DomainRecord, domainRecords } from "#streams/domain/events.ts";

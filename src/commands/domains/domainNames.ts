@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { asciiName, isHostName, registrableDomain } from "#src/dns/names.ts";
+import { asciiName, isHostName, registrableDomain } from "#src/platform/dns/names.ts";
 import { invalid } from "#streams/decider.ts";
 import type { DomainName } from "#streams/domainName/decider.ts";
 import type { Dependencies } from "../dependencies.ts";

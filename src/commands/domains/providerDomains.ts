@@ -1,6 +1,6 @@
-import { isProviders } from "#src/dns/records.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 import { ProviderAway, ProviderRefused, type SendingDomains } from "#src/mail/out/sendingDomains.ts";
+import { isProviders } from "#src/platform/dns/records.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type DomainRecord, domainRecords, type RecordFinding, type Registration } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";

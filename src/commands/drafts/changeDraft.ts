@@ -1,4 +1,4 @@
-import { type CrashPoint, crashPoint } from "#src/crashPoints.ts";
+import { type CrashPoint, crashPoint } from "#src/platform/crashPoints.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { outcomeOf } from "#streams/draft/outcome.ts";

@@ -1,6 +1,6 @@
-import type { Blobs } from "#src/blobs/blobs.ts";
 import { htmlOfText } from "#src/html/htmlOfText.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
+import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";

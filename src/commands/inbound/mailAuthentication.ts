@@ -1,6 +1,6 @@
-import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { unproven } from "#src/mail/in/authentication/authenticator.ts";
+import { BlobCorrupt } from "#src/platform/blobs/blobs.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import { awaitsAuthentication } from "#streams/thread/authentication.ts";

@@ -1,7 +1,7 @@
-import { domainOfAddress } from "#src/dns/names.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { MailTransaction, Reception, Remote } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
+import { domainOfAddress } from "#src/platform/dns/names.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
 import { derivedId } from "../ids.ts";

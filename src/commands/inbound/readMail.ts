@@ -1,6 +1,6 @@
-import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { readEvents, Unavailable } from "#src/eventStore/eventStore.ts";
 import { type ParsedMail, unreadableMail } from "#src/mail/in/parsedMail.ts";
+import { BlobCorrupt } from "#src/platform/blobs/blobs.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";

@@ -1,5 +1,5 @@
-import { crashPoint } from "#src/crashPoints.ts";
 import type { MailTransaction, Reception, Recipient } from "#src/mail/in/reception.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { Actor } from "#streams/event.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { domainOfAddress } from "#src/dns/names.ts";
 import type { Reception, Recipient } from "#src/mail/in/reception.ts";
+import { domainOfAddress } from "#src/platform/dns/names.ts";
 import { fold } from "#streams/decider.ts";
 import { canonicalAddress } from "#streams/emailAddress/addrSpec.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";

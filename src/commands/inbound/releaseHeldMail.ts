@@ -1,4 +1,4 @@
-import { crashPoint } from "#src/crashPoints.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";

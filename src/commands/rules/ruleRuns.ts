@@ -1,5 +1,5 @@
 import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
-import { crashPoint } from "#src/crashPoints.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";

@@ -1,5 +1,5 @@
-import type { Reseal } from "#src/secrets/keyRing.ts";
-import { mask } from "#src/secrets/mask.ts";
+import type { Reseal } from "#src/platform/secrets/keyRing.ts";
+import { mask } from "#src/platform/secrets/mask.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { RuleAction } from "#streams/rule/events.ts";

@@ -1,4 +1,4 @@
-import { CannotOpen, type KeyRing, type Reseal } from "#src/secrets/keyRing.ts";
+import { CannotOpen, type KeyRing, type Reseal } from "#src/platform/secrets/keyRing.ts";
 import { categoryOf, idOf } from "#streams/event.ts";
 import { streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";

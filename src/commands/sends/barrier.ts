@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { createSingleFlight, type SingleFlight } from "#src/singleFlight.ts";
+import { createSingleFlight, type SingleFlight } from "#src/platform/singleFlight.ts";
 import type { Recorded } from "#streams/event.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";

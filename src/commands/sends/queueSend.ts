@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import type { Authorisation } from "#streams/draft/events.ts";

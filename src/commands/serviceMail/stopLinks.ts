@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { KeyRing } from "#src/secrets/keyRing.ts";
+import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
 
 /** Whose service mail to which address a link stops. `address`: as the mail was sent to it. */
 export type Stoppable = { workspaceId: string; address: string };

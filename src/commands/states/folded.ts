@@ -1,5 +1,5 @@
 import { noStream, textOf } from "#src/eventStore/eventStore.ts";
-import type { Snapshot } from "#src/snapshots/snapshots.ts";
+import type { Snapshot } from "#src/platform/snapshots/snapshots.ts";
 import type { Decider } from "#streams/decider.ts";
 import type { Event, Recorded } from "#streams/event.ts";
 import { bytesOf } from "./bytes.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { categoryOf, type Event } from "#streams/event.ts";
 import { streams } from "#streams/index.ts";
 import type { SnapshotOptions } from "./snapshotKeeper.ts";

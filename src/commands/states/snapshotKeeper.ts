@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { noStream } from "#src/eventStore/eventStore.ts";
-import type { Snapshot, Snapshots } from "#src/snapshots/snapshots.ts";
+import type { Snapshot, Snapshots } from "#src/platform/snapshots/snapshots.ts";
 import { categoryOf } from "#streams/event.ts";
 import type { Folded } from "./folded.ts";
 

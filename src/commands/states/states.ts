@@ -1,5 +1,5 @@
 import { type Appended, type EventStore, noStream } from "#src/eventStore/eventStore.ts";
-import { createSingleFlight } from "#src/singleFlight.ts";
+import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import type { Event, Recorded } from "#streams/event.ts";
 import type { Stream } from "#streams/stream.ts";
 import { createRoom } from "../room.ts";

@@ -1,4 +1,4 @@
-import type { LinkKind } from "#src/accounts/links.ts";
+import type { LinkKind } from "#src/platform/accounts/links.ts";
 
 /** A mail to a person about their own account. Nothing in it is a stranger's word: who asks for it may be anybody. */
 export type AccountLetter = {

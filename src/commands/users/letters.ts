@@ -1,4 +1,4 @@
-import { hoursOf } from "#src/accounts/links.ts";
+import { hoursOf } from "#src/platform/accounts/links.ts";
 import type { AccountLetter } from "./accountLetters.ts";
 
 /** Where links in mail about accounts lead: under PUBLIC_URL, whatever name a request was made by. */

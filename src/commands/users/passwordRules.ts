@@ -1,4 +1,4 @@
-import { normalised } from "#src/accounts/passwords.ts";
+import { normalised } from "#src/platform/accounts/passwords.ts";
 import { invalid } from "#streams/decider.ts";
 
 const [shortest, longest] = [12, 256];

@@ -1,4 +1,4 @@
-import type { Issued } from "#src/accounts/sessions.ts";
+import type { Issued } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { letters, linkUrl } from "./letters.ts";

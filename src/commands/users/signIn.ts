@@ -1,5 +1,5 @@
 import { type WorkspaceOfUser, workspacesOfUser } from "#projections/members/queries.ts";
-import type { Issued, Session } from "#src/accounts/sessions.ts";
+import type { Issued, Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import type { SessionsEndedBecause } from "#streams/user/events.ts";

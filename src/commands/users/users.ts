@@ -1,4 +1,4 @@
-import { BadLink, type LinkFault } from "#src/accounts/links.ts";
+import { BadLink, type LinkFault } from "#src/platform/accounts/links.ts";
 import { invalid, Rejected } from "#streams/decider.ts";
 import type { Actor } from "#streams/event.ts";
 import type { User } from "#streams/user/decider.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { asUnavailable } from "#src/postgres/unavailable.ts";
+import { asUnavailable } from "#src/platform/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
 import { type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
 import { pauses } from "../recovery.ts";

@@ -22,7 +22,7 @@ export type PostgresEventStoreOptions = {
   onRewound?: (error: LogRewound) => void;
 };
 
-/** The event log in PostgreSQL 14 or newer, schema `es` (src/postgres/migrations). Connects when first used. */
+/** The event log in PostgreSQL 14 or newer, schema `es` (src/platform/postgres/migrations). Connects when first used. */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
   const { connectionString, timeoutMs = 5_000, readers = 8, logger: log = silent, onRewound = () => {} } = options;
   const closing = new AbortController();

@@ -6,7 +6,7 @@ import type {
   LinkedApproval,
 } from "#src/channels/approvalDecisions.ts";
 import type { Decision } from "#src/channels/approvalView.ts";
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { refusing } from "../framework/door.ts";
 import type { Reply } from "../framework/reply.ts";
 import { type CountUnknown, callerOf, linkDoor, linkPage, onlyMethods, throughLink } from "../web/linkPages.ts";

@@ -1,8 +1,8 @@
 import type { Static, TObject, TSchema } from "typebox";
-import type { Session } from "#src/accounts/sessions.ts";
 import type { SignedIn } from "#src/commands/users/signIn.ts";
 import type { By } from "#src/commands/users/users.ts";
 import type { Value } from "#src/html/html.ts";
+import type { Session } from "#src/platform/accounts/sessions.ts";
 import type { ErrorCode } from "../framework/errors.ts";
 import { type Route, route } from "../framework/route.ts";
 import type { AuthClass } from "./limits.ts";

@@ -1,7 +1,7 @@
-import type { Session } from "#src/accounts/sessions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { type SignedIn, startSession, workspacesOf } from "#src/commands/users/signIn.ts";
 import type { By, Person } from "#src/commands/users/users.ts";
+import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { Strict } from "../schemas/common.ts";
 import type { Done } from "./action.ts";

@@ -1,12 +1,12 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from "express";
 import type { Logger } from "pino";
 import type { TSchema } from "typebox";
-import { TooManyHashes } from "#src/accounts/passwords.ts";
-import type { Session } from "#src/accounts/sessions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { WrongPassword } from "#src/commands/users/passwords.ts";
 import { type SignedIn, signedInBy } from "#src/commands/users/signIn.ts";
 import { asSentence } from "#src/html/asSentence.ts";
+import { TooManyHashes } from "#src/platform/accounts/passwords.ts";
+import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { sessionCookie } from "../web/cookie.ts";
 import { formTokens } from "../web/formToken.ts";
 import { principalOf } from "../web/sessionPrincipal.ts";

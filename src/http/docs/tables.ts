@@ -1,5 +1,5 @@
 import { globalAttributes, keptAttributes, keptElements, keptProperties } from "#src/html/reduce/names.ts";
-import { measures } from "#src/metrics/metrics.ts";
+import { measures } from "#src/platform/metrics/metrics.ts";
 import { type Role, roles } from "#streams/member/roles.ts";
 import { fieldsOf } from "#streams/rule/content.ts";
 import { operators, triggerEvents } from "#streams/rule/events.ts";
@@ -18,7 +18,7 @@ import { historyTypes } from "./historyTypes.ts";
 import { ruleActions } from "./ruleActions.ts";
 import { code, codes, table } from "./table.ts";
 
-/** A setting of the service, as src/settings.ts describes it. */
+/** A setting of the service, as src/settings/settings.ts describes it. */
 export type DescribedSetting = {
   name: string;
   /** What it has to be. */

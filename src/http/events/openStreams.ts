@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { createPlaces, type Holder } from "../framework/places.ts";
 
 /** The streams that are open on this instance. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
-import type { HttpRefusal } from "#src/metrics/metrics.ts";
-import { createTally } from "#src/tally.ts";
+import type { HttpRefusal } from "#src/platform/metrics/metrics.ts";
+import { createTally } from "#src/platform/tally.ts";
 import { endSoon, refuseCrowded } from "./refusal.ts";
 
 export type ConnectionLimits = {

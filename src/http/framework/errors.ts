@@ -1,5 +1,5 @@
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
-import { TooMuchWork } from "#src/threadPool/faults.ts";
+import { TooMuchWork } from "#src/platform/threadPool/faults.ts";
 import { invalid as invalidField, Rejected } from "#streams/decider.ts";
 import { Reply } from "./reply.ts";
 

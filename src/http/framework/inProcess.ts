@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Request } from "express";
-import type { Clock } from "#src/clock.ts";
 import { derivedId } from "#src/commands/ids.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { callerFrom, carryOut, type Operation, type RouteInput } from "./judge.ts";

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Static, TObject, TSchema } from "typebox";
 import type { Page, Place, Window } from "#projections/page.ts";
-import type { KeyRing } from "#src/secrets/keyRing.ts";
+import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
 import { invalid } from "./errors.ts";
 import type { Scope } from "./keys/scopes.ts";
 import { type Call, type Caller, type Line, type ParamNames, type Route, type RouteOptions, route } from "./route.ts";

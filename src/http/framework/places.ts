@@ -1,4 +1,4 @@
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 
 /** The holder of a place, and the most places they may hold. `name`: as the refusal says it. */

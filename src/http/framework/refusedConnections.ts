@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { HttpRefusal, Metrics } from "#src/metrics/metrics.ts";
+import type { HttpRefusal, Metrics } from "#src/platform/metrics/metrics.ts";
 
 const saidEveryMs = 60_000;
 

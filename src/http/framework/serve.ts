@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from "express";
 import type { ReadModel } from "#projections/names.ts";
-import { TooMuchWork } from "#src/threadPool/faults.ts";
+import { TooMuchWork } from "#src/platform/threadPool/faults.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { usualPaceMs } from "./body/pace.ts";

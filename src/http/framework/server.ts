@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 import { type ConnectionLimits, createConnections, idleMs } from "./connections.ts";
 import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
 import { createTurns } from "./turns.ts";

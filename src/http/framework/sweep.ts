@@ -1,5 +1,5 @@
-import type { Clock } from "#src/clock.ts";
-import type { Database } from "#src/postgres/database.ts";
+import type { Clock } from "#src/platform/clock.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 
 /**
  * Runs a clean-up statement now and then, as long as there is work: callers that add rows call it. Never waits and never fails; instances that

@@ -1,5 +1,5 @@
 import { Router } from "express";
-import type { Metrics } from "#src/metrics/metrics.ts";
+import type { Metrics } from "#src/platform/metrics/metrics.ts";
 import { mayKnowDetails } from "../framework/insiders.ts";
 import { reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from "express";
-import type { Metrics } from "#src/metrics/metrics.ts";
+import type { Metrics } from "#src/platform/metrics/metrics.ts";
 import { clientGone } from "../framework/logging.ts";
 
 /** Times every request until its answer is out, or its connection gone. */

@@ -1,5 +1,5 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
-import type { Database } from "#src/postgres/database.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 import type { ReadinessCheck } from "./health.ts";
 
 /** Why a part is not ready; undefined if it is. One that does its work but for a piece of it is ready, and says which. */

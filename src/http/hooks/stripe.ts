@@ -1,6 +1,6 @@
 import express, { type Request, type Response, type Router } from "express";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { PaymentProcessor, ProcessorEvent } from "#src/payments/paymentProcessor.ts";
+import type { PaymentProcessor, ProcessorEvent } from "#src/platform/payments/paymentProcessor.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
 import { rawBody } from "./rawBody.ts";

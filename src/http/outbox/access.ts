@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Request } from "express";
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { bearerOf, isFromLoopback, isToken } from "../framework/insiders.ts";
 
 export type OutboxAccessOptions = {

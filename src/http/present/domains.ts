@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
 import type { DomainRow } from "#projections/domains/queries.ts";
-import { expectedRecords, type RecordSettings } from "#src/dns/records.ts";
+import { expectedRecords, type RecordSettings } from "#src/platform/dns/records.ts";
 import type { Domain } from "../schemas/domains.ts";
 import { timestamp, timestampOrNull } from "./times.ts";
 

@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
 import type { ReadDraft, VersionRow } from "#projections/drafts/queries.ts";
-import type { Blobs } from "#src/blobs/blobs.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
+import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { Draft } from "../schemas/drafts.ts";
 import type { DraftVersion } from "../schemas/histories.ts";
 import { timestamp, timestampOrNull } from "./times.ts";

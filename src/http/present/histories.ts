@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
-import type { Blobs } from "#src/blobs/blobs.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
+import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 import type { HistoryEntry } from "../schemas/histories.ts";

@@ -1,8 +1,8 @@
 import type { Static } from "typebox";
 import { attachmentsOf } from "#projections/messages/attachments.ts";
 import type { MessageRow, StoredAttachment } from "#projections/messages/queries.ts";
-import type { Blobs } from "#src/blobs/blobs.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
+import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
 import type { Message } from "../schemas/messages.ts";

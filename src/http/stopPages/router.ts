@@ -1,6 +1,6 @@
 import express, { type Request, type Router } from "express";
-import type { Clock } from "#src/clock.ts";
 import type { StopLink, StopLinkChange, StopLinks } from "#src/commands/serviceMail/stops.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { refusing } from "../framework/door.ts";
 import type { Reply } from "../framework/reply.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Request, Response } from "express";
-import type { Session, Sessions } from "#src/accounts/sessions.ts";
+import type { Session, Sessions } from "#src/platform/accounts/sessions.ts";
 import type { SessionCookie } from "./cookie.ts";
 
 /**

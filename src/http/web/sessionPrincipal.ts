@@ -1,6 +1,6 @@
 import type { Request } from "express";
-import type { Session, Sessions } from "#src/accounts/sessions.ts";
 import type { StreamServices } from "#src/commands/handle.ts";
+import type { Session, Sessions } from "#src/platform/accounts/sessions.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import { memberStream } from "#streams/member/events.ts";
 import type { Credential } from "../framework/door.ts";

@@ -1,5 +1,5 @@
-import { TaskFault } from "#src/threadPool/faults.ts";
-import type { ThreadPool } from "#src/threadPool/threadPool.ts";
+import { TaskFault } from "#src/platform/threadPool/faults.ts";
+import type { ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
 import { createRecentReadings } from "./recentReadings.ts";
 

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { createSingleFlight } from "#src/singleFlight.ts";
+import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import type { ParsedMail } from "./parsedMail.ts";
 
 /** What was read of mails a moment ago, by the hash of their bytes: one that came for many recipients is read once. */

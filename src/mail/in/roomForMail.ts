@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { repeatedly } from "#src/clock.ts";
+import { repeatedly } from "#src/platform/clock.ts";
 
 const megabyte = 1_000_000;
 

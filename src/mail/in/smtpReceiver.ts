@@ -2,7 +2,7 @@ import { constants, randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { SMTPServer } from "smtp-server";
-import type { MailRefusal, Metrics } from "#src/metrics/metrics.ts";
+import type { MailRefusal, Metrics } from "#src/platform/metrics/metrics.ts";
 import { createMessageReader } from "./messageBody.ts";
 import type { Reception } from "./reception.ts";
 import { networksOf } from "./smtp/addresses.ts";

@@ -1,6 +1,6 @@
 import PostalMime, { type Email } from "postal-mime";
 import type { Envelope } from "#src/mail/mailProvider.ts";
-import type { Sql } from "#src/postgres/database.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
 
 /** A caught mail as its recipient would read it. */
 export type CaughtMail = {

@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { MailProvider, MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
-import type { Database } from "#src/postgres/database.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 
 export type OutboxProvider = Required<Omit<MailProvider, "whenRoom" | "letNobodyIn" | "checkCredentials">> & {
   /** How many hand-overs of this attempt were taken. More than one would be a mail sent twice. */

@@ -1,7 +1,7 @@
 import XOAuth2 from "nodemailer/lib/xoauth2";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused } from "#src/mail/mailProvider.ts";
-import { beginningOf } from "#src/publicWeb/beginningOf.ts";
+import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 import type { SmtpOAuth } from "./smtpUrl/smtpUrl.ts";
 
 /** How long the endpoint may take, in milliseconds, and how much it may say. */

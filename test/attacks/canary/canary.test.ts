@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createLogger } from "#src/logger.ts";
+import { createLogger } from "#src/platform/logger.ts";
 import type { Ask } from "#test/support/asking.ts";
 import { asking } from "#test/support/asking.ts";
 import { inFull } from "#test/support/full.ts";

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { systemClock } from "#src/clock.ts";
 import { httpDependencies } from "#src/http/dependencies.ts";
 import { peoplesRoutes } from "#src/http/drafts/peoplesDecisions.ts";
 import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
@@ -10,6 +9,7 @@ import type { Reply } from "#src/http/framework/reply.ts";
 import { scopesOf } from "#src/http/framework/roles.ts";
 import type { Line, Route } from "#src/http/framework/route.ts";
 import { allRoutes } from "#src/http/routes.ts";
+import { systemClock } from "#src/platform/clock.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { InProcess } from "#test/support/inProcess.ts";
 

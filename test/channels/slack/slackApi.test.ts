@@ -6,7 +6,7 @@ import type { Channel } from "#src/channels/channel.ts";
 import { createSlackApi, type SlackApi } from "#src/channels/slack/slackApi.ts";
 import { slackChannel } from "#src/channels/slack/slackChannel.ts";
 import { apiOf, isResponseUrl, isSlackUrl } from "#src/channels/slack/slackHosts.ts";
-import type { Resolver } from "#src/dns/resolver.ts";
+import type { Resolver } from "#src/platform/dns/resolver.ts";
 import { carded, ordinary } from "#test/channels/email/examples.ts";
 
 const secret = {

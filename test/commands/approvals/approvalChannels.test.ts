@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { systemClock, systemIds } from "#src/clock.ts";
 import { isHostedHere } from "#src/commands/approvals/approvalChannels.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
+import { systemClock, systemIds } from "#src/platform/clock.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { openedChannel, sealChannels } from "#src/commands/approvals/approvalChannels.ts";
 import { addressOf, reaches } from "#src/commands/approvals/channelAddresses.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { fold } from "#streams/decider.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { BlobCorrupt, type Blobs } from "#src/blobs/blobs.ts";
 import { checkedParts } from "#src/commands/approvals/checkedParts.ts";
+import { BlobCorrupt, type Blobs } from "#src/platform/blobs/blobs.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 
 describe("a blob read in parts", () => {

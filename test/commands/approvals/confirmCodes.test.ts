@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { confirmCodeMac, confirmCodeMacs, newConfirmCode } from "#src/commands/approvals/confirmCodes.ts";
-import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 
 const [old, young] = [newRingKey("old"), newRingKey("young")];
 const ring = (...keys: string[]) => ({ keyRing: createKeyRing(keys.join(",")) });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { systemIds } from "#src/clock.ts";
 import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
+import { systemIds } from "#src/platform/clock.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { systemIds } from "#src/platform/clock.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import { cause, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";

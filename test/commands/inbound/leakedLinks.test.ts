@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { withoutApprovalLinks } from "#src/commands/inbound/leakedLinks.ts";
@@ -7,7 +6,8 @@ import type { ReadMail, Received } from "#src/commands/inbound/readMail.ts";
 import { newStopToken, stopLinks } from "#src/commands/serviceMail/stops.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noPlaces, uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
-import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { systemIds } from "#src/platform/clock.ts";
+import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";

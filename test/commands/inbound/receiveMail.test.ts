@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { nameId } from "#src/commands/domains/domainNames.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
@@ -8,6 +7,7 @@ import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Reception } from "#src/mail/in/reception.ts";
+import { systemIds } from "#src/platform/clock.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import { inboxStream } from "#streams/inbox/events.ts";

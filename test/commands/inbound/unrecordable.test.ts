@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { BlobCorrupt } from "#src/blobs/blobs.ts";
-import { systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { type EventStore, InvalidAppend, type NewEvent, Unavailable } from "#src/eventStore/eventStore.ts";
-import { ThreadsAway } from "#src/threadPool/faults.ts";
+import { BlobCorrupt } from "#src/platform/blobs/blobs.ts";
+import { systemIds } from "#src/platform/clock.ts";
+import { ThreadsAway } from "#src/platform/threadPool/faults.ts";
 import { idOf } from "#streams/event.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { readStopToken, stopToken } from "#src/commands/serviceMail/stopLinks.ts";
-import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { fold } from "#streams/decider.ts";
 import { serviceMailDecider } from "#streams/serviceMail/decider.ts";
 import { given } from "#test/support/given.ts";

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { systemClock, systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { createStates } from "#src/commands/states/states.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
-import { postgresSnapshots } from "#src/snapshots/postgresSnapshots.ts";
-import { rulesOfStreams } from "#src/snapshots/rules.ts";
+import { systemClock, systemIds } from "#src/platform/clock.ts";
+import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
+import { postgresSnapshots } from "#src/platform/snapshots/postgresSnapshots.ts";
+import { rulesOfStreams } from "#src/platform/snapshots/rules.ts";
 import { streams } from "#streams/index.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 import { sized } from "#test/support/full.ts";

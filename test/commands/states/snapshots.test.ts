@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { systemClock } from "#src/clock.ts";
 import { remakeSnapshots } from "#src/commands/states/remake.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { systemClock } from "#src/platform/clock.ts";
 import { streams } from "#streams/index.ts";
 import { isReserved } from "#streams/quota/decider.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";

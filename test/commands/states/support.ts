@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock, systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { createStates, type StatesOptions } from "#src/commands/states/states.ts";
 import { type EventStore, noStream } from "#src/eventStore/eventStore.ts";
+import { systemClock, systemIds } from "#src/platform/clock.ts";
 import type { Event } from "#streams/event.ts";
 import { streams } from "#streams/index.ts";
 import { system } from "#test/support/cause.ts";

@@ -13,7 +13,7 @@ import { consequencesOf } from "#src/http/console/identities/deletePage.ts";
 import { signaturePreview } from "#src/http/console/identities/signature.ts";
 import { outcomeOf } from "#src/http/console/identities/testPage.ts";
 import { asSentence, inPageWords } from "#src/http/console/identities/words.ts";
-import { createCostlyWork } from "#src/threadPool/costlyWork.ts";
+import { createCostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
 import { sharedThreads } from "#test/support/sharedThreads.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { feed } from "#projections/feed/projector.ts";
-import { tablesFile } from "#src/subscriptions/projectionTables.ts";
-import { rebuild } from "#src/subscriptions/rebuild.ts";
+import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
+import { rebuild } from "#src/runtime/projections/rebuild.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { append, begunDraft, edited } from "#test/support/events.ts";

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import Type from "typebox";
-import { systemClock } from "#src/clock.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createIdempotency } from "#src/http/framework/idempotency/idempotency.ts";
 import { reply } from "#src/http/framework/reply.ts";
 import { route } from "#src/http/framework/route.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Answer } from "#test/support/asking.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import Type from "typebox";
-import { systemClock } from "#src/clock.ts";
 import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 import { createRevocation } from "#src/http/framework/keys/revocation.ts";
 import { route } from "#src/http/framework/route.ts";
-import { connectDatabase } from "#src/postgres/database.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { connectDatabase } from "#src/platform/postgres/database.ts";
 import { barrier, serveRoutes } from "./support.ts";
 
 /** One instance as a process of its own, for a test that stops it. Says its URL on stdout and serves until killed. */

@@ -1,13 +1,13 @@
 import { expect } from "chai";
-import { systemClock } from "#src/clock.ts";
-import { loadConfig } from "#src/config.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { windowMs } from "#src/http/framework/rateLimits/countHit.ts";
 import { createHitCounter } from "#src/http/framework/rateLimits/hitCounter.ts";
 import { createLimits } from "#src/http/framework/rateLimits/rateLimits.ts";
 import { createStrangers } from "#src/http/framework/rateLimits/strangers.ts";
 import type { Route } from "#src/http/framework/route.ts";
-import { connectDatabase } from "#src/postgres/database.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { connectDatabase } from "#src/platform/postgres/database.ts";
+import { loadConfig } from "#src/settings/config.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";

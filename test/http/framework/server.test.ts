@@ -10,7 +10,7 @@ import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 import { route } from "#src/http/framework/route.ts";
 import { listen } from "#src/http/framework/server.ts";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 import {
   barrier,
   elsewhereKey,

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import express from "express";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { stripeHook } from "#src/http/hooks/stripe.ts";
-import type { ProcessorEvent } from "#src/payments/paymentProcessor.ts";
+import type { ProcessorEvent } from "#src/platform/payments/paymentProcessor.ts";
 import { Rejected } from "#streams/decider.ts";
 
 const event: ProcessorEvent = {

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { systemClock } from "#src/clock.ts";
 import { createPlaces } from "#src/http/framework/places.ts";
 import { reply } from "#src/http/framework/reply.ts";
 import { maxStructured, maxText } from "#src/http/mcp/bounds.ts";
@@ -7,6 +6,7 @@ import { errorResult } from "#src/http/mcp/errors.ts";
 import type { Tool, ToolCall, ToolResult } from "#src/http/mcp/tool.ts";
 import { tools } from "#src/http/mcp/tools/index.ts";
 import { fileReply } from "#src/http/present/files.ts";
+import { systemClock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import { faultsOf } from "#test/attacks/words/hostile.ts";
 import { outsideFences, requireFenced } from "./fenceSupport.ts";

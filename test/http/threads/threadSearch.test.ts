@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { projections } from "#projections/index.ts";
-import { tablesFile } from "#src/subscriptions/projectionTables.ts";
-import { verify } from "#src/subscriptions/verify.ts";
+import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
+import { verify } from "#src/runtime/projections/verify.ts";
 import { type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("threads are found as a person expects", () => {

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
-import { systemClock } from "#src/clock.ts";
-import { eachOf } from "#src/dns/resolver.ts";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { createHeaderReader } from "#src/mail/in/headerReader.ts";
 import { createMailParser } from "#src/mail/in/parse.ts";
-import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { eachOf } from "#src/platform/dns/resolver.ts";
+import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { longestHold } from "#test/support/processorTime.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { fixture } from "./mails.ts";

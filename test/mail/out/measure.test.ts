@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type MeasuredMail, mailboxOf } from "#src/mail/out/measure/measure.ts";
 import { postgresMeasure } from "#src/mail/out/measure/postgresMeasure.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
 describe("the measure of the service's own mail", () => {

@@ -4,7 +4,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { MayWrite, OutgoingMail } from "#src/mail/mailProvider.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { emptyLetter } from "#test/support/letter.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 

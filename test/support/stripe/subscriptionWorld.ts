@@ -2,7 +2,7 @@ import {
   type PaymentProcessor,
   type ProcessorSubscription,
   ProcessorUnavailable,
-} from "#src/payments/paymentProcessor.ts";
+} from "#src/platform/payments/paymentProcessor.ts";
 import type { Interval, Plan, PlanStatus } from "#streams/workspace/events.ts";
 import { monthsOn } from "./calendar.ts";
 

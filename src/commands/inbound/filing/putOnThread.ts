@@ -1,5 +1,5 @@
-import { crashPoint } from "#src/crashPoints.ts";
 import type { ParsedMail } from "#src/mail/in/parse.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
 import { isHeld, type PendingFiling } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { ThreadCommand } from "#streams/thread/decider.ts";

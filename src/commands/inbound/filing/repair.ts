@@ -1,6 +1,6 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { type ParsedMail, unreadableMail } from "#src/mail/in/parsedMail.ts";
-import { ThreadsAway } from "#src/threadPool/faults.ts";
+import { ThreadsAway } from "#src/platform/threadPool/faults.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { PendingFiling } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";

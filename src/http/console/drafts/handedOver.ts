@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { MailParser } from "#src/mail/in/parse.ts";
-import type { CostlyWork } from "#src/threadPool/costlyWork.ts";
+import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { Visit } from "../framework/visit.ts";
 import { type HandedOver, mostRead } from "./mimeView.ts";

@@ -1,6 +1,6 @@
 import type { Life } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
-import type { CostlyWork } from "#src/threadPool/costlyWork.ts";
+import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { Answers } from "../../routes.ts";

@@ -1,8 +1,8 @@
 import type { Request } from "express";
 import type { Reads } from "#projections/reads.ts";
 import { workspaceById } from "#projections/workspaces/queries.ts";
-import type { Clock } from "#src/clock.ts";
 import { isZone } from "#src/html/times.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../../framework/errors.ts";
 import { type AskRoute, type Behalf, jsonOf, type RouteCall } from "../../framework/inProcess.ts";

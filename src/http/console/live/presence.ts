@@ -1,4 +1,4 @@
-import type { Database } from "#src/postgres/database.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 
 /** Who looks at what, for a short while: nothing is kept of it. By the clock of the database, which all instances share. */
 export type Presence = {

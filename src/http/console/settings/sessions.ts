@@ -1,9 +1,9 @@
-import type { Session } from "#src/accounts/sessions.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { endSessions } from "#src/commands/users/signIn.ts";
 import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
+import type { Session } from "#src/platform/accounts/sessions.ts";
 import { callerOf } from "../../web/linkPages.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";

@@ -1,4 +1,4 @@
-import { createTally } from "#src/tally.ts";
+import { createTally } from "#src/platform/tally.ts";
 import { Rejected } from "#streams/decider.ts";
 
 /** Whose body it is. Of a request without a key: its address, and one workspace for all such requests. */

@@ -1,9 +1,9 @@
 import { hkdfSync, randomUUID } from "node:crypto";
 import type { Request } from "express";
-import type { Clock } from "#src/clock.ts";
-import { crashPoint } from "#src/crashPoints.ts";
-import type { Database } from "#src/postgres/database.ts";
-import { CannotOpen, createKeyRing, type KeyRing } from "#src/secrets/keyRing.ts";
+import type { Clock } from "#src/platform/clock.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
+import { CannotOpen, createKeyRing, type KeyRing } from "#src/platform/secrets/keyRing.ts";
 import { Rejected } from "#streams/decider.ts";
 import { bearerOf } from "../keys/authenticate.ts";
 import { Reply } from "../reply.ts";

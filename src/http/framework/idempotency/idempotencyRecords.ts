@@ -1,4 +1,4 @@
-import type { Database } from "#src/postgres/database.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 import type { Operation } from "../judge.ts";
 
 type Begun = Pick<Operation, "id" | "repeated" | "begunAt">;

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Clock } from "#src/clock.ts";
-import type { Database } from "#src/postgres/database.ts";
+import type { Clock } from "#src/platform/clock.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 
 /** When API keys were last used: to the minute, so that a busy key costs one write a minute. */
 export type KeyUses = {

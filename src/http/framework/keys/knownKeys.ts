@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type Clock, longestSince, type Moment, momentOf } from "#src/clock.ts";
+import { type Clock, longestSince, type Moment, momentOf } from "#src/platform/clock.ts";
 import type { KeyPrincipal } from "../principal.ts";
 
 type FindKey = (hash: string) => Promise<KeyPrincipal | undefined>;

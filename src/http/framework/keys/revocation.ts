@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Clock, longestSince, type Moment, momentOf } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Database } from "#src/postgres/database.ts";
-import { createSingleFlight } from "#src/singleFlight.ts";
+import { type Clock, longestSince, type Moment, momentOf } from "#src/platform/clock.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
+import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import type { InFlight } from "./inFlight.ts";
 
 /**

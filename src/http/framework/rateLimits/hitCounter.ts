@@ -1,5 +1,5 @@
-import type { Clock } from "#src/clock.ts";
-import type { Database } from "#src/postgres/database.ts";
+import type { Clock } from "#src/platform/clock.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
 import { createSweep } from "../sweep.ts";
 
 /** How often a key was hit in its window, this hit included, and when the window ends, by this process's clock. */

@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
 import { LRUCache } from "lru-cache";
-import type { Clock } from "#src/clock.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HitCounter } from "./hitCounter.ts";
 

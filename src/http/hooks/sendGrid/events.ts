@@ -1,8 +1,8 @@
 import express, { type Request, type Response, type Router } from "express";
 import type { Logger } from "pino";
-import type { Clock } from "#src/clock.ts";
 import type { ProviderEvent } from "#src/commands/sends/providerEvents.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "../../framework/errorHandler.ts";
 import { errorReply } from "../../framework/errors.ts";

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import type { Logger } from "pino";
-import type { Clock } from "#src/clock.ts";
 import type { Post, Taken } from "#src/commands/inbound/postedMail.ts";
 import { createRoom } from "#src/commands/room.ts";
 import { createMessageReader, type MessageBody } from "#src/mail/in/messageBody.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { readPost } from "./inboundPost.ts";
 import { type Doubt, signatureJudge } from "./signature.ts";
 

@@ -1,8 +1,8 @@
-import type { Clock } from "#src/clock.ts";
-import { domainOfAddress } from "#src/dns/names.ts";
-import { eachOf, type Lookup, type Resolver, withinTime } from "#src/dns/resolver.ts";
-import { TaskFault } from "#src/threadPool/faults.ts";
-import type { ThreadPool } from "#src/threadPool/threadPool.ts";
+import type { Clock } from "#src/platform/clock.ts";
+import { domainOfAddress } from "#src/platform/dns/names.ts";
+import { eachOf, type Lookup, type Resolver, withinTime } from "#src/platform/dns/resolver.ts";
+import { TaskFault } from "#src/platform/threadPool/faults.ts";
+import type { ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import type { Authentication } from "#streams/thread/events.ts";
 import { type DmarcPolicy, findDmarcPolicy } from "./dmarc.ts";
 import type { ReceivedMail } from "./findings.ts";

@@ -1,4 +1,4 @@
-import { asciiName, domainOfAddress } from "#src/dns/names.ts";
+import { asciiName, domainOfAddress } from "#src/platform/dns/names.ts";
 import type { MailAuthenticator } from "./authenticator.ts";
 import type { ReceivedMail } from "./findings.ts";
 

@@ -1,5 +1,5 @@
-import { registrableDomain } from "#src/dns/names.ts";
-import type { Resolver } from "#src/dns/resolver.ts";
+import { registrableDomain } from "#src/platform/dns/names.ts";
+import type { Resolver } from "#src/platform/dns/resolver.ts";
 
 /** What a domain asks of mail in its name, as far as it matters here: whether a subdomain's word counts. */
 export type DmarcPolicy =

@@ -1,4 +1,4 @@
-import { asciiName, domainOfAddress, registrableDomain } from "#src/dns/names.ts";
+import { asciiName, domainOfAddress, registrableDomain } from "#src/platform/dns/names.ts";
 import type { Authentication, AuthenticationResult } from "#streams/thread/events.ts";
 import type { DmarcPolicy } from "./dmarc.ts";
 import { addressFields, type FieldCounts, type Findings } from "./findings.ts";

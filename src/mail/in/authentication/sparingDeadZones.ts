@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import type { Clock } from "#src/clock.ts";
-import { asciiName, registrableDomain } from "#src/dns/names.ts";
-import { eachOf, type Lookup, type Resolver } from "#src/dns/resolver.ts";
+import type { Clock } from "#src/platform/clock.ts";
+import { asciiName, registrableDomain } from "#src/platform/dns/names.ts";
+import { eachOf, type Lookup, type Resolver } from "#src/platform/dns/resolver.ts";
 
 /** Milliseconds a zone is not asked again. */
 const deadMs = 60_000;

@@ -1,6 +1,6 @@
-import type { Lookup, Resolver } from "#src/dns/resolver.ts";
 import { startOfBody } from "#src/mail/in/headerFields.ts";
-import type { Job, ThreadPool } from "#src/threadPool/threadPool.ts";
+import type { Lookup, Resolver } from "#src/platform/dns/resolver.ts";
+import type { Job, ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import type { Answer, Findings, Found, Question, ReceivedMail, Sender } from "./findings.ts";
 
 export type MailVerifier = {

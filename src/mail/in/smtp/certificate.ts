@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Logger } from "pino";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 
 /** A certificate, with those that lead to its issuer, and its private key, both in PEM. */
 export type Pem = { cert: string; key: string };

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server";
-import type { MailRefusal } from "#src/metrics/metrics.ts";
+import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
 import type { MessageReader } from "../messageBody.ts";
 import type { Reception } from "../reception.ts";
 import type { Clients } from "./clients.ts";

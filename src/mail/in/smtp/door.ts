@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import type { MailRefusal } from "#src/metrics/metrics.ts";
-import { createTally } from "#src/tally.ts";
+import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
+import { createTally } from "#src/platform/tally.ts";
 import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
 import { readProxyHeader } from "./proxyHeader.ts";
 

@@ -1,4 +1,4 @@
-import type { MailRefusal } from "#src/metrics/metrics.ts";
+import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
 import type { MailTransaction, Reception, Recipient } from "../reception.ts";
 import type { Budget } from "./budget.ts";
 import { Reply } from "./reply.ts";

@@ -1,4 +1,4 @@
-import type { MailRefusal } from "#src/metrics/metrics.ts";
+import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
 import type { Visitor } from "./door.ts";
 import type { StrangerLimits } from "./limits.ts";
 

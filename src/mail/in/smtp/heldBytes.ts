@@ -1,4 +1,4 @@
-import { createTally } from "#src/tally.ts";
+import { createTally } from "#src/platform/tally.ts";
 
 /** Bytes held at one moment, by holder and in all. */
 export type HeldBytes = {

@@ -1,5 +1,5 @@
 import type { AddressInfo, Server } from "node:net";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 
 /** Connections that wait to be accepted: a burst of a stranger's makes nobody else's wait for seconds. The system's own limit holds beside it. */
 const backlog = 4_096;

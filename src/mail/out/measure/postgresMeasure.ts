@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Database, Sql } from "#src/postgres/database.ts";
+import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import type { MailMeasure, MeasuredMail, MeasureLimits, Place } from "./measure.ts";
 
 /** In PostgreSQL, by its clock, a row for each mail of the last hour. Who waits for a place of the same mailbox or workspace waits in line. */

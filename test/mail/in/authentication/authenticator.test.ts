@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { dkimSign, sealMessage } from "mailauth";
-import { systemClock } from "#src/clock.ts";
-import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator, type MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { signMail } from "#src/mail/out/dkim.ts";
-import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { createNodeResolver } from "#src/platform/dns/nodeResolver.ts";
+import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
 const keys = (modulusLength = 2048) => {

@@ -1,6 +1,4 @@
 import { expect } from "chai";
-import type { Lookup, Resolver } from "#src/dns/resolver.ts";
-import { eachOf } from "#src/dns/resolver.ts";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { fewSignatures } from "#src/mail/in/authentication/signatureLimits.ts";
 import { sparingDeadZones } from "#src/mail/in/authentication/sparingDeadZones.ts";
@@ -10,6 +8,8 @@ import {
   verifySender,
   verifySignatures,
 } from "#src/mail/in/authentication/verifyMail.ts";
+import type { Lookup, Resolver } from "#src/platform/dns/resolver.ts";
+import { eachOf } from "#src/platform/dns/resolver.ts";
 import { mail } from "../mails.ts";
 
 const asking = (lookUp: (name: string) => Promise<Lookup<never>>): Resolver =>

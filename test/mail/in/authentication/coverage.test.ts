@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { dkimSign } from "mailauth";
-import { systemClock } from "#src/clock.ts";
-import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator, type MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "#src/mail/in/authentication/devProven.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
-import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { createNodeResolver } from "#src/platform/dns/nodeResolver.ts";
+import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
 /** Really signed mails, changed on their way as somebody who replays them could. */

@@ -2,11 +2,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { Resolver } from "node:dns/promises";
 import { expect } from "chai";
 import { dkimSign, authenticate as mailauth, sealMessage } from "mailauth";
-import { systemClock } from "#src/clock.ts";
-import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator, type MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
-import { createThreadPool, type ThreadPool } from "#src/threadPool/threadPool.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { createNodeResolver } from "#src/platform/dns/nodeResolver.ts";
+import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { type Case, cases, good, type Signature } from "./cases.ts";
 

@@ -5,7 +5,7 @@ import { createTransport } from "nodemailer";
 import pino from "pino";
 import type { MailTransaction, Reception } from "#src/mail/in/reception.ts";
 import { createSmtpReceiver, type SmtpReceiver, type SmtpReceiverOptions } from "#src/mail/in/smtpReceiver.ts";
-import type { MailRefusal } from "#src/metrics/metrics.ts";
+import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
 import { barrier } from "#test/http/framework/support.ts";
 import { certificateOf } from "#test/support/certificate.ts";
 import { sized } from "#test/support/full.ts";

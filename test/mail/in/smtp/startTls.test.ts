@@ -9,7 +9,7 @@ import pino from "pino";
 import type { MailTransaction, Reception } from "#src/mail/in/reception.ts";
 import { type Certificate, openCertificate, type Pem } from "#src/mail/in/smtp/certificate.ts";
 import { createSmtpReceiver, type SmtpReceiver, type SmtpReceiverOptions } from "#src/mail/in/smtpReceiver.ts";
-import { StartError } from "#src/startError.ts";
+import { StartError } from "#src/platform/startError.ts";
 import { certificateOf } from "#test/support/certificate.ts";
 import { type Sender, startSender, startTls } from "../smtpSender.ts";
 

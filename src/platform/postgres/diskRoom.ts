@@ -1,0 +1,51 @@
+import { statfs } from "node:fs/promises";
+import type { Logger } from "pino";
+import { repeatedly } from "#src/platform/clock.ts";
+import type { Sql } from "./database.ts";
+
+const megabyte = 1_000_000;
+
+/** What is short where data are kept, in words; undefined if there is room. */
+export type Shortage = () => Promise<string | undefined>;
+
+/** For a disk of this machine: so many megabytes have to be free where the directory is. */
+export const shortOfDisk =
+  (directory: string, minFreeMb: number): Shortage =>
+  async () => {
+    const { bavail, bsize } = await statfs(directory);
+    const freeMb = Math.floor((bavail * bsize) / megabyte);
+    return freeMb < minFreeMb ? `${freeMb} MB are free on the disk of ${directory}, below ${minFreeMb} MB` : undefined;
+  };
+
+/** For a disk that the service does not see: so large may the database be. */
+export const databaseTooLarge =
+  (database: Sql, maxMb: number): Shortage =>
+  async () => {
+    const { rows } = await database.query<{ size: string }>(
+      "select pg_database_size(current_database())::text as size",
+    );
+    const mb = Math.ceil(Number(rows[0]?.size ?? 0) / megabyte);
+    return mb > maxMb ? `the database holds ${mb} MB, above ${maxMb} MB` : undefined;
+  };
+
+export type DiskRoom = { isFull(): boolean; close(): void };
+
+/** Looks again and again, the first time before it resolves. While it cannot be found out, what was true last holds. */
+export async function watchDiskRoom(
+  shortage: Shortage,
+  { log, everyMs = 5_000 }: { log: Pick<Logger, "warn" | "info">; everyMs?: number },
+): Promise<DiskRoom> {
+  let isFull = false;
+
+  async function look(): Promise<void> {
+    const detail = await shortage();
+    const changed = isFull !== (detail !== undefined);
+    isFull = detail !== undefined;
+    if (!changed) return;
+    if (isFull) log.warn({ detail }, "no mail is taken until there is room on the disk");
+    else log.info("there is room on the disk again, mail is taken");
+  }
+
+  const close = await repeatedly(look, everyMs);
+  return { isFull: () => isFull, close };
+}

@@ -1,0 +1,167 @@
+import type { Projection, ProjectorTx } from "#projections/projection.ts";
+import type { Batch } from "#src/eventStore/eventStore.ts";
+import { type Database, NotRun, type Sql } from "#src/platform/postgres/database.ts";
+import { asError, isPassing } from "./retrying.ts";
+
+/** The checkpoint of the read models that are served together. */
+export const mainGroup = "main";
+
+/** A stored checkpoint. `generation`: raised when a read model enters or leaves, or gets other tables. */
+export type Checkpoint = { name: string; position: number; generation: number };
+
+/** Read models that share a checkpoint: all that are stored as being at it. */
+export type Group = { checkpoint: Checkpoint; projections: readonly Projection[] };
+
+/** A projection and the position that its tables have. */
+export type Progress = { projection: Projection; position: number };
+
+/** A checkpoint is not where its writer left it: another writer moved it, or the database lost its last commits. Nothing was written. */
+export class CheckpointMoved extends Error {
+  override readonly name = "CheckpointMoved";
+}
+
+/** A projector could not make rows of a batch. */
+export class ProjectorFailed extends Error {
+  override readonly name = "ProjectorFailed";
+  readonly projection: string;
+  constructor(projection: string, events: string, cause: unknown) {
+    super(`${projection} failed on ${events}: ${asError(cause).message}`, { cause });
+    this.projection = projection;
+  }
+}
+
+/**
+ * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction: all or nothing. If it has nothing for
+ * them, only the checkpoint is moved. Throws CheckpointMoved, ProjectorFailed, or what the database throws.
+ */
+export async function writeBatch(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
+  if (batch.position <= checkpoint.position) return;
+  if (isForAny(projections, batch)) await writeRows(database, { checkpoint, projections }, batch);
+  else await moveCheckpoint(database, checkpoint, batch.position);
+  checkpoint.position = batch.position;
+}
+
+const isForAny = (projections: readonly Projection[], { events }: Batch): boolean =>
+  projections.some(({ handles }) => events.some(({ type }) => handles.includes(type)));
+
+async function writeRows(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
+  const runs: Run[] = [];
+  let fault: unknown;
+  const blame: Blame = (error) => {
+    if (!(error instanceof NotRun)) fault ??= error;
+  };
+  const places = projections.map((projection) => ({ projection, position: checkpoint.position }));
+  try {
+    await database.transaction(async (tx) => {
+      const [moved] = await Promise.allSettled([
+        moveCheckpoint(tx, checkpoint, batch.position),
+        projectAll(tx, places, { batch, runs, blame }),
+      ]);
+      if (moved.status === "rejected") throw moved.reason;
+      if (fault !== undefined) throw fault;
+      // The commit waits for what they write.
+    });
+  } catch (error) {
+    await Promise.allSettled(runs.flatMap(({ writes }) => writes));
+    // A writer whose checkpoint has moved trips over rows of the other writer: that is no projector's fault.
+    throw error instanceof CheckpointMoved ? error : (fault ?? error);
+  }
+}
+
+/**
+ * Runs all projectors on one connection, which sends each statement without waiting for the answer to the one before. Their tables are their own,
+ * so that the order of their statements does not matter. `blame` is called with every failure, in order: the first is the one that counts.
+ */
+async function projectAll(
+  tx: Sql,
+  places: readonly Progress[],
+  { batch, runs, blame }: { batch: Batch; runs: Run[]; blame: Blame },
+): Promise<void> {
+  for (const place of places) {
+    runs.push(runProjector(tx, place, { batch, blame }));
+    // Requests are served between the projectors of a large batch.
+    if (batch.events.length >= large) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.allSettled(runs.map(({ projected }) => projected));
+}
+
+/** Events of a large batch. */
+const large = 100;
+
+/** Hands a projector those events of a batch that are its own and new to it, and waits for what it writes. */
+export async function projectOn(tx: Sql, place: Progress, batch: Batch): Promise<void> {
+  const { projected, writes } = runProjector(tx, place, { batch });
+  await projected;
+  await Promise.all(writes);
+}
+
+type Blame = (error: unknown) => void;
+
+/** A run of a projector: resolves when it has issued all its writes; and each of these writes. Its own failures are ProjectorFailed. */
+type Run = { projected: Promise<void>; writes: Promise<unknown>[] };
+
+function runProjector(tx: Sql, place: Progress, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): Run {
+  const { projection, position } = place;
+  const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
+  const writes: Promise<unknown>[] = [];
+  const failed = (error: unknown): never => {
+    if (error instanceof NotRun || (isPassing(error) && !isHeldUp(error))) throw error;
+    const range = `${events.length} events from ${events[0]!.position} to ${events.at(-1)!.position}`;
+    throw new ProjectorFailed(projection.name, range, error);
+  };
+  const noted = <T>(work: Promise<T>): Promise<T> => {
+    const known = work.catch(failed);
+    known.catch(blame);
+    return known;
+  };
+  const write: ProjectorTx["write"] = (text, values = []) => void writes.push(noted(tx.query(text, values)));
+  const project = async (): Promise<void> => projection.project({ query: tx.query, write }, events);
+  return { projected: events.length === 0 ? Promise.resolve() : noted(project()), writes };
+}
+
+/** SQLSTATEs of a statement that waited too long for a lock, or ran too long. */
+const tooLong = ["55P03", "57014"];
+
+/** A projector's own statement was too slow: that concerns its tables and no others. */
+const isHeldUp = (error: unknown): boolean =>
+  [error, (error as { cause?: unknown } | undefined)?.cause].some((each) =>
+    tooLong.includes((each as { code?: string } | undefined)?.code ?? ""),
+  );
+
+/** Before the rows: a writer whose checkpoint has moved is to find out first, and two writers wait for each other here. */
+async function moveCheckpoint(tx: Sql, { name, position, generation }: Checkpoint, to: number): Promise<void> {
+  const { rowCount } = await tx.query(
+    `update work.checkpoints set position = $4, updated_at = clock_timestamp()
+     where name = $1 and position = $2 and generation = $3`,
+    [name, position, generation, to],
+  );
+  if (rowCount !== 1) throw new CheckpointMoved(`the checkpoint ${name} was moved by another writer`);
+}
+
+/** A read model as it is stored: the version of its tables, their names, and the checkpoint that they are at. */
+export type StoredReadModel = {
+  name: string;
+  version: number;
+  tables: string[];
+  checkpoint: string;
+  position: number;
+  generation: number;
+};
+
+/** Returns the stored read models by name; all, or those that are named. */
+export async function loadReadModels(sql: Sql, names?: readonly string[]): Promise<Map<string, StoredReadModel>> {
+  const { rows } = await sql.query<StoredReadModel>(
+    `select model.name, version, tables, checkpoint, position, generation
+     from work.read_models model join work.checkpoints on work.checkpoints.name = checkpoint
+     where model.name = any($1) or $1 is null`,
+    [names ?? null],
+  );
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+/** Returns the stored position of the slowest of these projections. */
+export async function lowestStored(sql: Sql, projections: readonly { name: string }[]): Promise<number> {
+  const names = projections.map(({ name }) => name);
+  const stored = await loadReadModels(sql, names);
+  return Math.min(...names.map((name) => stored.get(name)?.position ?? 0));
+}

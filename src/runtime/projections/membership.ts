@@ -1,0 +1,107 @@
+import type { Projection } from "#projections/projection.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Database, Sql } from "#src/platform/postgres/database.ts";
+import {
+  type Checkpoint,
+  CheckpointMoved,
+  loadReadModels,
+  mainGroup,
+  type Progress,
+  projectOn,
+} from "./checkpoints.ts";
+import { rebuildLock, replayUpTo } from "./replay.ts";
+
+/** Waits until nobody else changes which read models there are and at which checkpoint; nobody does for the rest of the transaction. */
+export async function lockReadModels(tx: Sql): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(727277)");
+}
+
+/** Locks a checkpoint against its writer for the rest of the transaction. */
+export async function lockCheckpoint(tx: Sql, name: string): Promise<Checkpoint | undefined> {
+  const { rows } = await tx.query<Checkpoint>(
+    "select name, position, generation from work.checkpoints where name = $1 for update",
+    [name],
+  );
+  return rows[0];
+}
+
+async function setCheckpoints(tx: Sql, names: readonly string[], position: number): Promise<void> {
+  await tx.query(
+    `insert into work.checkpoints as stored (name, position) select unnest($1::text[]), $2
+     on conflict (name) do update set position = $2, generation = stored.generation + 1, updated_at = clock_timestamp()`,
+    [names, position],
+  );
+}
+
+/** Refuses a writer that does not know yet which read models are at a checkpoint now. */
+async function raiseGeneration(tx: Sql, name: string): Promise<void> {
+  await tx.query("update work.checkpoints set generation = generation + 1 where name = $1", [name]);
+}
+
+/**
+ * Stores a read model's version and tables, at a position. One that is served with others enters the main group, or stays in it, if the group
+ * is at that position; any other read model has a checkpoint of its own. Call `lockReadModels` before.
+ */
+export async function storeReadModel(tx: Sql, { projection, position }: Progress): Promise<void> {
+  const { name, version, tables, independent } = projection;
+  const before = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
+  const isMain = !independent && (await lockCheckpoint(tx, mainGroup))?.position === position;
+  if (!isMain) await setCheckpoints(tx, [name], position);
+  await tx.query(
+    `insert into work.read_models (name, version, tables, checkpoint) values ($1, $2, $3, $4)
+     on conflict (name) do update set version = $2, tables = $3, checkpoint = $4`,
+    [name, version, tables, isMain ? mainGroup : name],
+  );
+  if (isMain || before === mainGroup) await raiseGeneration(tx, mainGroup);
+  if (isMain) await tx.query("delete from work.checkpoints where name = $1", [name]);
+}
+
+/** Gives read models of the main group checkpoints of their own, so that the group can go on without them. Throws CheckpointMoved. */
+export async function eject(database: Database, main: Checkpoint, names: readonly string[]): Promise<void> {
+  await database.transaction(async (tx) => {
+    await lockReadModels(tx);
+    const stored = await lockCheckpoint(tx, mainGroup);
+    if (stored?.position !== main.position || stored.generation !== main.generation)
+      throw new CheckpointMoved("the main group was moved by another writer");
+    await setCheckpoints(tx, names, main.position);
+    await tx.query("update work.read_models set checkpoint = name where name = any($1)", [names]);
+    await raiseGeneration(tx, mainGroup);
+  });
+}
+
+async function isEmpty(tx: Sql): Promise<boolean> {
+  return (await tx.query("select 1 from work.read_models where checkpoint = $1 limit 1", [mainGroup])).rowCount === 0;
+}
+
+/**
+ * Brings a read model that has left the main group to the group's position and lets it in, in one transaction, for which the group waits.
+ * False if it cannot enter yet: it is ahead of the group's other read models, or being rebuilt. Throws CheckpointMoved, ProjectorFailed.
+ */
+export async function rejoin(
+  { database, store, signal }: { database: Database; store: EventStore; signal: AbortSignal },
+  projection: Projection,
+  own: Checkpoint,
+): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const { rows } = await tx.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${rebuildLock}) as free`, [
+      projection.name,
+    ]);
+    if (!rows[0]!.free) return false;
+    await lockReadModels(tx);
+    const main = await lockCheckpoint(tx, mainGroup);
+    const stored = await lockCheckpoint(tx, own.name);
+    if (!main || stored?.position !== own.position || stored.generation !== own.generation)
+      throw new CheckpointMoved(`the checkpoint ${own.name} was moved by another writer`);
+    if (own.position > main.position && !(await isEmpty(tx))) return false;
+    const progress = { projection, position: own.position };
+    const end = Math.max(own.position, main.position);
+    await replayUpTo({ store, signal }, { progress, end }, (batch) => projectOn(tx, progress, batch));
+    await tx.query("update work.read_models set checkpoint = $2 where name = $1", [projection.name, mainGroup]);
+    await tx.query("delete from work.checkpoints where name = $1", [own.name]);
+    await tx.query("update work.checkpoints set position = $2, generation = generation + 1 where name = $1", [
+      mainGroup,
+      end,
+    ]);
+    return true;
+  });
+}

@@ -1,0 +1,218 @@
+import { createHash } from "node:crypto";
+import type { Projection } from "#projections/projection.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { type Clock, systemClock } from "#src/platform/clock.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
+import { loadReadModels, lowestStored } from "./checkpoints.ts";
+import { createGroupLoops, type GroupLoops, type Member, type State } from "./groupLoops.ts";
+import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
+import { expireLease } from "./leases.ts";
+import { ensureTables, type Found, serviceRoleOf, soundAmong, type TablesSql, tablesFile } from "./projectionTables.ts";
+import { rebuild } from "./rebuild.ts";
+import { asError, type Backoff, backoffMs, type Log, pause, pauseAfter } from "./retrying.ts";
+import type { WaitFor } from "./waitFor.ts";
+
+export type ProjectionRunnerOptions = {
+  store: EventStore;
+  database: Database;
+  logger: Log;
+  /** Different for every running instance. */
+  instanceId: string;
+  projections: readonly Projection[];
+  clock?: Clock;
+  /** Events a batch (default 1,000). */
+  batchSize?: number;
+  backoff?: Backoff;
+  tablesSql?: TablesSql;
+  /** Called after each commit with the positions of the read models that this instance writes, by name; with none once it writes no more. */
+  onProjected?: (reached: ReadonlyMap<string, number>) => void;
+  /** Called by a loop that has written all there was, before it goes on (default: nothing). */
+  pauseUnlessAwaited?: WaitFor["pauseUnlessAwaited"];
+  /** No other instance uses this database: the work of an instance that was killed is taken up at once. */
+  alone?: boolean;
+};
+
+export type ProjectionStatus = { name: string; version: number; position: number; state: State; error?: string };
+
+export type ProjectionRunner = {
+  /** Resolves when all tables are there, filled or not; those of another version are rebuilt meanwhile. */
+  start(): Promise<void>;
+  /** Lets the batch in hand end, gives the work to another instance. */
+  stop(): Promise<void>;
+  /** Resolves once all projections, no matter who writes them, have reached the end of the log as it was when asked. */
+  caughtUp(): Promise<void>;
+  /** Why the read models cannot be relied on, as far as this instance knows. */
+  trouble(): string | undefined;
+  /** Names of those that cannot be written, or made again, as far as this instance knows. */
+  failing(): string[];
+  status(): ProjectionStatus[];
+};
+
+/** Writes the read models: one instance at a time does, any number stand by. */
+export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
+  const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
+  const { backoff = backoffMs, pauseUnlessAwaited = async () => {} } = options;
+  const tablesSql = options.tablesSql ?? tablesFile;
+  const members: Member[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
+  const stopping = new AbortController();
+  let loops: GroupLoops | undefined;
+  let keeper: LeaseKeeper | undefined;
+  let preparing: Promise<void> | undefined;
+  let rebuilding: Promise<void> | undefined;
+
+  const onMoved = (): void => {
+    const written = loops?.written() ?? [];
+    options.onProjected?.(new Map(written.map(({ projection, position }) => [projection.name, position])));
+  };
+
+  // A server that crashed may have lost the last commits of read models, and no further event may arrive that would show it.
+  const unwatch = database.onLost(() => {
+    loops?.reload();
+    onMoved();
+  });
+
+  async function prepareAll(): Promise<void> {
+    const changed: Member[] = [];
+    let created = 0;
+    const sound = await soundAmong(database, projections).catch(() => new Set<string>());
+    for (const member of members) {
+      if (sound.has(member.projection.name)) {
+        member.state = "standingBy";
+        continue;
+      }
+      await insist(member, async () => {
+        const found = await prepare(member);
+        if (found === "created") created += 1;
+        if (found === "otherVersion") changed.push(member);
+      });
+    }
+    if (created > 0) log.info({ created }, "read models created");
+    if (stopping.signal.aborted) return;
+    if (options.alone) await insist(members[0]!, () => expireLease(database, leaseName(projections)));
+    keeper = keepLeases({ database, clock, log, holder: instanceId, names: [leaseName(projections)], work: write });
+    rebuilding = rebuildAll(changed);
+  }
+
+  async function rebuildAll(changed: readonly Member[]): Promise<void> {
+    // One after the other. One that fails is tried again once the others have had their turn.
+    let left = changed;
+    for (let rounds = 1; left.length > 0; rounds++) {
+      const failed: Member[] = [];
+      for (const member of left) if (!(await attempt(member, () => rebuildOther(member)))) failed.push(member);
+      left = stopping.signal.aborted ? [] : failed;
+      if (left.length > 0) await pause(pauseAfter(left.at(-1)!.error, rounds, backoff), stopping.signal);
+    }
+  }
+
+  async function prepare(member: Member): Promise<Found> {
+    const { projection } = member;
+    const ddl = await tablesSql(projection);
+    const found = await ensureTables(database, { projection, ddl, serviceRole: await serviceRoleOf(database) });
+    if (found !== "otherVersion") member.state = "standingBy";
+    return found;
+  }
+
+  async function rebuildOther(member: Member): Promise<void> {
+    const { name, version } = member.projection;
+    log.info({ projection: name, version }, "the read model has another version, rebuilding it beside the live one");
+    if ((await loadReadModels(database, [name])).get(name)?.version !== version) {
+      await rebuild({ store, database, tablesSql, signal: stopping.signal }, member.projection);
+    }
+    if (member.state === "preparing") member.state = "standingBy";
+    await loops?.open();
+  }
+
+  /** Until it succeeds or this instance stops. */
+  async function insist(member: Member, work: () => Promise<void>): Promise<void> {
+    for (let failures = 1; !stopping.signal.aborted; failures++) {
+      if (await attempt(member, work)) return;
+      await pause(pauseAfter(member.error, failures, backoff), stopping.signal);
+    }
+  }
+
+  /** True if it succeeded; otherwise the status says what is in the way, until it does. */
+  async function attempt(member: Member, work: () => Promise<void>): Promise<boolean> {
+    if (stopping.signal.aborted) return false;
+    try {
+      await work();
+      delete member.error;
+      return true;
+    } catch (error) {
+      if (stopping.signal.aborted) return false;
+      member.error = asError(error);
+      log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
+      return false;
+    }
+  }
+
+  async function write({ signal }: Held): Promise<void> {
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        await beginWriting(signal);
+        break;
+      } catch (error) {
+        log.warn({ err: error }, "cannot read checkpoints, retrying");
+        await pause(pauseAfter(error, failures, backoff), signal);
+      }
+    }
+    await aborted(signal);
+    await loops?.ended();
+    loops = undefined;
+    onMoved();
+    for (const member of members) if (member.state !== "preparing") member.state = "standingBy";
+  }
+
+  async function beginWriting(signal: AbortSignal): Promise<void> {
+    const lease = leaseName(projections);
+    loops = createGroupLoops(members, {
+      ...{ store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited },
+    });
+    await loops.open();
+  }
+
+  return {
+    start() {
+      preparing ??= prepareAll();
+      return preparing;
+    },
+    async stop() {
+      stopping.abort();
+      unwatch();
+      await preparing;
+      await rebuilding;
+      await keeper?.stop();
+    },
+    async caughtUp() {
+      const head = await store.head();
+      while (!stopping.signal.aborted && (await lowestStored(database, projections)) < head) {
+        await pause(10, stopping.signal);
+      }
+    },
+    trouble() {
+      const bad = members.find(({ state, error }) => error || (state !== "following" && state !== "standingBy"));
+      if (!bad) return undefined;
+      return `${bad.projection.name} is ${bad.state}${bad.error ? `: ${bad.error.message}` : ""}`;
+    },
+    failing: () => members.filter(({ error }) => error).map(({ projection }) => projection.name),
+    status: () =>
+      members.map(({ projection: { name, version }, position, state, error }) => ({
+        name,
+        version,
+        position,
+        state,
+        ...(error && { error: error.message }),
+      })),
+  };
+}
+
+/** Instances of different versions do not wait for each other's lease: the checkpoints' generation tells which of them may write. */
+const leaseName = (projections: readonly Projection[]): string => {
+  const versions = projections.map(({ name, version }) => `${name}@${version}`).sort();
+  return `projections:${createHash("sha256").update(versions.join()).digest("hex").slice(0, 16)}`;
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

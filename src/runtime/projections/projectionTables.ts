@@ -1,0 +1,135 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import type { Projection } from "#projections/projection.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Database, Role, Sql } from "#src/platform/postgres/database.ts";
+import { lockReadModels, storeReadModel } from "./membership.ts";
+import { isPassing } from "./retrying.ts";
+
+/** Where the live read models are. */
+export const liveSchema = "read";
+
+/** The DDL of a projection's tables, with unqualified names. */
+export type TablesSql = (projection: Projection) => Promise<string>;
+
+/** `projections/<name>/tables.sql`. */
+export const tablesFile: TablesSql = ({ name }) =>
+  readFile(new URL(import.meta.resolve(`#projections/${name}/tables.sql`)), "utf8");
+
+/** `projections/<name>/indexes.sql`: may be run any number of times. */
+const lateIndexes: TablesSql = ({ name }) =>
+  readFile(new URL(import.meta.resolve(`#projections/${name}/indexes.sql`)), "utf8");
+
+/** Makes those indexes of a projection that wait until its tables are filled, where they are not there yet. */
+export async function createLateIndexes(owner: Role, schema: string, projection: Projection): Promise<void> {
+  if (!projection.hasLateIndexes) return;
+  const ddl = await lateIndexes(projection);
+  await owner.transaction(async (tx) => {
+    await enter(tx, schema);
+    await tx.query("set local maintenance_work_mem = '256MB'");
+    await tx.query(ddl);
+  });
+}
+
+export const quoted = (name: string): string => pg.escapeIdentifier(name);
+
+/** For the rest of the transaction unqualified names mean this schema. */
+export async function enter(tx: Sql, schema: string): Promise<void> {
+  await tx.query(`set local search_path = ${quoted(schema)}`);
+}
+
+/** The role whose reads and writes the tables are for. */
+export async function serviceRoleOf(database: Database): Promise<string> {
+  const { rows } = await database.query<{ role: string }>("select current_user as role");
+  return rows[0]!.role;
+}
+
+/** What a projection's tables are made of: their DDL, and the role whose reads and writes they are for. */
+export type Making = { projection: Projection; ddl: string; serviceRole: string };
+
+/** Makes a projection's tables, empty, in a schema that is there, and lets the service role read and write their rows, those of one workspace at a time. */
+export async function createTables(tx: Sql, schema: string, { projection, ddl, serviceRole }: Making): Promise<void> {
+  await enter(tx, schema);
+  await tx.query(ddl);
+  const tables = projection.tables.map(quoted).join(", ");
+  if (tables) await tx.query(`grant select, insert, update, delete on ${tables} to ${quoted(serviceRole)}`);
+  for (const table of projection.tables) {
+    await tx.query("select work.isolate(format('%I.%I', $1::text, $2::text)::regclass)", [schema, table]);
+  }
+}
+
+/**
+ * Names of the projections that have all their tables, of their version: a start asks once for all of them, and has nothing else to do
+ * as a rule. Takes no lock and changes nothing.
+ */
+export async function soundAmong(sql: Sql, projections: readonly Projection[]): Promise<Set<string>> {
+  const tables = projections.flatMap(({ name, tables }) => tables.map((table) => [name, table] as const));
+  const { rows } = await sql.query<{ name: string }>(
+    `select name from unnest($1::text[], $2::int[]) as wanted (name, version) join work.read_models using (name, version)
+     where not exists (
+       select from unnest($3::text[], $4::text[]) as needed (projection, name)
+       where needed.projection = wanted.name and to_regclass(format('%I.%I', $5::text, needed.name)) is null
+     )`,
+    [
+      projections.map(({ name }) => name),
+      projections.map(({ version }) => version),
+      tables.map(([name]) => name),
+      tables.map(([, table]) => table),
+      liveSchema,
+    ],
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** What was found of a projection: its tables, none (they were made), or those of another version. */
+export type Found = "sound" | "created" | "otherVersion";
+
+/** A table that somebody reads is waited for briefly, time and again: who asks for it later would queue behind a longer wait. */
+const lockTimeout = "500ms";
+const tries = 20;
+const betweenTriesMs = 250;
+
+/**
+ * Sees to it that a projection has its tables and its rows in `work`. Tables of another version are left as they are: they want
+ * a rebuild. Runs as the owner; safe from several instances at once. Throws what the database throws, a lock timeout after some 15 s.
+ */
+export async function ensureTables(database: Database, making: Making): Promise<Found> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await ensureOnce(database, making);
+    } catch (error) {
+      if (!isPassing(error) || error instanceof Unavailable || tried === tries) throw error;
+      await sleep(betweenTriesMs);
+    }
+  }
+}
+
+/** Its advisory lock is nobody else's: appends take one of their own, and do not wait for tables. */
+function ensureOnce(database: Database, making: Making): Promise<Found> {
+  const { projection } = making;
+  return database.owner.transaction(async (tx) => {
+    await tx.query(`set local lock_timeout = '${lockTimeout}'`);
+    await lockReadModels(tx);
+    const { rows } = await tx.query<{ version: number }>("select version from work.read_models where name = $1", [
+      projection.name,
+    ]);
+    const missing = await missingTables(tx, projection.tables);
+    if (rows[0] && rows[0].version !== projection.version) return "otherVersion";
+    if (rows[0] && missing.length === 0) return "sound";
+    const leftOver = projection.tables.filter((table) => !missing.includes(table));
+    await enter(tx, liveSchema);
+    if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoted).join(", ")} cascade`);
+    await createTables(tx, liveSchema, making);
+    await storeReadModel(tx, { projection, position: 0 });
+    return "created";
+  });
+}
+
+async function missingTables(tx: Sql, tables: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.query<{ name: string }>(
+    "select name from unnest($1::text[]) as wanted (name) where to_regclass(format('%I.%I', $2::text, name)) is null",
+    [tables, liveSchema],
+  );
+  return rows.map((row) => row.name);
+}

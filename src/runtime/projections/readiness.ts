@@ -1,0 +1,193 @@
+import type { Projection } from "#projections/projection.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
+import { loadReadModels, mainGroup, type StoredReadModel } from "./checkpoints.ts";
+import { asError, type Log, pause } from "./retrying.ts";
+
+/** Reason why requests cannot be answered from some read models now. */
+export type NotReadable = {
+  /** Plain English, for a caller. */
+  sentence: string;
+  /** The read model that is furthest behind. */
+  name: string;
+};
+
+/** Tells which read models requests can be answered from, by their stored checkpoints, whichever instance writes them. */
+export type Readiness = {
+  /** Begins to read the checkpoints; resolves when all have caught up, or after a second. Never fails: a model that cannot be judged is not ready. */
+  start(): Promise<void>;
+  /** Undefined if requests can be answered from these. */
+  obstacle(of: readonly string[]): NotReadable | undefined;
+  /**
+   * How far the read models that are served together are, until they have the log's end as it was at the start. One that is stuck before the end
+   * that others have reached is not counted: it is among `left`.
+   */
+  catchingUp(): string | undefined;
+  /** Names of those that the others go on without. */
+  left(): string[];
+  /** Those that are served together, except those that were left behind. */
+  together(): readonly Projection[];
+  stop(): Promise<void>;
+};
+
+type Options = {
+  database: Sql;
+  store: Pick<EventStore, "head">;
+  projections: readonly Projection[];
+  log: Log;
+  /** Names of read models that this instance fails to write or rebuild; none by default. */
+  failing?: () => readonly string[];
+  /** Milliseconds between two reads of the checkpoints while the read models catch up, and afterwards (default 250 and 1,000). */
+  catchingUpEveryMs?: number;
+  everyMs?: number;
+  /** Milliseconds for which a start waits for read models that are only a moment behind (default 1,000). */
+  momentMs?: number;
+};
+
+/** Reads in a row at which a read model that is not in the main group may stand still: longer than a lease takes to find its next holder. */
+const patience = 12;
+
+const sayEveryMs = 5_000;
+/** Milliseconds between two reads of a start. */
+const momentEveryMs = 25;
+
+/** State of a read model at the last read. `stalled`: reads in a row at which it was behind the main group and had not moved. */
+type Seen = { position: number; isEjected: boolean; stalled: number };
+
+/**
+ * Reads the checkpoints. A read model that has not reached the log's end as it was at the start would answer that existing things do not exist:
+ * it is not ready. Once it is, later lag is what writers of commands wait for. One that had to leave the main group, or is stuck, is not ready
+ * until it is back; requests are answered from the others meanwhile.
+ */
+export function createReadiness(options: Options): Readiness {
+  const { database, store, projections, log, failing = () => [] } = options;
+  const { catchingUpEveryMs = 250, everyMs = 1_000, momentMs = 1_000 } = options;
+  const stopping = new AbortController();
+  const startedAt = performance.now();
+  const seen = new Map<string, Seen>();
+  /** Names of those that had caught up once. */
+  const ready = new Set<string>();
+  /** Names of those that are stuck, until they have caught up: to move again is not enough. */
+  const stuck = new Set<string>();
+  /** The log's end at the start; undefined until it is known. */
+  let head: number | undefined;
+  /** Position of the main group at the last read. */
+  let mainPosition = 0;
+  /** The first reads follow each other too fast to say that something stands still. */
+  let isStarting = true;
+  let saidCatchingUp = false;
+  let saidAt = -Infinity;
+  let watching = Promise.resolve();
+
+  /** True if all have caught up, or are not waited for any longer. */
+  const isReady = (): boolean => projections.every(({ name }) => ready.has(name) || stuck.has(name));
+
+  async function readCheckpoints(): Promise<void> {
+    // The head first: a read model that is then at it has caught up with all events there were.
+    head ??= await store.head();
+    const stored = await loadReadModels(
+      database,
+      projections.map(({ name }) => name),
+    );
+    const wasReady = isReady();
+    for (const projection of projections) note(projection, stored.get(projection.name), head);
+    const main = [...stored.values()].find(({ checkpoint }) => checkpoint === mainGroup);
+    mainPosition = main?.position ?? mainPosition;
+    say(wasReady);
+  }
+
+  function note({ name, version, independent }: Projection, stored: StoredReadModel | undefined, end: number): void {
+    // Tables of an older version are about to be rebuilt; those of a newer one are written by a newer instance.
+    const position = stored && stored.version >= version ? stored.position : 0;
+    const before = seen.get(name);
+    if (stored && position >= end) ready.add(name);
+    if (stored && position >= end && position >= mainPosition) stuck.delete(name);
+    // A rebuild beside the live tables does not show how far it is: only the instance that does it knows that it fails.
+    const isRebuilding = (stored === undefined || stored.version < version) && !failing().includes(name);
+    const isBehind = position < mainPosition && position <= (before?.position ?? -1) && !isRebuilding;
+    const stalled = isBehind && !isStarting && isMainReady() ? (before?.stalled ?? 0) + 1 : 0;
+    if (stalled > patience) stuck.add(name);
+    seen.set(name, { position, isEjected: !independent && stored?.checkpoint !== mainGroup, stalled });
+  }
+
+  const isMainReady = (): boolean => projections.some(({ name, independent }) => !independent && ready.has(name));
+
+  function say(wasReady: boolean): void {
+    if (isReady()) {
+      if (!wasReady && saidCatchingUp) log.info({ head, left: [...stuck] }, "the read models have caught up");
+      return;
+    }
+    if (performance.now() - startedAt < momentMs || performance.now() - saidAt < sayEveryMs) return;
+    saidCatchingUp = true;
+    saidAt = performance.now();
+    log.info({ ...furthestBehind(missing()), head }, "the read models are catching up with the log");
+  }
+
+  const missing = (): string[] => projections.map(({ name }) => name).filter(isCatchingUp);
+  const isCatchingUp = (name: string): boolean => !ready.has(name) && !stuck.has(name);
+
+  const furthestBehind = (names: readonly string[]) =>
+    names
+      .map((name) => ({ name, position: seen.get(name)?.position ?? 0 }))
+      .reduce((one, other) => (other.position < one.position ? other : one));
+
+  const isLeft = ({ name }: Projection): boolean =>
+    stuck.has(name) || (ready.has(name) && seen.get(name)?.isEjected === true);
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await pause(isReady() ? everyMs : catchingUpEveryMs, stopping.signal);
+      if (!stopping.signal.aborted) await tryToRead();
+    }
+  }
+
+  const tryToRead = (): Promise<void> =>
+    readCheckpoints().catch((error) => {
+      if (stopping.signal.aborted || performance.now() - saidAt < sayEveryMs) return;
+      saidAt = performance.now();
+      log.warn({ reason: asError(error).message }, "cannot find out how far the read models are, retrying");
+    });
+
+  return {
+    async start() {
+      const until = performance.now() + momentMs;
+      await tryToRead();
+      while (!isReady() && performance.now() < until) {
+        await pause(momentEveryMs, stopping.signal);
+        await tryToRead();
+      }
+      isStarting = false;
+      watching = run();
+    },
+    obstacle(of) {
+      const behind = of.filter(isCatchingUp);
+      if (behind.length > 0) {
+        const { name, position } = furthestBehind(behind);
+        return { name, sentence: `the service is catching up with its event log: ${progress(position, head)}` };
+      }
+      const left = projections.find((projection) => of.includes(projection.name) && isLeft(projection));
+      if (!left) return undefined;
+      return { name: left.name, sentence: `${left.name} are not up to date; the rest of the service works` };
+    },
+    catchingUp() {
+      const behind = projections
+        .filter(({ name, independent }) => !independent && isCatchingUp(name))
+        .map(({ name }) => name);
+      if (behind.length === 0) return undefined;
+      const { name, position } = furthestBehind(behind);
+      return `catching up with the event log: ${name} at ${progress(position, head)}`;
+    },
+    together: () => projections.filter((projection) => !projection.independent && !isLeft(projection)),
+    left: () => projections.filter(isLeft).map(({ name }) => name),
+    async stop() {
+      stopping.abort();
+      await watching;
+    },
+  };
+}
+
+/** Progress as a caller is told it. Never 100 %: then it would have caught up. */
+const progress = (position: number, head: number | undefined): string =>
+  head === undefined || head === 0
+    ? "how far it is cannot be found out yet"
+    : `${Math.min(99, Math.floor((100 * position) / head))} % (position ${position} of ${head})`;

@@ -1,0 +1,89 @@
+import type { Projection } from "#projections/projection.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
+import { loadReadModels, mainGroup, type Progress, projectOn } from "./checkpoints.ts";
+import { lockCheckpoint, lockReadModels, storeReadModel } from "./membership.ts";
+import { createLateIndexes, createTables, enter, quoted, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
+import { type ReplayOptions, rebuildLock, replayUpTo } from "./replay.ts";
+import { isPassing, pause } from "./retrying.ts";
+import { swapTables } from "./swap.ts";
+
+export type Rebuild = ReplayOptions & { database: Database; tablesSql: TablesSql };
+
+const swapTries = 60;
+
+/**
+ * Fills a projection's tables again in a schema of their own and puts them in the place of the live ones, which serve until then and
+ * go on being written. One rebuild of a projection at a time; one that was interrupted left a schema that the next one removes.
+ */
+export async function rebuild(rebuilding: Rebuild, projection: Projection): Promise<void> {
+  const { database } = rebuilding;
+  await database.owner.transaction(async (lock) => {
+    await lock.query(`select pg_advisory_xact_lock(${rebuildLock})`, [projection.name]);
+    const schema = `rebuild_${projection.name}`;
+    await makeSchema(rebuilding, schema, projection);
+    const progress = { projection, position: 0 };
+    await catchUp(rebuilding, schema, progress);
+    await createLateIndexes(database.owner, schema, projection);
+    await swapWhenPossible(rebuilding, schema, progress);
+  });
+}
+
+async function makeSchema({ database, tablesSql }: Rebuild, schema: string, projection: Projection): Promise<void> {
+  const ddl = await tablesSql(projection);
+  const serviceRole = await serviceRoleOf(database);
+  await database.owner.transaction(async (tx) => {
+    await tx.query(`drop schema if exists ${quoted(schema)} cascade; create schema ${quoted(schema)}`);
+    await createTables(tx, schema, { projection, ddl, serviceRole });
+  });
+}
+
+/** Fills the new tables up to the main group's position for a read model of that group, up to the end of the log for others. */
+async function catchUp(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
+  const { database, store } = rebuilding;
+  const { name } = progress.projection;
+  const live = (await loadReadModels(database, [name])).get(name);
+  const end = live?.checkpoint === mainGroup ? live.position : await store.head();
+  await replayUpTo(rebuilding, { progress, end }, async (batch) => {
+    await database.owner.transaction(async (tx) => {
+      await tx.query("set local synchronous_commit = off");
+      await enter(tx, schema);
+      await projectOn(tx, progress, batch);
+    });
+  });
+}
+
+/** Readers that are in the way are waited for briefly, time and again, rather than made to queue behind the swap. */
+async function swapWhenPossible(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    rebuilding.signal.throwIfAborted();
+    try {
+      return await swap(rebuilding, schema, progress);
+    } catch (error) {
+      if (!isPassing(error) || tries === swapTries) throw error;
+      await pause(250, rebuilding.signal);
+      await catchUp(rebuilding, schema, progress);
+    }
+  }
+}
+
+/**
+ * Holds the live checkpoint, so that nobody writes; brings the new tables to the same position; exchanges them. Where the new tables are ahead,
+ * which the checkpoint of the main group cannot say, the read model gets a checkpoint of its own.
+ */
+async function swap(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
+  const { name, tables } = progress.projection;
+  const arrived = { ...progress };
+  await rebuilding.database.owner.transaction(async (tx) => {
+    await tx.query("set local lock_timeout = '300ms'");
+    await lockReadModels(tx);
+    const checkpoint = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
+    if (checkpoint) await lockCheckpoint(tx, checkpoint);
+    const live = (await loadReadModels(tx, [name])).get(name);
+    await enter(tx, schema);
+    await replayUpTo(rebuilding, { progress: arrived, end: live?.position ?? 0 }, (batch) =>
+      projectOn(tx, arrived, batch),
+    );
+    await swapTables(tx, schema, { oldTables: live?.tables ?? [], newTables: tables });
+    await storeReadModel(tx, arrived);
+  });
+}

@@ -1,0 +1,97 @@
+import type { Projection } from "#projections/projection.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
+import { seeEveryWorkspace } from "#src/platform/postgres/reads.ts";
+import { loadReadModels, projectOn } from "./checkpoints.ts";
+import { createTables, liveSchema, quoted, serviceRoleOf } from "./projectionTables.ts";
+import type { Rebuild } from "./rebuild.ts";
+import { replayUpTo } from "./replay.ts";
+
+/** A row that is in one of the two and not in the other, as JSON text. */
+export type Difference = { table: string; side: "live" | "replayed"; row: string };
+
+export type Verified = { position: number; rows: number; differences: Difference[]; differing: number };
+
+/**
+ * Replays a projection up to exactly the position of its live tables and compares every row both ways. Live tables and checkpoint are seen
+ * in one snapshot; the replay is made inside that same transaction, which is rolled back: nothing is left, however it ends.
+ * `differing` counts all differences, `differences` holds the first `limit` of each table.
+ */
+export async function verify(replay: Rebuild, projection: Projection, limit = 20): Promise<Verified> {
+  const ddl = await replay.tablesSql(projection);
+  const serviceRole = await serviceRoleOf(replay.database);
+  let result: Verified | undefined;
+  const schema = `verify_${projection.name}`;
+  await rolledBack(replay, async (tx) => {
+    await tx.query("set transaction isolation level repeatable read");
+    await tx.query(seeEveryWorkspace);
+    const position = (await loadReadModels(tx, [projection.name])).get(projection.name)?.position ?? 0;
+    await tx.query(`create schema ${quoted(schema)}`);
+    await createTables(tx, schema, { projection, ddl, serviceRole });
+    const progress = { projection, position: 0 };
+    const analyse = analyseSeldom(tx);
+    await replayUpTo(replay, { progress, end: position }, async (batch) => {
+      await projectOn(tx, progress, batch);
+      await analyse(projection.tables);
+    });
+    result = { position, ...(await compareAll(tx, schema, { tables: projection.tables, limit })) };
+  });
+  return result!;
+}
+
+class RolledBack extends Error {}
+
+async function rolledBack({ database }: Rebuild, work: (tx: Sql) => Promise<void>): Promise<void> {
+  try {
+    await database.owner.transaction(async (tx) => {
+      await work(tx);
+      throw new RolledBack();
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof RolledBack)) throw thrown;
+  }
+}
+
+/** Nobody else can see these tables, so that no autovacuum counts their rows: without, the planner takes them for empty. */
+function analyseSeldom(tx: Sql): (tables: readonly string[]) => Promise<void> {
+  let batches = 0;
+  return async (tables) => {
+    batches += 1;
+    const isPowerOfTwo = (batches & (batches - 1)) === 0;
+    if (isPowerOfTwo && tables.length > 0) await tx.query(`analyze ${tables.map(quoted).join(", ")}`);
+  };
+}
+
+async function compareAll(
+  tx: Sql,
+  schema: string,
+  { tables, limit }: { tables: readonly string[]; limit: number },
+): Promise<Omit<Verified, "position">> {
+  const result: Omit<Verified, "position"> = { rows: 0, differences: [], differing: 0 };
+  for (const table of tables) {
+    const live = `${quoted(liveSchema)}.${quoted(table)}`;
+    const replayed = `${quoted(schema)}.${quoted(table)}`;
+    const { rows } = await tx.query<{ count: number }>(`select count(*) as count from ${live}`);
+    result.rows += rows[0]!.count;
+    for (const [side, these, those] of [
+      ["live", live, replayed],
+      ["replayed", replayed, live],
+    ] as const) {
+      const only = await onlyIn(tx, { these, those, limit });
+      result.differing += only.count;
+      result.differences.push(...only.rows.map((row) => ({ table, side, row })));
+    }
+  }
+  return result;
+}
+
+async function onlyIn(
+  tx: Sql,
+  { these, those, limit }: { these: string; those: string; limit: number },
+): Promise<{ count: number; rows: string[] }> {
+  const { rows } = await tx.query<{ row: string; count: number }>(
+    `select row, count(*) over () as count from (
+       select to_jsonb(one)::text as row from ${these} one except all select to_jsonb(other)::text from ${those} other
+     ) difference order by row limit ${limit}`,
+  );
+  return { count: rows[0]?.count ?? 0, rows: rows.map(({ row }) => row) };
+}

@@ -1,0 +1,66 @@
+import type { Sql } from "#src/platform/postgres/database.ts";
+import type { Ending } from "./ending.ts";
+import type { LaneId } from "./lane.ts";
+import { keyOfChange, lastWords } from "./timerChanges.ts";
+
+/**
+ * Locks all lanes that the endings change, in one order, and answers the claims that are held. Lanes that a timer is set under and that are
+ * not there are made by the same statement: made later, they would be locked out of order.
+ */
+export async function lockHeld(tx: Sql, endings: readonly Ending[]): Promise<Set<string>> {
+  const setsElsewhere = endings.some(({ lane, timers = [] }) =>
+    timers.some((change) => "set" in change && change.set.key !== lane.key),
+  );
+  const rows = setsElsewhere ? await lockAndMake(tx, endings) : await lockThose(tx, endings);
+  return new Set(rows.flatMap(({ claim }) => claim ?? []));
+}
+
+type Locked = { claim: string | null };
+
+async function lockThose(tx: Sql, endings: readonly Ending[]): Promise<Locked[]> {
+  const lanes = touchedBy(endings);
+  const { rows } = await tx.query<Locked>(
+    `select case when state = 'claimed' then claim end as claim from work.lanes
+     where (process, key) in (select * from unnest($1::text[], $2::text[])) order by process, key for no key update`,
+    [lanes.map(({ process }) => process), lanes.map(({ key }) => key)],
+  );
+  return rows;
+}
+
+async function lockAndMake(tx: Sql, endings: readonly Ending[]): Promise<Locked[]> {
+  const lanes = touchedBy(endings);
+  const { rows } = await tx.query<Locked & LaneId & { made: boolean }>(
+    `insert into work.lanes as lane (process, key, workspace, state, due_at)
+     select process, key, workspace, 'waiting', 'infinity' from unnest($1::text[], $2::text[], $3::text[])
+       as touched (process, key, workspace) order by process, key
+     on conflict (process, key) do update set workspace = lane.workspace
+     returning process, key, case when state = 'claimed' then claim end as claim, xmax = 0 as made`,
+    [lanes.map(({ process }) => process), lanes.map(({ key }) => key), lanes.map(({ workspace }) => workspace)],
+  );
+  const held = new Set(rows.map(({ claim }) => claim));
+  const said = lastWords(endings.filter(({ lane }) => held.has(lane.claim)));
+  const needed = new Set(said.flatMap((word) => (word.set ? nameOf(word) : [])));
+  const needless = rows.filter((lane) => lane.made && !needed.has(nameOf(lane)));
+  await tx.query("delete from work.lanes where (process, key) in (select * from unnest($1::text[], $2::text[]))", [
+    needless.map(({ process }) => process),
+    needless.map(({ key }) => key),
+  ]);
+  return rows;
+}
+
+const nameOf = ({ process, key }: LaneId): string => JSON.stringify([process, key]);
+
+type Touched = LaneId & { workspace: string };
+
+/**
+ * Each once: lanes that are given back, that timers are cancelled under, and set under. Also those of words that were taken back since: whose last
+ * word counts is known once it is known whose claims are held.
+ */
+function touchedBy(endings: readonly Ending[]): Touched[] {
+  const all: Touched[] = [
+    ...endings.flatMap(({ lane, timers = [] }) => timers.map((change) => ({ ...lane, key: keyOfChange(change) }))),
+    ...endings.map(({ lane }) => lane),
+    ...endings.flatMap((ending) => lastWords([ending]).filter(({ set }) => set !== undefined)),
+  ];
+  return [...new Map(all.map((lane) => [nameOf(lane), lane])).values()];
+}

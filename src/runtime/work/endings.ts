@@ -1,0 +1,156 @@
+import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { Ending, Failed, Next } from "./ending.ts";
+import { lockHeld } from "./endingLocks.ts";
+import { parkItems } from "./parked.ts";
+import { tryEveryMs } from "./setAside.ts";
+import { changeTimers, lastWords } from "./timerChanges.ts";
+import { storingTurns, turnsOfWoken } from "./turns.ts";
+
+/** `held`: claims that were still held. `ready`: whether one of the lanes is ready, to be claimed once more. */
+export type Stored = { held: Set<string>; ready: boolean };
+
+/**
+ * Records endings, all or nothing. Those of lanes that another instance has claimed since change nothing. What a crash of the server takes back is
+ * done again, its timers with it. Streams are locked first, then lanes in the order of their keys, so that no two transactions wait for each other.
+ */
+export const recordEndings = (database: Role, endings: readonly Ending[], now: Date): Promise<Stored> =>
+  database.transaction(async (tx) => {
+    const ended = await lockTags(tx, endings, now);
+    const held = await lockHeld(tx, endings);
+    const good = endings.filter(({ lane }) => held.has(lane.claim));
+    await removeDone(
+      tx,
+      good.flatMap(({ done }) => done ?? []),
+    );
+    await countTries(
+      tx,
+      good.flatMap(({ failed }) => failed ?? []),
+    );
+    await parkItems(
+      tx,
+      good.flatMap(({ lane, givenUp }) => (givenUp ? { ...givenUp, process: lane.process } : [])),
+      now,
+    );
+    await changeTimers(tx, lastWords(good));
+    const released = good.filter((ending): ending is Released => ending.next !== undefined);
+    await setAside(tx, released, { ended, now });
+    return { held, ready: await goOn(tx, released, now) };
+  });
+
+/**
+ * Locks the rows of all streams that lanes are set aside under, before any lane, as the planner does. Answers the newest revisions that were
+ * planned. From now on a page of the lanes is tried now and then.
+ */
+async function lockTags(tx: Sql, endings: readonly Ending[], now: Date): Promise<Map<string, number>> {
+  const obstacles = endings.flatMap(({ next }) => (next?.how === "set aside" ? next.obstacles : []));
+  if (obstacles.length === 0) return new Map();
+  const streams = [...new Set(obstacles.map(({ stream }) => stream))].sort();
+  await tx.query(
+    "insert into work.tags (stream, revision) select stream, -1 from unnest($1::text[]) as stream on conflict do nothing",
+    [streams],
+  );
+  const { rows } = await tx.query<{ stream: string; revision: number }>(
+    "select stream, revision from work.tags where stream = any($1) order by stream for update",
+    [streams],
+  );
+  await tx.query("update work.tags set try_at = $2 where stream = any($1) and try_at is null", [
+    streams,
+    new Date(now.getTime() + tryEveryMs),
+  ]);
+  return new Map(rows.map(({ stream, revision }) => [stream, revision]));
+}
+
+async function removeDone(tx: Sql, done: readonly number[]): Promise<void> {
+  if (done.length === 0) return;
+  await tx.query(
+    `with done as (delete from work.items where id = any($1) returning parked)
+     delete from work.parked using done where id = done.parked`,
+    [done],
+  );
+}
+
+async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
+  if (failed.length === 0) return;
+  await tx.query(
+    `update work.items item
+     set tries = failed.tries, failures = failed.failures, timeouts = coalesce(failed.timeouts, item.timeouts)
+     from json_to_recordset($1::json) as failed (id bigint, tries integer, failures integer, timeouts integer)
+     where item.id = failed.id`,
+    [JSON.stringify(failed)],
+  );
+}
+
+type Released = Ending & { next: Next };
+
+/**
+ * An obstacle that has ended since it was seen, or a wake-up since the claim, makes the lane ready at once: `goOn` sees to that. Time alone
+ * wakes a page of those that are set aside under a stream (setAside.ts); a timer wakes its own lane.
+ */
+async function setAside(
+  tx: Sql,
+  released: readonly Released[],
+  { ended, now }: { ended: ReadonlyMap<string, number>; now: Date },
+): Promise<void> {
+  const aside = released.flatMap(({ lane, next }) =>
+    next.how === "set aside" ? { lane, obstacles: next.obstacles } : [],
+  );
+  if (aside.length === 0) return;
+  const standing = aside.filter(({ obstacles }) =>
+    obstacles.every(({ stream, revision }) => (ended.get(stream) ?? -1) <= revision),
+  );
+  await tx.query(
+    `update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
+       obstacles = array(select json_array_elements_text(aside.obstacles)), due_at = coalesce((
+         select min(due_at) from work.items item
+         where item.process = lane.process and item.key = lane.key and item.due_at > $2
+       ), 'infinity')
+     from json_to_recordset($1::json) as aside (process text, key text, claim uuid, generation bigint, obstacles json)
+     where lane.process = aside.process and lane.key = aside.key and lane.claim = aside.claim and lane.generation = aside.generation`,
+    [
+      JSON.stringify(
+        standing.map(({ lane, obstacles }) => ({ ...lane, obstacles: obstacles.map(({ stream }) => stream) })),
+      ),
+      now,
+    ],
+  );
+}
+
+/**
+ * Ends the claims that are left: a lane with nothing to do is gone, one with items that are due is ready, any other waits, for its next item or to
+ * be tried again. True if one is ready.
+ */
+async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<boolean> {
+  if (released.length === 0) return false;
+  const ended = JSON.stringify(
+    released.map(({ lane, next }) => ({ ...lane, retryAt: next.how === "retry" ? next.at : null })),
+  );
+  const { rows } = await tx.query<{ ready: boolean }>(
+    `with ended as (
+       select lane.process, lane.key, lane.workspace, given."retryAt" as retry_at, (
+         select min(due_at) from work.items item where item.process = lane.process and item.key = lane.key
+       ) as due_at
+       from json_to_recordset($1::json) as given (process text, key text, claim uuid, "retryAt" timestamptz)
+       join work.lanes lane using (process, key, claim)
+     ),
+     gone as (
+       delete from work.lanes lane using ended
+       where lane.process = ended.process and lane.key = ended.key and ended.due_at is null
+     ),
+     waiting as (
+       update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
+         retry_at = ended.retry_at, due_at = greatest(ended.due_at, ended.retry_at)
+       from ended where lane.process = ended.process and lane.key = ended.key
+         and (ended.due_at > $2 or ended.retry_at is not null)
+     ),
+     woken as (select process, key, workspace from ended where due_at <= $2 and retry_at is null),
+     ${turnsOfWoken},
+     lanes as (
+       update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
+       from turns where lane.process = turns.process and lane.key = turns.key returning 1
+     ),
+     ${storingTurns}
+     select exists (select from lanes) as ready`,
+    [ended, now],
+  );
+  return rows[0]!.ready;
+}

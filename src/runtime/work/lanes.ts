@@ -1,0 +1,208 @@
+import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import { type Item, type ItemRow, itemColumns, itemOf, itemsOfTurn } from "./items.ts";
+import type { Claimed, LaneId } from "./lane.ts";
+import { fullOf, type Room } from "./room.ts";
+import type { TimerId } from "./timerChanges.ts";
+import { storingTurns, turnsOfWoken } from "./turns.ts";
+
+/** Milliseconds a claim lasts unless it is extended, and how often that is done. */
+export const claimMs = 10_000;
+export const extendEveryMs = 3_000;
+
+/** Until when a claim lasts that begins now, in SQL. */
+export const newlyClaimedUntil = `clock_timestamp() + ${claimMs} * interval '1 ms'`;
+
+/** A lane just claimed, with the items that it may begin with. */
+export type Taken = { lane: Claimed; items: Item[] };
+
+/** So many times the room is looked at, for workspaces and owners behind one that may have no more. */
+const lookedAt = 4;
+
+/**
+ * Takes ready lanes in the order of their turns, with the items that are due by `now`. The items are read once the lane is claimed: none that
+ * raised its generation before is missing.
+ */
+export async function claimLanes(
+  database: Role,
+  { rooms, holder, now }: { rooms: readonly Room[]; holder: string; now: Date },
+): Promise<Taken[]> {
+  return database.transaction(async (tx) => {
+    const lanes = await takeReady(tx, rooms, holder);
+    return lanes.length === 0 ? [] : withItems(tx, lanes, now);
+  });
+}
+
+async function takeReady(tx: Sql, rooms: readonly Room[], holder: string): Promise<Claimed[]> {
+  const { rows } = await tx.query<Claimed>(
+    `with room as (
+       select * from json_to_recordset($1::json) as room (process text, lanes integer, share integer, "atWork" json, owners json,
+         full_workspaces text[], full_owners text[])
+     ),
+     mine as (
+       select lane.process, lane.key from room cross join lateral (
+         select process, key from (
+           select next.*, row_number() over (partition by workspace order by turn) as place,
+             row_number() over (partition by owner order by turn) as place_of_owner
+           from (
+             select process, key, workspace, split_part(key, ' ', 1) as owner, turn from work.lanes
+             where process = room.process and state = 'ready' and workspace <> all(room.full_workspaces)
+               and split_part(key, ' ', 1) <> all(room.full_owners)
+             order by turn limit room.lanes * ${lookedAt} for no key update skip locked
+           ) next
+         ) ranked
+         where (workspace = '' or place <= room.share - coalesce((room."atWork" ->> workspace)::integer, 0))
+           and (room.owners is null
+             or place_of_owner <= (room.owners ->> 'share')::integer - coalesce((room.owners -> 'atWork' ->> owner)::integer, 0))
+         order by turn limit room.lanes
+       ) lane
+     ),
+     taken as (
+       update work.lanes lane set state = 'claimed', claim = gen_random_uuid(), holder = $2,
+         claimed_until = ${newlyClaimedUntil}, retry_at = null
+       from mine where lane.process = mine.process and lane.key = mine.key
+       returning lane.process, lane.key, lane.workspace, lane.claim, lane.generation, lane.turn
+     ),
+     turns as (
+       insert into work.turns as turns (process, workspace, turn)
+       select process, '*', max(turn) from taken group by process order by process
+       on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
+     )
+     select process, key, workspace, claim, generation from taken order by turn`,
+    [JSON.stringify(rooms.map(withFull)), holder],
+  );
+  return rows;
+}
+
+async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise<Taken[]> {
+  const { rows } = await tx.query<ItemRow & { claim: string }>(
+    `select claim, due.* from unnest($1::text[], $2::text[], $3::uuid[]) as lane (process, key, claim) cross join lateral (
+       select ${itemColumns} from work.items item
+       where item.process = lane.process and item.key = lane.key and due_at <= $4
+       order by position, due_at, id limit ${itemsOfTurn}
+     ) due`,
+    [...columnsOf(lanes), now],
+  );
+  const taken = new Map<string, Taken>(lanes.map((lane) => [lane.claim, { lane, items: [] }]));
+  for (const { claim, ...row } of rows) taken.get(claim)!.items.push(itemOf(row));
+  return [...taken.values()];
+}
+
+/** Workspaces and owners that have all the room they may have are not looked at. */
+const withFull = (room: Room): object => ({
+  ...room,
+  full_workspaces: fullOf(room).filter((workspace) => workspace !== ""),
+  full_owners: room.owners ? fullOf(room.owners) : [],
+});
+
+/** Extends claims; answers those that are still held. */
+export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise<Set<string>> {
+  const { rows } = await sql.query<{ claim: string }>(
+    `with mine as (
+       select process, key, claim from work.lanes join unnest($1::text[], $2::text[], $3::uuid[]) as held (process, key, claim)
+         using (process, key, claim)
+       where state = 'claimed' order by process, key for no key update of lanes
+     )
+     update work.lanes lane set claimed_until = ${newlyClaimedUntil}
+     from mine where lane.process = mine.process and lane.key = mine.key returning lane.claim`,
+    columnsOf(lanes),
+  );
+  return new Set(rows.map(({ claim }) => claim));
+}
+
+/** Lets all claims run out. Only for somebody who is alone. */
+export async function freeClaims(sql: Sql): Promise<void> {
+  await sql.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
+}
+
+/** How many lanes are brought back at once: a page, so that ten thousand that are due hold nobody up. */
+const page = 500;
+
+/** Makes the lanes ready that are locked in a common table expression `woken`, and answers how many those are. */
+export const bringingBack = `
+  ${turnsOfWoken},
+  lanes as (
+    update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, retry_at = null,
+      obstacles = null, claim = null, holder = null
+    from turns where lane.process = turns.process and lane.key = turns.key returning 1
+  ),
+  ${storingTurns}
+  select count(*) from lanes`;
+
+/** Makes lanes ready whose time has come and, if it may take over, those whose holder is gone. True if there may be more. */
+export async function bringBackLanes(
+  sql: Sql,
+  { now, takesOver }: { now: Date; takesOver: boolean },
+): Promise<boolean> {
+  const { rows } = await sql.query<{ count: number }>(
+    `with due as (
+       select process, key, workspace from (
+         (select process, key, workspace, due_at from work.lanes where state = 'waiting' and due_at <= $1 order by due_at limit ${page})
+         union all
+         (select process, key, workspace, claimed_until from work.lanes
+          where $2 and state = 'claimed' and claimed_until < clock_timestamp() order by claimed_until limit ${page})
+       ) late
+     ),
+     woken as (
+       select lane.process, lane.key, lane.workspace from work.lanes lane join due using (process, key)
+       where (lane.state = 'waiting' and lane.due_at <= $1) or ($2 and lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
+       order by lane.process, lane.key for no key update of lane skip locked
+     ),
+     ${bringingBack}`,
+    [now, takesOver],
+  );
+  return rows[0]!.count >= page;
+}
+
+/** Makes lanes ready that wait for read models, which are there. */
+export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void> {
+  await sql.query(
+    `with woken as (
+       select process, key, workspace from work.lanes
+       where (process, key) in (select * from unnest($1::text[], $2::text[])) and state = 'waiting' and retry_at is not null
+       order by process, key for no key update
+     ),
+     ${bringingBack}`,
+    idsOf(lanes),
+  );
+}
+
+/** Makes timers due before their time. A lane that is claimed finds them at the end of its run. */
+export async function makeDue(sql: Sql, timers: readonly TimerId[], now: Date): Promise<void> {
+  await sql.query(
+    `with given as (
+       select * from unnest($1::text[], $2::text[], $3::text[]) as given (process, key, timer)
+     ),
+     locked as (
+       select process, key, workspace, state, retry_at from work.lanes where (process, key) in (select process, key from given)
+       order by process, key for no key update
+     ),
+     due as (
+       update work.items item set due_at = $4 from locked join given using (process, key)
+       where item.process = given.process and item.key = given.key and item.timer = given.timer and item.due_at > $4
+     ),
+     woken as (select process, key, workspace from locked where state = 'waiting' and retry_at is null),
+     ${bringingBack}`,
+    [...idsOf(timers), timers.map(({ name }) => name), now],
+  );
+}
+
+/** Gives claimed lanes back as they are, so that another instance need not wait for their claims to run out. */
+export async function giveBackLanes(sql: Sql, lanes: readonly Claimed[]): Promise<void> {
+  await sql.query(
+    `with mine as (
+       select process, key from work.lanes join unnest($1::text[], $2::text[], $3::uuid[]) as held (process, key, claim)
+         using (process, key, claim)
+       order by process, key for no key update of lanes
+     )
+     update work.lanes lane set state = 'ready', claim = null, holder = null, generation = generation + 1
+     from mine where lane.process = mine.process and lane.key = mine.key`,
+    columnsOf(lanes),
+  );
+}
+
+const idsOf = (lanes: readonly LaneId[]): string[][] => [
+  lanes.map(({ process }) => process),
+  lanes.map(({ key }) => key),
+];
+
+const columnsOf = (lanes: readonly Claimed[]): string[][] => [...idsOf(lanes), lanes.map(({ claim }) => claim)];

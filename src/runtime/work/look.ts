@@ -1,0 +1,24 @@
+import type { Sql } from "#src/platform/postgres/database.ts";
+
+/** Kinds of work that there may be: lanes to claim, lanes to make ready, parked items to try again, and lanes set aside to wake or to try. */
+export type Found = { ready: boolean; due: boolean; parked: boolean; ended: boolean; tried: boolean };
+
+/** Looks whether there is anything to do, for these processes or by time, without touching it. */
+export async function lookAround(
+  sql: Sql,
+  { names, now, takesOver }: { names: readonly string[]; now: Date; takesOver: boolean },
+): Promise<Found> {
+  const { rows } = await sql.query<Found>(
+    `select exists (select from work.lanes where process = any($1) and state = 'ready') as ready,
+       exists (select from work.lanes where state = 'waiting' and due_at <= $2)
+         or ($3 and exists (select from work.lanes where state = 'claimed' and claimed_until < clock_timestamp())) as due,
+       exists (
+         select from work.parked where retry_requested_at is not null
+           and not exists (select from work.items item where item.parked = work.parked.id)
+       ) as parked,
+       exists (select from work.tags where wake_before is not null) as ended,
+       exists (select from work.tags where try_at <= $2) as tried`,
+    [names, now, takesOver],
+  );
+  return rows[0] ?? { ready: false, due: false, parked: false, ended: false, tried: false };
+}

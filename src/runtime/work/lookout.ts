@@ -1,0 +1,141 @@
+import type { Clock } from "#src/platform/clock.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
+import type { WaitFor } from "#src/processes/process.ts";
+import { asError, type Log, pause } from "#src/runtime/projections/retrying.ts";
+import type { Projected } from "./handlerContext.ts";
+import type { LaneId } from "./lane.ts";
+import { longestWaitMs } from "./laneRun.ts";
+import { bringBackLanes, endWaits, makeDue } from "./lanes.ts";
+import { lookAround } from "./look.ts";
+import { bringBackParked } from "./parked.ts";
+import { trySetAside, wakeEnded } from "./setAside.ts";
+import type { Takeovers } from "./takeovers.ts";
+import type { TimerId } from "./timerChanges.ts";
+
+type Options = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  projected: Projected;
+  takeovers: Takeovers;
+  /** Of these processes. */
+  names: readonly string[];
+  /** Extends this instance's own claims. */
+  extend(): Promise<void>;
+  /** Something may be ready. */
+  wake(): void;
+  /** Aborted when this instance stops. */
+  signal: AbortSignal;
+};
+
+export type Lookout = {
+  start(): void;
+  /** Something is due at that time. */
+  wakeAt(dueAt: Date): void;
+  /** A timer is due once `when` resolves. */
+  dueWhen(timer: TimerId, when: Promise<unknown>): Promise<void>;
+  /** A lane waits for read models. */
+  whenReached(lane: LaneId, answer: WaitFor): Promise<void>;
+};
+
+const everyMs = 250;
+
+/** Makes lanes ready whose time has come, no matter who left them, and says when there may be some. */
+export function createLookout(options: Options): Lookout {
+  const { database, clock, log, takeovers, names, extend, wake, signal } = options;
+
+  /** One cheap look at all there may be to do, which other instances have left too. */
+  async function look(): Promise<void> {
+    try {
+      const found = await lookAround(database, { names, now: clock.now(), takesOver: takeovers.allowed() });
+      if (takeovers.answered()) await extend();
+      if (found.ready) wake();
+      if (found.due) await bringBackDue();
+      if (found.parked) bringBackRetried();
+      if (found.tried) await trySetAside(database, clock.now());
+      if (found.ended || found.tried) bringBackEnded();
+    } catch (error) {
+      tell(error);
+    }
+  }
+
+  /** A page at a time. */
+  async function bringBack(page: () => Promise<boolean>): Promise<void> {
+    try {
+      while (await page()) wake();
+    } catch (error) {
+      tell(error);
+    }
+    wake();
+  }
+
+  const bringBackOnce = (work: () => Promise<void>): Promise<void> =>
+    bringBack(async () => {
+      await work();
+      return false;
+    });
+
+  const bringBackDue = (): Promise<void> =>
+    bringBack(async () => {
+      const more = await bringBackLanes(database, { now: clock.now(), takesOver: takeovers.allowed() });
+      if (takeovers.answered()) await extend();
+      return more;
+    });
+
+  async function bringBackAfter(ms: number): Promise<void> {
+    await pause(ms, signal);
+    if (!signal.aborted) await bringBackDue();
+  }
+
+  // Beside the looks: many of these, or one that is locked, hold up no timer.
+  const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
+  const bringBackEnded = oneAtATime(() => bringBack(() => wakeEnded(database)));
+
+  const tell = (error: unknown): void =>
+    log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
+
+  const endReached = together<LaneId>((lanes) => bringBackOnce(() => endWaits(database, lanes)));
+  const bringForward = together<TimerId>((timers) => bringBackOnce(() => makeDue(database, timers, clock.now())));
+
+  return {
+    start: () => void repeat(everyMs, look, signal),
+    // One that is due before the next look need not wait for it.
+    wakeAt(dueAt) {
+      const inMs = dueAt.getTime() - clock.now().getTime();
+      if (inMs < everyMs) void bringBackAfter(Math.max(0, inMs) + 1);
+    },
+    async dueWhen(timer, when) {
+      await when;
+      if (!signal.aborted) bringForward(timer);
+    },
+    async whenReached(lane, { waitFor, of }) {
+      if (await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal })) endReached(lane);
+    },
+  };
+}
+
+/** Begins unless it is still under way. For work that does not fail. */
+function oneAtATime(work: () => Promise<void>): () => void {
+  let underWay = false;
+  return () => {
+    if (underWay) return;
+    underWay = true;
+    void work().finally(() => {
+      underWay = false;
+    });
+  };
+}
+
+/** Works on all that are given in one turn of the event loop together. For work that does not fail. */
+function together<One>(work: (all: readonly One[]) => Promise<void>): (one: One) => void {
+  const given: One[] = [];
+  return (one) => {
+    given.push(one);
+    if (given.length === 1) setImmediate(() => void work(given.splice(0)));
+  };
+}
+
+/** Works at once, and again and again so many milliseconds after it has ended, until the signal. */
+export async function repeat(ms: number, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (; !signal.aborted; await pause(ms, signal)) await work();
+}

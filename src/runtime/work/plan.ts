@@ -1,0 +1,160 @@
+import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { Timer } from "#src/processes/process.ts";
+import type { Lease } from "#src/runtime/projections/leases.ts";
+import type { Recorded } from "#streams/event.ts";
+import { workspaceOf } from "./keys.ts";
+import type { LaneId } from "./lane.ts";
+import { type ListenerChanges, storeListeners } from "./listeners.ts";
+import { type SetTimer, setTimers } from "./timerChanges.ts";
+import { storingTurns, turnsOfWoken } from "./turns.ts";
+
+/** An event that a process has to handle, and under which key. `timer`: set instead of an item for the event. */
+export type Planned = { process: string; key: string; event: Recorded; timer?: Timer };
+
+/** One stretch of the log: what is to be done about it, for whom it is planned with that, and what it may be the end of. */
+export type Plan = {
+  planned: readonly Planned[];
+  /** Processes standing alone that have everything up to `position` in their lanes now, and up to where they had before. */
+  from: ReadonlyMap<string, number>;
+  /** Where the front was, if all that are in step move on with it, and those of `from` join them. */
+  front?: number;
+  position: number;
+  /** Streams on which an obstacle may have ended, with the revision of that: lanes set aside under them are woken soon (setAside.ts). */
+  ended: ReadonlyMap<string, number>;
+  /** Rules and webhooks that came or went. */
+  listeners?: ListenerChanges;
+};
+
+/** The planner, by its lease. */
+export type Planner = { lease: Pick<Lease, "name" | "epoch">; holder: string };
+
+/** Another instance plans, or the server has lost what was planned last. */
+export class PlanMoved extends Error {
+  override readonly name = "PlanMoved";
+}
+
+/**
+ * Writes items, wakes their lanes and moves the processes on, all or nothing, and only as the one planner. Throws PlanMoved. What a crash of the
+ * server takes back is planned again, so no plan waits for the disk.
+ */
+export async function writePlan(database: Role, plan: Plan, planner: Planner): Promise<void> {
+  const { planned, ended, from, listeners } = plan;
+  const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
+  // Most plans only move the front.
+  if (planned.length === 0 && ended.size === 0 && from.size === 0 && !listenersChanged)
+    return moveOn(database, plan, planner);
+  await database.transaction(async (tx) => {
+    await moveOn(tx, plan, planner);
+    if (ended.size > 0) await moveTags(tx, ended);
+    const now = planned.filter(({ timer }) => timer === undefined);
+    if (now.length > 0) await addItems(tx, now);
+    if (planned.length > 0) await wakeLanes(tx, planned);
+    await setTimers(tx, timersOf(planned));
+    if (listenersChanged) await storeListeners(tx, listeners);
+  });
+}
+
+/** `dueAt`: when the soonest of its timers is due. */
+type PlannedLane = LaneId & { workspace: string; wakes: boolean; dueAt: Date | undefined };
+
+/** Each lane once, with the workspace of its newest event. */
+function lanesOf(planned: readonly Planned[]): PlannedLane[] {
+  const lanes = new Map<string, PlannedLane>();
+  for (const { process, key, event, timer } of planned) {
+    const id = JSON.stringify([process, key]);
+    const before = lanes.get(id);
+    const wakes = timer === undefined || before?.wakes === true;
+    const dueAt = before?.dueAt && !(timer && timer.dueAt < before.dueAt) ? before.dueAt : timer?.dueAt;
+    lanes.set(id, { process, key, workspace: workspaceOf(event), wakes, dueAt });
+  }
+  return [...lanes.values()];
+}
+
+/** Returns each timer once, as it was set last. */
+function timersOf(planned: readonly Planned[]): SetTimer[] {
+  const set = planned.flatMap(({ process, timer }) => (timer ? { process, set: timer } : []));
+  return [...new Map(set.map((one) => [JSON.stringify([one.process, one.set.key, one.set.name]), one])).values()];
+}
+
+/** The lease is locked until the plan is written. The front is moved before rows of processes: processRows.ts locks them in that order too. */
+async function moveOn(sql: Sql, { from, front, position }: Plan, { lease, holder }: Planner): Promise<void> {
+  const planner = [lease.name, lease.epoch, holder];
+  if (front !== undefined) {
+    const { rowCount } = await sql.query(
+      `${ifHeld} update work.front set position = $4 from held where position = $5`,
+      [...planner, position, front],
+    );
+    if (rowCount !== 1) throw new PlanMoved(moved);
+  }
+  if (from.size === 0) return;
+  const { rowCount } = await sql.query(
+    `${ifHeld} update work.processes set planned = $6::bigint
+     from held, unnest($4::text[], $5::bigint[]) as stood (name, planned)
+     where processes.name = stood.name and processes.planned = stood.planned`,
+    [...planner, [...from.keys()], [...from.values()], front === undefined ? position : null],
+  );
+  if (rowCount !== from.size) throw new PlanMoved(moved);
+}
+
+const ifHeld = "with held as (select from work.leases where name = $1 and epoch = $2 and holder = $3 for share)";
+const moved = "another instance plans now, or the stored plan has gone back";
+
+/** A worker that sets a lane aside locks the stream's row too, before any lane: so it either sees this end, or is seen by what wakes its lane. */
+async function moveTags(tx: Sql, ended: Plan["ended"]): Promise<void> {
+  await tx.query(
+    `insert into work.tags as tag (stream, revision) select * from unnest($1::text[], $2::bigint[]) as ended order by 1
+     on conflict (stream) do update set revision = excluded.revision, wake_before = nextval('work.places')
+       where tag.revision < excluded.revision`,
+    [[...ended.keys()], [...ended.values()]],
+  );
+}
+
+async function addItems(tx: Sql, planned: readonly Planned[]): Promise<void> {
+  await tx.query(
+    `insert into work.items (process, key, position, stream, revision, due_at)
+     select *, '-infinity' from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[]) as item
+     on conflict do nothing`,
+    [
+      planned.map(({ process }) => process),
+      planned.map(({ key }) => key),
+      planned.map(({ event }) => event.position),
+      planned.map(({ event }) => event.stream),
+      planned.map(({ event }) => event.revision),
+    ],
+  );
+}
+
+/** A lane that waits to be tried again is not ready before its time. One that has only timers is made, and waits. */
+async function wakeLanes(tx: Sql, planned: readonly Planned[]): Promise<void> {
+  const lanes = lanesOf(planned);
+  await tx.query(
+    `with given as (
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::timestamptz[]) as lane (process, key, workspace, wakes, due_at)
+     ),
+     woken as (select process, key, workspace from given where wakes),
+     ${turnsOfWoken},
+     lanes as (
+       insert into work.lanes as lane (process, key, workspace, state, turn, due_at)
+       select process, key, workspace, case when wakes then 'ready' else 'waiting' end, coalesce(turn, 0), coalesce(due_at, 'infinity')
+       from given left join turns using (process, key) order by process, key
+       on conflict (process, key) do update set generation = lane.generation + 1,
+         workspace = case when lane.workspace = '' then excluded.workspace else lane.workspace end,
+         state = case when ${isWoken} then 'ready' else lane.state end,
+         turn = case when ${isWoken} then excluded.turn else lane.turn end,
+         due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, excluded.due_at) else lane.due_at end,
+         obstacles = case when ${isWoken} then null else lane.obstacles end
+       returning 1
+     ),
+     ${storingTurns}
+     select`,
+    [
+      lanes.map(({ process }) => process),
+      lanes.map(({ key }) => key),
+      lanes.map(({ workspace }) => workspace),
+      lanes.map(({ wakes }) => wakes),
+      lanes.map(({ dueAt }) => dueAt ?? null),
+    ],
+  );
+}
+
+const isWoken = "excluded.state = 'ready' and lane.state = 'waiting' and lane.retry_at is null";

@@ -1,0 +1,68 @@
+import type { Sql } from "#src/platform/postgres/database.ts";
+import { bringingBack } from "./lanes.ts";
+
+/**
+ * A page of the lanes that are set aside under a stream is tried after this long, in milliseconds: so an end that no event told of is noticed,
+ * and ten thousand that wait cost no more than 500.
+ */
+export const tryEveryMs = 600_000;
+/** Streams worked on at a time, and lanes woken by one statement. */
+const streamsAtOnce = 50;
+const page = 500;
+
+type Ended = { stream: string; wake_before: number };
+
+/** Wakes up to a page of lanes under each stream whose obstacle may have ended. Locks these lanes alone. True if there may be more. */
+export async function wakeEnded(sql: Sql): Promise<boolean> {
+  const { rows: streams } = await sql.query<Ended>(
+    `select stream, wake_before from work.tags where wake_before is not null order by wake_before limit ${streamsAtOnce}`,
+  );
+  let isMore = false;
+  for (const ended of streams) {
+    if ((await wakePage(sql, ended)) === page) isMore = true;
+    else if (await finish(sql, ended)) isMore ||= streams.length === streamsAtOnce;
+  }
+  return isMore;
+}
+
+async function wakePage(sql: Sql, { stream, wake_before }: Ended): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>(
+    `with ended as (
+       select process, key from work.set_aside where stream = $1 and place < $2 order by place limit ${page}
+     ),
+     woken as (
+       select process, key, workspace from work.lanes
+       where (process, key) in (select process, key from ended) and obstacles is not null
+       order by process, key for no key update skip locked
+     ),
+     ${bringingBack}`,
+    [stream, wake_before],
+  );
+  return rows[0]!.count;
+}
+
+/** Notes that all lanes are woken. False while one is left, which another has locked, or if the stream's obstacle has ended once more. */
+async function finish(sql: Sql, { stream, wake_before }: Ended): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `update work.tags set wake_before = null where stream = $1 and wake_before = $2
+       and not exists (select from work.set_aside where stream = $1 and place < $2)`,
+    [stream, wake_before],
+  );
+  return rowCount === 1;
+}
+
+/** Wakes the page of lanes that has waited longest under each stream whose time has come. Those that are set aside again are behind the others. */
+export async function trySetAside(sql: Sql, now: Date): Promise<void> {
+  await sql.query(
+    `with due as (select stream from work.tags where try_at <= $1 order by stream limit ${streamsAtOnce} for update skip locked),
+     longest as (
+       select stream, (
+         select max(place) + 1 from (select place from work.set_aside where set_aside.stream = due.stream order by place limit ${page}) first
+       ) as before
+       from due
+     )
+     update work.tags tag set wake_before = greatest(wake_before, before), try_at = case when before is not null then $2::timestamptz end
+     from longest where tag.stream = longest.stream`,
+    [now, new Date(now.getTime() + tryEveryMs)],
+  );
+}

@@ -1,0 +1,15 @@
+import type { Sql } from "#src/platform/postgres/database.ts";
+import { soon } from "#src/runtime/projections/standstill.ts";
+import { plannerLease } from "./plannerLease.ts";
+
+/** Why processes do not run: nobody plans their work any more. An instance that was only just started is given the time to begin. */
+export async function nobodyPlans(sql: Sql): Promise<string | undefined> {
+  const isHeld = async (): Promise<boolean> => {
+    const { rowCount } = await sql.query(
+      "select 1 from work.leases where name = $1 and expires_at < clock_timestamp()",
+      [plannerLease],
+    );
+    return rowCount === 0;
+  };
+  return (await soon(isHeld)) ? undefined : "no instance plans the work of the processes";
+}

@@ -1,0 +1,184 @@
+import { setMaxListeners } from "node:events";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Clock } from "#src/platform/clock.ts";
+import { crashPoint } from "#src/platform/crashPoints.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
+import type { Process } from "#src/processes/process.ts";
+import { createPace } from "#src/runtime/projections/pace.ts";
+import { asError, type Backoff, type Log } from "#src/runtime/projections/retrying.ts";
+import { createEndings } from "./endingBatches.ts";
+import type { Projected } from "./handlerContext.ts";
+import type { Item } from "./items.ts";
+import type { Claimed, LaneId } from "./lane.ts";
+import { createLaneRun, type LaneRun } from "./laneRun.ts";
+import { claimLanes, claimMs, extendClaims, extendEveryMs, giveBackLanes } from "./lanes.ts";
+import { createLookout, repeat } from "./lookout.ts";
+import { isCrowded, type Room, roomWith } from "./room.ts";
+import { createTakeovers } from "./takeovers.ts";
+
+export type WorkerOptions = {
+  store: Pick<EventStore, "read">;
+  database: Database;
+  clock: Clock;
+  log: Log;
+  /** This instance. */
+  holder: string;
+  processes: readonly Process[];
+  /** Lanes of one process at work at once, unless the process says otherwise. */
+  concurrency: number;
+  backoff: Backoff;
+  projected: Projected;
+};
+
+export type Worker = {
+  start(): void;
+  /** Takes no more lanes, tells handlers to end and waits for them, `graceMs` at most; what was not begun is given back. */
+  stop(graceMs: number): Promise<void>;
+  /** Something may be ready: it is claimed at once instead of after the next look. */
+  wake(): void;
+};
+
+const shuttingDown = new Error("shutting down");
+
+type Running = { run: LaneRun; lane: Claimed; controller: AbortController; extendedAt: number };
+
+/** Claims lanes while there is room, runs them, and keeps the claims alive. Any number of instances do this at once. */
+export function createWorker(options: WorkerOptions): Worker {
+  const { database, clock, log, holder, processes, concurrency, backoff } = options;
+  const byName = new Map(processes.map((process) => [process.name, process]));
+  const endings = createEndings({
+    ...{ database, clock, log, backoff },
+    onReady: () => wake(),
+  });
+  const running = new Map<string, Running>();
+  /** Those of which nothing is known yet but that they are claimed. */
+  const claimed = new Set<Running>();
+  const pace = createPace(clock);
+  const takeovers = createTakeovers(clock);
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  let claiming: Promise<void> | undefined;
+  let again = false;
+  const lookout = createLookout({
+    ...{ database, clock, log, takeovers, extend, wake, signal: stopping.signal, projected: options.projected },
+    names: processes.map(({ name }) => name),
+  });
+
+  /** Places of one process, as they are now. */
+  function roomOf(process: Process): Room {
+    const placed = [...running.values()].map(({ lane }) => lane);
+    return roomWith(
+      process,
+      concurrency,
+      placed.filter((lane) => lane.process === process.name),
+    );
+  }
+
+  /** Something may be ready: looks at once instead of at the next poll. */
+  function wake(): void {
+    if (stopping.signal.aborted) return;
+    again = true;
+    claiming ??= claim().finally(() => {
+      claiming = undefined;
+      if (again && !stopping.signal.aborted) wake();
+    });
+  }
+
+  async function claim(): Promise<void> {
+    // What wakes it in this moment is looked for with one statement.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (again && !stopping.signal.aborted) {
+      await pace.next();
+      again = false;
+      const rooms = processes.map(roomOf).filter(({ lanes }) => lanes > 0);
+      if (rooms.length === 0) return;
+      const claimedAt = clock.monotonic();
+      try {
+        const taken = await pace.taking(() => claimLanes(database, { rooms, holder, now: clock.now() }));
+        if (taken.length > 0) crashPoint("work:claimed");
+        for (const { lane, items } of taken) begin(lane, items, claimedAt);
+      } catch (error) {
+        log.warn({ reason: asError(error).message }, "cannot look for work, retrying");
+        return;
+      }
+    }
+  }
+
+  function begin(lane: Claimed, items: readonly Item[], claimedAt: number): void {
+    const id = idOf(lane);
+    // Its claim ran out here without being noticed, and it is ours again: what runs is let end first.
+    const before = running.get(id);
+    const controller = new AbortController();
+    setMaxListeners(0, controller.signal);
+    const entry: Running = { lane, controller, extendedAt: claimedAt, run: undefined as unknown as LaneRun };
+    entry.run = createLaneRun({
+      ...options,
+      process: byName.get(lane.process)!,
+      lane,
+      items,
+      endings,
+      signal: controller.signal,
+      isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
+      onTimer: lookout.wakeAt,
+      onEarly: (timer, when) => void lookout.dueWhen(timer, when),
+      onWaiting: (answer) => void lookout.whenReached(lane, answer),
+      after: before?.run.ended,
+    });
+    running.set(id, entry);
+    claimed.add(entry);
+    if (stopping.signal.aborted) controller.abort(shuttingDown);
+    void entry.run.ended.then(() => {
+      const wasCrowded = isCrowded(roomOf(byName.get(lane.process)!));
+      if (running.get(id) === entry) running.delete(id);
+      if (entry.run.isReleased() || !stopping.signal.aborted) claimed.delete(entry);
+      if (wasCrowded) wake();
+    });
+  }
+
+  async function extend(): Promise<void> {
+    const entries = [...running.values()];
+    const askedAt = clock.monotonic();
+    if (entries.length === 0) return takeovers.extended(askedAt);
+    try {
+      const kept = await extendClaims(
+        database,
+        entries.map(({ lane }) => lane),
+      );
+      for (const entry of entries) {
+        if (kept.has(entry.lane.claim)) entry.extendedAt = askedAt;
+        else if (running.get(idOf(entry.lane)) === entry && !entry.run.isEnding()) lose(entry);
+      }
+      takeovers.extended(askedAt);
+    } catch (error) {
+      log.warn({ reason: asError(error).message }, "cannot extend claims, retrying");
+    }
+  }
+
+  function lose({ lane, controller }: Running): void {
+    controller.abort(new Error("another instance has taken over this lane"));
+    log.warn({ process: lane.process, key: lane.key }, "claim lost");
+  }
+
+  return {
+    start() {
+      lookout.start();
+      void repeat(extendEveryMs, extend, stopping.signal);
+    },
+    async stop(graceMs) {
+      stopping.abort();
+      await claiming;
+      for (const { controller } of claimed) controller.abort(shuttingDown);
+      const allEnded = Promise.all([...running.values()].map(({ run }) => run.ended));
+      await Promise.race([allEnded, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+      await endings.close();
+      const left = [...claimed].map(({ lane }) => lane);
+      if (left.length > 0)
+        await giveBackLanes(database, left).catch((error) =>
+          log.warn({ reason: asError(error).message }, "cannot give lanes back; their claims run out on their own"),
+        );
+    },
+    wake,
+  };
+}
+
+const idOf = ({ process, key }: LaneId): string => JSON.stringify([process, key]);

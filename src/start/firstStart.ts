@@ -1,0 +1,82 @@
+import { allWorkspaces } from "#projections/workspaces/queries.ts";
+import { createApiKey } from "../commands/apiKeys.ts";
+import type { Dependencies } from "../commands/dependencies.ts";
+import type { Cause } from "../commands/handle.ts";
+import { firstOwnerLink } from "../commands/members/invitations.ts";
+import { createWorkspace } from "../commands/workspaces.ts";
+import { type EventStore, Unavailable } from "../eventStore/eventStore.ts";
+import { firstKeyScopes } from "../http/framework/keys/scopes.ts";
+import type { Patiently } from "./patientStart.ts";
+
+/** `patiently`: for what may be repeated. `oneByOne`: has instances that start at the same moment take their turns. */
+type Starting = { patiently: Patiently; oneByOne: <T>(work: () => Promise<T>) => Promise<T> };
+
+/** How long the event log may take for each batch, in milliseconds. */
+const answersWithinMs = 10_000;
+
+type First = { workspaceId: string; apiKey: string };
+
+const usual: Starting = { patiently: (step) => step(), oneByOne: (work) => work() };
+
+/**
+ * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined if there is one
+ * already. A workspace that may be there is not made again.
+ */
+export async function firstWorkspace(deps: Dependencies, { patiently, oneByOne } = usual): Promise<First | undefined> {
+  const isThere = async () => (await allWorkspaces(deps.reads)).length > 0;
+  // What the read models show is there, however far they are: after a crash nobody may write them before the dead holder's lease is over.
+  if (await patiently(isThere)) return undefined;
+  return oneByOne(async () => ((await patiently(() => isInLog(deps.store))) ? undefined : makeFirst(deps, patiently)));
+}
+
+/** beta_override: no plan limit meets a newcomer. */
+async function makeFirst(deps: Dependencies, patiently: Patiently): Promise<First> {
+  const requestId = deps.ids.uuid();
+  const cause: Cause = {
+    actor: { kind: "operator", id: "first start" },
+    workspaceId: null,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+  const workspace = { name: "My workspace", plan: "agency", betaOverride: true } as const;
+  const { workspaceId } = await createWorkspace(deps, workspace, cause);
+  const wanted = { workspaceId, name: "first key", scopes: firstKeyScopes };
+  const key = await patiently(() => createApiKey(deps, wanted, cause));
+  await deps.projected(key.position, { of: ["workspaces", "apiKeys"] });
+  return { workspaceId, apiKey: key.key };
+}
+
+/**
+ * A link by which its holder becomes the owner of the oldest workspace, for the terminal of a development install; undefined if there is none or it
+ * has a member. A new one at every start: those before it are good no more.
+ */
+export async function firstOwnerInvitation(deps: Dependencies): Promise<string | undefined> {
+  const [oldest] = await allWorkspaces(deps.reads);
+  return oldest && firstOwnerLink(deps, oldest.id);
+}
+
+/**
+ * True if the log has a workspace: read models that were not filled yet would make a second one of every install whose database is new and
+ * whose log is not. Throws Unavailable if the log stops answering, which a subscription would wait for.
+ */
+export async function isInLog(
+  store: Pick<EventStore, "head" | "subscribe">,
+  withinMs = answersWithinMs,
+): Promise<boolean> {
+  const head = await store.head();
+  if (head === 0) return false;
+  const over = new AbortController();
+  const bound = setTimeout(() => over.abort(), withinMs);
+  try {
+    const options = { after: 0, categories: ["workspace"], signal: over.signal };
+    for await (const { events, position } of store.subscribe(options)) {
+      if (events.length > 0) return true;
+      if (position >= head) return false;
+      bound.refresh();
+    }
+    throw new Unavailable(`the event log did not answer within ${withinMs / 1_000} s`);
+  } finally {
+    clearTimeout(bound);
+    over.abort();
+  }
+}

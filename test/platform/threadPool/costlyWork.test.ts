@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { createCostlyWork } from "#src/platform/threadPool/costlyWork.ts";
+import { TaskFault, ThreadsAway, TooMuchWork, WaitedTooLong } from "#src/platform/threadPool/faults.ts";
+import type { Job, JobOptions } from "#src/platform/threadPool/threadPool.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+
+describe("costly work", () => {
+  const versions = (from: string, to: string) => {
+    const version = (body_text: string) => ({ content: draftContent({ body_text }), rationale: null });
+    return { from: version(from), to: version(to) };
+  };
+  /** A pool that only notes what it is asked for. */
+  const noting = (answer: () => Promise<unknown> = async () => "by a thread") => {
+    const asked: { job: Job; options: JobOptions }[] = [];
+    const run = <T>(job: Job, options: JobOptions) => {
+      asked.push({ job, options });
+      return answer() as Promise<T>;
+    };
+    return { asked, work: createCostlyWork({ run }) };
+  };
+
+  it("is done at once where it is small", async () => {
+    const { asked, work } = noting();
+    const { changes } = await work("compareVersions", versions("a", "b"), "w1");
+    expect(changes.map(({ field }) => field)).to.deep.equal(["body_text"]);
+    expect(asked).to.deep.equal([]);
+  });
+
+  it("is a thread's where it is large, in its workspace's turn, and in the slow place where it may take long", async () => {
+    const { asked, work } = noting();
+    for (const size of [1_000, 10_000]) {
+      expect(await work("compareVersions", versions("a", "b".repeat(size)), "w1")).to.equal("by a thread");
+    }
+    expect(asked.map(({ options: { turn, slow } }) => [turn, slow])).to.deep.equal([
+      ["w1", false],
+      ["w1", true],
+    ]);
+  });
+
+  it("is a thread's for a long letter and a long signature that the console shows", async () => {
+    const { asked, work } = noting();
+    const letter = (body_html: string) => ({
+      content: { body_html, body_text: "", signature_html: null, signature_text: null },
+    });
+    expect(await work("readableLetter", letter("<p>Hello</p>"), "w1")).to.deep.equal({
+      text: "",
+      html: { page: "<p>Hello</p>", asText: "Hello" },
+    });
+    expect(asked).to.deep.equal([]);
+    expect(await work("readableLetter", letter("<p>Hello</p>".repeat(1_000)), "w1")).to.equal("by a thread");
+  });
+
+  it("is unavailable where there is too much to do, and fails where it fails", async () => {
+    const large = versions("a", "b".repeat(10_000));
+    const overBudget = new TaskFault("took more than 1 ms", { overBudget: true });
+    for (const error of [new WaitedTooLong("late"), new ThreadsAway("none"), overBudget]) {
+      const { work } = noting(() => Promise.reject(error));
+      expect(await work("compareVersions", large, "w1").catch((thrown) => thrown)).to.be.instanceOf(TooMuchWork);
+    }
+    const fault = new TaskFault("failed: no such thing", { overBudget: false });
+    const { work } = noting(() => Promise.reject(fault));
+    expect(await work("compareVersions", large, "w1").catch((thrown) => thrown)).to.equal(fault);
+  });
+});

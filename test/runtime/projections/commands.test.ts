@@ -1,0 +1,147 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { projections } from "#projections/index.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { connectDatabase, type Database, inBackground } from "#src/platform/postgres/database.ts";
+import { createProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
+import { createProcessRunner } from "#src/runtime/work/runner.ts";
+import { type Outcome, runHere } from "#test/support/commandHere.ts";
+import { inFull } from "#test/support/full.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { commandArguments } from "../../../scripts/support/childProcess.ts";
+import { append, eventually, newEvent, quietLog } from "./support.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+describe("npm run projections, npm run processes", () => {
+  let test: TestDatabase;
+  let database: Database;
+  let store: EventStore;
+  let directory: string;
+
+  before(async () => {
+    test = await createTestDatabase();
+    database = inBackground(connectDatabase(test));
+    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
+    directory = mkdtempSync(join(tmpdir(), "countersign-"));
+  });
+  const running: { stop(): Promise<void> }[] = [];
+  afterEach(() => Promise.all(running.splice(0).map((runner) => runner.stop())));
+  after(async () => {
+    await store.close();
+    await database.close();
+    await test.drop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const environment = () => ({
+    DATABASE_URL: test.serviceUrl,
+    DATABASE_OWNER_URL: test.ownerUrl,
+    DATA_DIR: directory,
+  });
+  const asProcess = async (script: string, ...args: string[]): Promise<Outcome> => {
+    const program = commandArguments(script);
+    return new Promise((resolve) => {
+      const env = { ...process.env, ...environment() };
+      execFile(process.execPath, [...program, ...args], { cwd: root, env }, (error, out, err) =>
+        resolve({ code: error ? Number(error.code) : 0, out, err }),
+      );
+    });
+  };
+  /** Each command starts as a process of its own once; the rest of what it says is heard in this one. */
+  const run = inFull
+    ? asProcess
+    : (script: string, ...args: string[]): Promise<Outcome> => runHere(script, args, environment());
+
+  it("rebuilds beside a running service, finds a row changed by hand, and puts it right", async () => {
+    const runner = createProjectionRunner({
+      store,
+      database,
+      projections,
+      logger: quietLog(),
+      instanceId: randomUUID(),
+    });
+    running.push(runner);
+    await runner.start();
+    const created = await run("workspace", "create", "--name", "Harbour Lights");
+    expect(created.code, created.err).to.equal(0);
+    await runner.caughtUp();
+    await eventually(async () => (await database.reads.ofAll.query("select 1 from workspaces")).rows.length === 1);
+    const clean = await run("projections", "verify");
+    expect(clean).to.include({ code: 0 });
+    expect(clean.out).to.match(/^workspaces: 1 rows at position \d+, equal$/m);
+    await database.owner.query("update workspaces set name = 'Somebody Else'");
+    const differing = await asProcess("projections", "verify", "workspaces");
+    expect(differing.code).to.equal(1);
+    expect(differing.out).to.match(/only in live: .*Somebody Else[\s\S]*only in replayed: .*Harbour Lights/);
+    expect(await run("projections", "rebuild", "workspaces")).to.include({ code: 0, out: "workspaces: rebuilt\n" });
+    expect((await run("projections", "verify")).code).to.equal(0);
+    expect((await run("projections", "status")).out).to.match(/'workspaces' .* 0 +│/);
+  });
+
+  it("lists what is parked without its content, and has it tried again", async () => {
+    let broken = true;
+    const toyRule = {
+      name: "toyRule",
+      categories: ["toy"],
+      keyOf: ({ stream }: { stream: string }) => stream,
+      on: {
+        Happened: async () => {
+          if (broken) throw new Error("the bell is broken");
+        },
+      },
+    };
+    const runner = createProcessRunner({
+      ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: "this one" },
+      ...{ processes: [toyRule], projected: async () => true, backoff: () => 1 },
+    });
+    running.push(runner);
+    runner.start();
+    await append(store, "toy-1", newEvent("Happened", { secret: "a letter" }));
+    await runner.idle();
+    const listed = await asProcess("processes", "parked", "--process", "toyRule");
+    expect(listed.out).to.match(
+      /toyRule {2}toy-1 {2}event Happened at \d+, 5 tries, parked [\s\S]*the bell is broken[\s\S]*1 parked/,
+    );
+    expect(listed.out).not.to.include("a letter");
+    expect((await run("processes", "parked", "--process", "another")).out).to.equal("no parked items\n");
+    await database.query(
+      `insert into work.lanes (process, key, workspace, state, due_at, obstacles)
+       values ('toyRule', 'toy-2', '', 'waiting', 'infinity', '{workspace-1,identity-2}')`,
+    );
+    // Another version's are shown, too.
+    await database.query("insert into work.processes (name, planned) values ('tomorrows', 1)");
+    const { out: status } = await run("processes", "status");
+    expect(status).to.match(/^planner: this one\n[\s\S]*'toyRule'/);
+    expect(status).to.include("'tomorrows'").and.to.include("'(planner: who listens)'");
+    expect(status).not.to.include("'listeners");
+    expect(status).to.include("oldest_ready_s");
+    expect(status).to.match(/set_aside_until_it_changes[\s\S]*'identity-2'[\s\S]*'workspace-1'/);
+    await database.query("delete from work.lanes where key = 'toy-2'");
+    broken = false;
+    const id = /^(\d+) {2}toyRule/.exec(listed.out)![1]!;
+    expect((await run("processes", "retry", id)).code).to.equal(0);
+    await eventually(async () => (await database.query("select 1 from work.parked")).rows.length === 0);
+    expect((await run("processes", "retry", "--all")).code).to.equal(1);
+  });
+
+  it("says how it is typed where it is typed wrongly", async () => {
+    for (const [script, ...args] of [
+      ["projections", "rebuild", "nonsense"],
+      ["projections", "remake"],
+      ["processes", "retry"],
+      ["processes", "retry", "one"],
+    ] as const) {
+      const { code, err } = await run(script, ...args);
+      expect(code).to.equal(1);
+      expect(err).to.include(`npm run ${script} -- status`);
+    }
+  });
+});

@@ -1,0 +1,72 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect } from "chai";
+import { createPace } from "#src/runtime/projections/pace.ts";
+
+describe("the pace of statements", () => {
+  /** Whether it goes on without waiting for a timer. */
+  async function goesOn(going: Promise<void>): Promise<boolean> {
+    let went = false;
+    void going.then(() => {
+      went = true;
+    });
+    await turn();
+    return went;
+  }
+
+  it("holds up nobody after a quiet while, then each but a moment", async () => {
+    let ms = 0;
+    const { next } = createPace({ monotonic: () => ms });
+    for (let round = 0; round < 2; round++) {
+      for (let n = 0; n < 10; n++) expect(await goesOn(next()), `${n}`).to.equal(true);
+      const waits = next();
+      expect(await goesOn(waits)).to.equal(false);
+      await waits;
+      ms += 1_000;
+    }
+  });
+
+  it("goes on also where a clock stands still", async () => {
+    const { next } = createPace({ monotonic: () => 0 });
+    for (let n = 0; n < 20; n++) await next();
+  });
+
+  /** How many statements wait for nothing, one in so many milliseconds, after those that are let through at once. */
+  async function unheld({ takingMs, everyMs }: { takingMs: number; everyMs: number }): Promise<number> {
+    let ms = 0;
+    const { next, taking } = createPace({ monotonic: () => ms });
+    let unheld = 0;
+    for (let n = 0; n < 60; n++) {
+      if (await goesOn(next())) unheld += 1;
+      const began = ms;
+      await taking(async () => {
+        ms += takingMs;
+      });
+      ms = began + everyMs;
+    }
+    return unheld;
+  }
+
+  it("is slower where statements take longer, down to a measure", async () => {
+    expect(await unheld({ takingMs: 1, everyMs: 20 })).to.equal(60);
+    expect(await unheld({ takingMs: 4, everyMs: 20 })).to.be.below(40);
+    expect(await unheld({ takingMs: 4, everyMs: 45 })).to.equal(60);
+    expect(await unheld({ takingMs: 1_000, everyMs: 1_000 })).to.equal(60);
+    expect(await unheld({ takingMs: 40, everyMs: 55 })).to.equal(60);
+  });
+
+  it("counts also how long one took that failed", async () => {
+    let ms = 0;
+    const { next, taking } = createPace({ monotonic: () => ms });
+    const failing = async () => {
+      ms += 4;
+      throw new Error("locked");
+    };
+    let held = 0;
+    for (let n = 0; n < 60; n++) {
+      if (!(await goesOn(next()))) held += 1;
+      await taking(failing).catch(() => undefined);
+      ms += 16;
+    }
+    expect(held).to.be.above(20);
+  });
+});

@@ -1,0 +1,193 @@
+import { expect } from "chai";
+import type { Projection } from "#projections/projection.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
+import { createReadiness, type Readiness } from "#src/runtime/projections/readiness.ts";
+import { accounts, counts, quietLog } from "./support.ts";
+
+/** Stored checkpoints, in the place of a database. `ejected`: names of those that have left the main group. */
+function checkpoints(projections: readonly Projection[]) {
+  const positions = new Map<string, number>();
+  const ejected = new Set<string>();
+  let looks = 0;
+  const waiting = new Map<number, () => void>();
+  const rows = () => {
+    looks += 1;
+    waiting.get(looks)?.();
+    return projections
+      .filter(({ name }) => positions.has(name))
+      .map(({ name, version, independent }) => ({
+        ...{ name, version, position: positions.get(name) },
+        checkpoint: independent || ejected.has(name) ? name : "main",
+      }));
+  };
+  return {
+    positions,
+    ejected,
+    sql: { query: async () => ({ rows: rows(), rowCount: 0 }) } as unknown as Sql,
+    /** Resolves after so many more looks: with the one that follows them, because only then they have been taken note of. */
+    looked: (times: number): Promise<void> => new Promise((resolve) => waiting.set(looks + times + 1, resolve)),
+  };
+}
+
+describe("whether read models can be answered from", () => {
+  const beside = { ...counts, name: "beside", independent: true } as const;
+  const projections = [accounts, counts, beside];
+  let stored: ReturnType<typeof checkpoints>;
+  let head: () => Promise<number>;
+  let log: ReturnType<typeof quietLog>;
+  let readiness: Readiness;
+  let failing: string[];
+
+  beforeEach(() => {
+    stored = checkpoints(projections);
+    head = async () => 200;
+    log = quietLog();
+    failing = [];
+    const pace = { catchingUpEveryMs: 2, everyMs: 2, momentMs: 5 };
+    readiness = createReadiness({
+      ...{ database: stored.sql, store: { head: () => head() }, projections, log, ...pace },
+      failing: () => failing,
+    });
+  });
+  afterEach(() => readiness.stop());
+
+  const all = (position: number) => {
+    for (const { name } of projections) stored.positions.set(name, position);
+  };
+
+  it("is not so before they have reached the end that the log had at the start, and says how far they are", async () => {
+    await readiness.start();
+    expect(readiness.obstacle(["accounts"])?.sentence).to.include("0 % (position 0 of 200)");
+    all(199);
+    await stored.looked(2);
+    expect(readiness.obstacle(["accounts"])?.sentence).to.include("99 % (position 199 of 200)");
+    expect(readiness.catchingUp()).to.include("position 199 of 200");
+    expect(log.said.map(({ message }) => message)).to.include("the read models are catching up with the log");
+    all(200);
+    await stored.looked(2);
+    expect(readiness.obstacle(["accounts", "counts", "beside"])).to.equal(undefined);
+    expect(readiness.catchingUp()).to.equal(undefined);
+    expect(log.said.map(({ message }) => message)).to.include("the read models have caught up");
+  });
+
+  it("is so again and again once they have: later lag is what a write waits for", async () => {
+    all(200);
+    await readiness.start();
+    head = async () => 100_000;
+    await stored.looked(20);
+    expect(readiness.obstacle(["accounts", "counts", "beside"])).to.equal(undefined);
+  });
+
+  it("is not so while the log does not say where it ends", async () => {
+    all(200);
+    head = async () => {
+      throw new Error("away");
+    };
+    await readiness.start();
+    expect(readiness.obstacle(["accounts"])?.sentence).to.include("cannot be found out");
+    head = async () => 200;
+    await stored.looked(2);
+    expect(readiness.obstacle(["accounts"])).to.equal(undefined);
+  });
+
+  it("each answers for itself: one that is new holds up nobody else", async () => {
+    all(200);
+    stored.positions.set("beside", 10);
+    await readiness.start();
+    expect(readiness.obstacle(["accounts", "counts"])).to.equal(undefined);
+    expect(readiness.obstacle(["accounts", "beside"])?.sentence).to.include("5 % (position 10 of 200)");
+    expect(readiness.catchingUp(), "an independent read model makes nothing unready").to.equal(undefined);
+  });
+
+  it("is not so of one that the others have left behind, until it is back", async () => {
+    all(200);
+    await readiness.start();
+    await stored.looked(2);
+    stored.positions.set("accounts", 300).set("beside", 300);
+    stored.ejected.add("counts");
+    await stored.looked(2);
+    expect(readiness.obstacle(["accounts"])).to.equal(undefined);
+    expect(readiness.obstacle(["accounts", "counts"])?.sentence).to.include("counts");
+    expect(readiness.left()).to.deep.equal(["counts"]);
+    expect(readiness.together().map(({ name }) => name)).to.deep.equal(["accounts"]);
+    stored.positions.set("counts", 300);
+    stored.ejected.delete("counts");
+    await stored.looked(2);
+    expect(readiness.left()).to.deep.equal([]);
+  });
+
+  it("is not so of one that had been left behind before the start, and the others are not held up, until it is back", async () => {
+    all(200);
+    stored.ejected.add("counts");
+    stored.positions.set("counts", 10);
+    await readiness.start();
+    expect(readiness.catchingUp()).to.include("counts at 5 %");
+    await stored.looked(16);
+    const leftOnly = () => {
+      expect(readiness.catchingUp()).to.equal(undefined);
+      expect(readiness.left()).to.deep.equal(["counts"]);
+      expect(readiness.together().map(({ name }) => name)).to.deep.equal(["accounts"]);
+      expect(readiness.obstacle(["accounts", "beside"])).to.equal(undefined);
+      expect(readiness.obstacle(["counts"])?.sentence).to.match(/^counts are not up to date; the rest/);
+    };
+    leftOnly();
+    stored.positions.set("counts", 11);
+    await stored.looked(2);
+    leftOnly();
+    all(200);
+    stored.ejected.clear();
+    await stored.looked(2);
+    expect(readiness.left()).to.deep.equal([]);
+    expect(readiness.obstacle(["counts"])).to.equal(undefined);
+  });
+
+  it("is waited for where one moves, slowly as it may, and where none has reached the end", async () => {
+    all(200);
+    stored.ejected.add("counts");
+    stored.positions.set("counts", 10);
+    await readiness.start();
+    for (let position = 11; position < 40; position++) {
+      stored.positions.set("counts", position);
+      await stored.looked(1);
+      expect(readiness.catchingUp()).to.include("counts at");
+    }
+    await readiness.stop();
+    stored.ejected.clear();
+    all(199);
+    stored.positions.set("beside", 200);
+    readiness = createReadiness({
+      ...{ database: stored.sql, store: { head }, projections, log },
+      ...{ catchingUpEveryMs: 2, everyMs: 2, momentMs: 5 },
+    });
+    await readiness.start();
+    await stored.looked(20);
+    expect([readiness.catchingUp(), readiness.left()]).to.deep.equal([
+      "catching up with the event log: accounts at 99 % (position 199 of 200)",
+      [],
+    ]);
+  });
+
+  it("is waited for while one is made anew beside its live tables, and not where that fails", async () => {
+    all(200);
+    stored.positions.delete("counts");
+    await readiness.start();
+    await stored.looked(20);
+    expect(readiness.catchingUp()).to.include("counts at 0 %");
+    failing = ["counts"];
+    await stored.looked(16);
+    expect([readiness.catchingUp(), readiness.left()]).to.deep.equal([undefined, ["counts"]]);
+  });
+
+  it("is so of an independent one that is slow, and not of one that stands still", async () => {
+    all(200);
+    await readiness.start();
+    stored.positions.set("accounts", 300).set("counts", 300);
+    for (let position = 201; position < 230; position++) {
+      stored.positions.set("beside", position);
+      await stored.looked(1);
+      expect(readiness.obstacle(["beside"])).to.equal(undefined);
+    }
+    await stored.looked(13);
+    expect(readiness.left()).to.deep.equal(["beside"]);
+  });
+});

@@ -1,0 +1,275 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { systemClock } from "#src/platform/clock.ts";
+import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import { takeLeases } from "#src/runtime/projections/leases.ts";
+import type { Ending } from "#src/runtime/work/ending.ts";
+import { createEndings } from "#src/runtime/work/endingBatches.ts";
+import { recordEndings } from "#src/runtime/work/endings.ts";
+import { isEventItem } from "#src/runtime/work/items.ts";
+import { bringBackLanes, claimLanes, type Taken } from "#src/runtime/work/lanes.ts";
+import { PlanMoved, writePlan } from "#src/runtime/work/plan.ts";
+import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
+import type { Recorded } from "#streams/event.ts";
+import { eventually, quietLog } from "../projections/support.ts";
+import { faultyDatabase } from "./faultyDatabase.ts";
+import { useWorkTable } from "./support.ts";
+
+const now = new Date("2026-01-01T00:00:00Z");
+const inMs = (ms: number): Date => new Date(now.getTime() + ms);
+const holder = "here";
+
+/** Lanes that are planned, claimed, ended and claimed again, by the real statements. */
+describe("lanes that are claimed", () => {
+  const work = useWorkTable();
+  let lease: { name: string; epoch: number };
+  let position = 0;
+  beforeEach(async () => {
+    position = 0;
+    [lease] = (await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 })) as [typeof lease];
+    await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
+  });
+
+  const event = (key: string, workspaceId: string): Recorded => {
+    position += 1;
+    return {
+      ...{ type: "Happened", data: {}, id: randomUUID(), schemaVersion: 1 },
+      ...{ stream: key, revision: position, position },
+      metadata: { workspaceId, actor: { kind: "system", id: "t" }, correlationId: "c", causationId: "c", at: "" },
+    };
+  };
+  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
+
+  function plan(keys: readonly string[], { workspace = "w", by = holder } = {}): Promise<void> {
+    const from = new Map([["toyRule", position]]);
+    const events = keys.map((key) => event(key, workspace));
+    const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
+    return writePlan(work.database, { planned, from, position, ended: new Map() }, { lease, holder: by });
+  }
+  const briefly = ({ lane, items }: Taken) => [
+    lane.key,
+    ...items.map((item) => (isEventItem(item) ? item.position : item.timer.name)),
+  ];
+  const claim = (database: Role = work.database, at = now) =>
+    claimLanes(database, {
+      rooms: [{ process: "toyRule", lanes: 9, share: 9, atWork: {} }],
+      ...{ holder: "there", now: at },
+    });
+  const end = (ending: Ending, database: Role = work.database) => recordEndings(database, [ending], now);
+  const states = () => work.rows("select key, state, holder from work.lanes order by key");
+
+  it("come with their items in order, those of a lane that was set aside too", async () => {
+    await plan(["a"]);
+    const [waiting] = await claim();
+    const timer = { key: "a", name: "later", dueAt: inMs(60_000), payload: {} };
+    await end({ lane: waiting!.lane, timers: [{ set: timer }], next: { how: "set aside", obstacles: [] } });
+    await plan(["b", "a", "b"]);
+    const taken = await claim();
+    expect(taken.map(briefly)).to.deep.equal([
+      ["a", 1, 3],
+      ["b", 2, 4],
+    ]);
+    expect(await claim()).to.deep.equal([]);
+    expect(await work.rows("select turn from work.turns where workspace = '*'")).to.deep.equal([{ turn: 3 }]);
+    for (const { lane } of taken) expect((await end({ lane, next: { how: "go on" } })).held.size).to.equal(1);
+    expect((await claim()).map(briefly)).to.deep.equal(taken.map(briefly));
+  });
+
+  it("are in the order of their turns: of a workspace that comes later, too, the first comes before the second of another", async () => {
+    await plan(["a", "b", "c"], { workspace: "first" });
+    await plan(["z"], { workspace: "later" });
+    expect((await claim()).map(({ lane }) => lane.key)).to.deep.equal(["a", "z", "b", "c"]);
+  });
+
+  it("are none that wait after a failure, or that others have", async () => {
+    await plan(["failed", "busy"]);
+    const [one] = (await claim()).filter(({ lane }) => lane.key === "failed");
+    await end({ lane: one!.lane, next: { how: "retry", at: inMs(1_000) } });
+    await plan(["failed", "busy"]);
+    expect(await claim()).to.deep.equal([]);
+    expect((await states()).map(({ state }) => state)).to.deep.equal(["claimed", "waiting"]);
+  });
+
+  it("are not planned by one who does not plan any more", async () => {
+    expect(await plan(["a"], { by: "former" }).catch((error) => error)).to.be.instanceOf(PlanMoved);
+    expect(await states()).to.deep.equal([]);
+  });
+
+  it("need not be there: the plan moves on, for who plans and knows where it stands alone", async () => {
+    const stood = async () => (await work.rows("select planned from work.processes"))[0]!.planned;
+    const movingOn = (from: number, to: number, by = holder) =>
+      writePlan(
+        work.database,
+        { planned: [], from: new Map([["toyRule", from]]), position: to, ended: new Map() },
+        { lease, holder: by },
+      ).catch((error) => error);
+    expect(await movingOn(0, 5)).to.equal(undefined);
+    expect(await movingOn(5, 6, "former")).to.be.instanceOf(PlanMoved);
+    expect(await movingOn(0, 7)).to.be.instanceOf(PlanMoved);
+    expect(await stood()).to.equal(5);
+  });
+
+  const timer = (name: string, ms: number) => ({ set: { key: "a", name, dueAt: inMs(ms), payload: {} } });
+  const obstacle = "workspace-1";
+  const waits = [
+    {
+      until: "its time has come",
+      next: { how: "go on" },
+      wake: (tx: Sql) => bringBackLanes(tx, { now: inMs(20), takesOver: false }),
+    },
+    {
+      until: "what stood in its way has ended",
+      next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
+      async wake(tx: Sql) {
+        await tx.query("update work.tags set wake_before = nextval('work.places') where stream = $1", [obstacle]);
+        await wakeEnded(tx);
+      },
+    },
+    {
+      until: "it is tried whether that has ended",
+      next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
+      async wake(tx: Sql) {
+        await trySetAside(tx, inMs(tryEveryMs));
+        await wakeEnded(tx);
+      },
+    },
+  ] as const;
+  for (const { until, next, wake } of waits)
+    it(`have what is planned in the moment in which ${until}, and nothing that was done in it`, async () => {
+      await plan(["a"]);
+      const [first] = await claim();
+      await end({ lane: first!.lane, done: first!.items[0]!.id, timers: [timer("one", 10)], next });
+      let planning: ReturnType<typeof plan> | undefined;
+      await work.database.transaction(async (tx) => {
+        // It is brought back, done with, and waits for another timer.
+        await wake(tx);
+        const [again] = await claim(within(tx), inMs(20));
+        await end(
+          { lane: again!.lane, done: again!.items[0]!.id, timers: [timer("two", 30)], next: { how: "go on" } },
+          within(tx),
+        );
+        planning = plan(["a"]);
+        await eventually(work.waitsForLock);
+      });
+      await planning;
+      expect((await claim()).map(briefly)).to.deep.equal([["a", 2]]);
+    });
+
+  it("are ready again if something came while they were claimed, after those that were ready before", async () => {
+    await plan(["a"]);
+    const [{ lane, items }] = (await claim()) as [Taken];
+    await plan(["a", "a"]);
+    await plan(["b"]);
+    expect(await end({ lane, done: items[0]!.id, next: { how: "go on" } })).to.deep.equal({
+      held: new Set([lane.claim]),
+      ready: true,
+    });
+    const late = await end({ lane, next: { how: "go on" } });
+    expect(late).to.deep.equal({ held: new Set(), ready: false });
+    expect((await claim()).map(briefly)).to.deep.equal([
+      ["b", 4],
+      ["a", 2, 3],
+    ]);
+  });
+
+  it("are ready again for a timer that their last word has set, and that is due, and not for those it has cancelled", async () => {
+    await plan(["a"]);
+    const [{ lane, items }] = (await claim()) as [Taken];
+    const set = (name: string, dueAt = now) => ({ set: { key: "a", name, dueAt, payload: { text: "\u0000" } } });
+    const timers = [set("again"), set("never"), { cancel: "a", name: "never" }, set("later", inMs(5))];
+    await end({ lane, done: items[0]!.id, timers, next: { how: "go on" } });
+    const first = await claim();
+    expect(first.map(briefly)).to.deep.equal([["a", "again"]]);
+    // It sets itself again: another timer of the same name.
+    const [own] = first as [Taken];
+    const ending = { lane: own.lane, done: own.items[0]!.id, timers: [set("again", inMs(7))] };
+    expect((await end({ ...ending, next: { how: "go on" } })).ready).to.equal(false);
+    expect(await work.rows("select timer, due_at from work.items order by due_at")).to.deep.equal([
+      { timer: "later", due_at: inMs(5) },
+      { timer: "again", due_at: inMs(7) },
+    ]);
+    expect(await work.rows("select state, due_at from work.lanes")).to.deep.equal([
+      { state: "waiting", due_at: inMs(5) },
+    ]);
+  });
+
+  it("have what is planned in the moment in which another lane sets a timer under their key, and that timer", async () => {
+    await plan(["other"]);
+    const [other] = (await claim()) as [Taken];
+    const timers = [{ set: { key: "a", name: "alarm", dueAt: now, payload: {} } }];
+    let planning: ReturnType<typeof plan> | undefined;
+    await work.database.transaction(async (tx) => {
+      await end({ lane: other.lane, done: other.items[0]!.id, timers, next: { how: "go on" } }, within(tx));
+      planning = plan(["a"]);
+      await eventually(work.waitsForLock);
+    });
+    await planning;
+    expect((await claim()).map(briefly)).to.deep.equal([["a", 2, "alarm"]]);
+  });
+
+  /** Looks for ready lanes, and before it finds any something else happens. */
+  async function claimBeside(other: () => Promise<unknown>): Promise<Taken> {
+    const number = 77;
+    const held: Role = {
+      ...work.database,
+      transaction: (inner) =>
+        work.database.transaction((tx) =>
+          inner({
+            query: (text, values) =>
+              tx.query(text.replace("from json", `from pg_advisory_xact_lock(${number}), json`), values),
+          }),
+        ),
+    };
+    let claiming: ReturnType<typeof claim> | undefined;
+    await work.database.transaction(async (tx) => {
+      await tx.query("select pg_advisory_xact_lock($1)", [number]);
+      claiming = claim(held);
+      await eventually(work.waitsForLock);
+      await other();
+    });
+    const [taken] = (await claiming) as [Taken];
+    return taken;
+  }
+
+  it("are not set aside over an event that was planned while they were looked for", async () => {
+    await plan(["a"]);
+    const looked = await claimBeside(() => plan(["a"]));
+    await plan(["a"]);
+    await end({ lane: looked.lane, next: { how: "set aside", obstacles: [] } });
+    expect((await claim()).map(briefly)).to.deep.equal([["a", 1, 2, 3]]);
+  });
+
+  it("do not do again what another did while they were looked for", async () => {
+    await plan(["a", "a"]);
+    const looked = await claimBeside(async () => {
+      const [other] = (await claim()) as [Taken];
+      await end({ lane: other.lane, done: other.items[0]!.id, next: { how: "go on" } });
+    });
+    expect(briefly(looked)).to.deep.equal(["a", 2]);
+  });
+
+  it("are ended together, all or none: what fails is tried again", async () => {
+    await plan(["a", "b"]);
+    const [a, b] = (await claim()) as [Taken, Taken];
+    await plan(["a"]);
+    const faulty = faultyDatabase(work.database);
+    let ready = 0;
+    const endings = createEndings({
+      ...{ database: faulty.database, clock: systemClock, log: quietLog(), backoff: () => 1 },
+      onReady: () => void ready++,
+    });
+    faulty.failAt("with ended as", "40001");
+    const timers = [{ set: { key: "c", name: "alarm", dueAt: inMs(5), payload: {} } }];
+    const stored = await Promise.all([
+      endings.add({ lane: a.lane, done: a.items[0]!.id, next: { how: "go on" } }),
+      endings.add({ lane: b.lane, done: b.items[0]!.id, timers, next: { how: "go on" } }),
+    ]);
+    await endings.close();
+    expect([stored, ready]).to.deep.equal([[true, true], 1]);
+    expect((await states()).map(({ key, state }) => [key, state])).to.deep.equal([
+      ["a", "ready"],
+      ["c", "waiting"],
+    ]);
+    expect((await claim()).map(briefly)).to.deep.equal([["a", 3]]);
+  });
+});

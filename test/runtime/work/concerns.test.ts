@@ -1,0 +1,200 @@
+import { expect } from "chai";
+import type { EventStore, NewEvent } from "#src/eventStore/eventStore.ts";
+import type { Process } from "#src/processes/process.ts";
+import { createRandom } from "../../../scripts/support/random.ts";
+import { sized } from "../../support/full.ts";
+import { append, newEvent } from "../projections/support.ts";
+import { rule, useWorkTable } from "./support.ts";
+
+const workspaces = ["w1", "w2", "w3"];
+
+describe("what is planned for nobody", () => {
+  const work = useWorkTable();
+  const { rows } = work;
+
+  const inWorkspace = (workspaceId: string, type: string, number = 0): NewEvent => {
+    const event = newEvent(type, { number });
+    return { ...event, metadata: { ...event.metadata, workspaceId } };
+  };
+
+  /** What is handed over of one process, by the events' numbers. */
+  function listening(concerns: Process["concerns"], name = "toyRule") {
+    const seen: number[] = [];
+    const on = { Happened: async ({ data }: { data: { number: number } }) => void seen.push(data.number) };
+    return { seen, process: rule({ name, on, ...(concerns && { concerns }) }) };
+  }
+  const whereRulesAre: Process["concerns"] = (_, { rules }) => rules;
+
+  /** How many items were ever made: one more is, and is forgotten, for its number. */
+  const itemsMade = async () => {
+    const [item] = await rows(
+      "insert into work.items (process, key, timer, due_at) values ('nobody', '', '', 'infinity') returning id",
+    );
+    await rows("delete from work.items where process = 'nobody'");
+    return item!.id - 1;
+  };
+
+  it("is an event that a process says asks nothing of it: it has no lane and no item", async () => {
+    const { seen, process } = listening(({ data }) => data.number % 2 === 0);
+    await work.happen("toy-1", 1, 2, 3, 5);
+    await work.happen("toy-odd", 7);
+    await work.run([process]).idle();
+    expect(seen).to.deep.equal([2]);
+    expect(await itemsMade()).to.equal(1);
+  });
+
+  it("is handed over where it cannot tell: it fails then, and is parked like any other", async () => {
+    const { process } = listening(({ data }) => (data.nested as { wanted: boolean }).wanted);
+    await work.happen("toy-1", 1);
+    await work.run([process]).idle();
+    expect(await rows("select key from work.parked")).to.deep.equal([{ key: "toy-1" }]);
+  });
+
+  it("is what was planned before and asks nothing any more", async () => {
+    const { seen, process } = listening(({ data }) => data.number !== 1);
+    const position = await work.happen("toy-1", 1);
+    await work.database.query("insert into work.processes (name, planned) values ('toyRule', $1)", [position]);
+    await work.database.query(
+      "insert into work.items (process, key, position, stream, revision, due_at) values ('toyRule', 'toy-1', $1, 'toy-1', 0, '-infinity')",
+      [position],
+    );
+    await work.database.query(
+      "insert into work.lanes (process, key, workspace, state) values ('toyRule', 'toy-1', '', 'ready')",
+    );
+    await work.happen("toy-1", 2);
+    await work.run([process]).idle();
+    expect(seen).to.deep.equal([2]);
+  });
+
+  for (let seed = 1; seed <= sized(2, 40); seed++) {
+    it(`is an event in a workspace without rules; a rule created before it sees it (seed ${seed})`, async () => {
+      const { below, pick, chance } = createRandom(seed);
+      const { seen, process } = listening(whereRulesAre);
+      const webhooks = listening((_, { webhooks }) => webhooks, "hookRule");
+      const expected = { rule: [] as number[], webhook: [] as number[] };
+      const living = new Map<string, { category: "rule" | "webhook"; workspace: string }>();
+      const has = (which: string, where: string) =>
+        [...living.values()].some(({ category, workspace }) => category === which && workspace === where);
+      let made = 0;
+
+      async function step(number: number): Promise<void> {
+        if (chance(0.5)) {
+          const workspace = pick(workspaces);
+          for (const category of ["rule", "webhook"] as const)
+            if (has(category, workspace)) expected[category].push(number);
+          await append(work.store, `toy-${workspace}`, inWorkspace(workspace, "Happened", number));
+          return;
+        }
+        const [stream, { category, workspace }] = (chance(0.5) ? [...living][below(living.size)] : undefined) ?? [
+          ...([
+            `new-${++made}`,
+            { category: pick(["rule", "webhook"] as const), workspace: pick(workspaces) },
+          ] as const),
+        ];
+        const type = category === "rule" ? "Rule" : "Webhook";
+        if (!living.delete(stream)) living.set(stream, { category, workspace });
+        const happened = living.has(stream) ? "Created" : "Deleted";
+        await append(work.store, `${category}-${stream}`, inWorkspace(workspace, `${type}${happened}`));
+      }
+
+      const inOrder = (numbers: readonly number[]) => [...numbers].sort((one, other) => one - other);
+      let number = 0;
+      for (let round = 0; round < 4; round++) {
+        // Some is there before it is planned, some comes while that is done; every round is another instance.
+        for (let end = number + 12; number < end; number++) await step(number);
+        const runner = work.run([process, webhooks.process]);
+        for (let end = number + 12; number < end; number++) await step(number);
+        await runner.idle();
+        await runner.stop();
+        expect(inOrder(seen)).to.deep.equal(expected.rule);
+        expect(inOrder(webhooks.seen)).to.deep.equal(expected.webhook);
+      }
+      expect(await itemsMade()).to.equal(expected.rule.length + expected.webhook.length);
+    });
+  }
+
+  it("is an event in a workspace that asks for approval in one mailbox alone, and never did elsewhere", async () => {
+    const { seen, process } = listening((_, { furtherChannels }) => furtherChannels);
+    const mailbox = { type: "email", config: { to: "approver@example.com" } };
+    const chat = { type: "telegram", config: { chat_id: "1" } };
+    let number = 0;
+    async function happensIn(workspace: string): Promise<void> {
+      const event = newEvent("Happened", { number: ++number });
+      await append(work.store, `toy-${workspace}`, {
+        ...event,
+        metadata: { ...event.metadata, workspaceId: workspace },
+      });
+    }
+    async function identity(workspace: string, type: string, settings: Record<string, unknown>): Promise<void> {
+      const data = type === "IdentityUpdated" ? { changes: settings } : settings;
+      const event = newEvent(type, data);
+      await append(work.store, `identity-${workspace}`, {
+        ...event,
+        metadata: { ...event.metadata, workspaceId: workspace },
+      });
+    }
+    for (const workspace of workspaces) {
+      await identity(workspace, "IdentityCreated", { approvalChannel: mailbox, secondaryApprovalChannel: null });
+      await happensIn(workspace);
+    }
+    await identity("w1", "IdentityUpdated", { approvalChannel: chat });
+    await identity("w2", "IdentityUpdated", { secondaryApprovalChannel: mailbox });
+    await identity("w3", "IdentityUpdated", { approvalChannel: mailbox, displayName: "Support" });
+    for (const workspace of workspaces) await happensIn(workspace);
+    // What was asked there still stands there.
+    await identity("w1", "IdentityUpdated", { approvalChannel: mailbox });
+    await identity("w2", "IdentityDeleted", {});
+    for (const workspace of workspaces) await happensIn(workspace);
+    await identity("w4", "IdentityCreated", { approvalChannel: chat, secondaryApprovalChannel: null });
+    await happensIn("w4");
+    // Nobody can tell what it changed: the log goes on, and somebody may have been asked anywhere.
+    await append(work.store, "identity-w5", inWorkspace("w5", "IdentityUpdated"));
+    await happensIn("w5");
+    const runner = work.run([process]);
+    await runner.idle();
+    await runner.stop();
+    // Another instance knows it from the database.
+    for (const workspace of workspaces) await happensIn(workspace);
+    await work.run([process]).idle();
+    expect([...seen].sort((one, other) => one - other)).to.deep.equal([4, 5, 7, 8, 10, 11, 12, 13]);
+  });
+
+  it("is not left out by an instance that does not know yet who listens, nor for a process that is behind", async () => {
+    const first = listening(whereRulesAre);
+    await append(work.store, "rule-1", inWorkspace("w1", "RuleCreated"));
+    await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 1));
+    const position = await append(work.store, "toy-w2", inWorkspace("w2", "Happened", 2));
+    // As a release of before left it: planned so far, and nothing known.
+    await work.database.query("insert into work.processes (name, planned) values ('toyRule', $1)", [position]);
+    await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 3));
+    const runner = work.run([first.process]);
+    await runner.idle();
+    expect(first.seen).to.deep.equal([3]);
+    await append(work.store, "rule-1", inWorkspace("w1", "RuleDeleted"));
+    await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 4));
+    await runner.idle();
+    expect(first.seen).to.deep.equal([3]);
+    await runner.stop();
+    const late = listening(whereRulesAre, "lateRule");
+    await work.run([first.process, late.process]).idle();
+    expect(late.seen).to.include.members([1, 3]);
+  });
+
+  it("is, in a new database on an old log, what nobody listened to; all processes that begin with the log read it together", async () => {
+    const [asks, alsoAsks] = [listening(whereRulesAre), listening(whereRulesAre, "otherRule")];
+    const fromNow = { ...listening(undefined, "fromNow").process, begins: "now" } as const;
+    await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 1));
+    await append(work.store, "rule-1", inWorkspace("w1", "RuleCreated"));
+    await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 2));
+    const head = await append(work.store, "toy-w2", inWorkspace("w2", "Happened", 3));
+    const readAfter: number[] = [];
+    const subscribe: EventStore["subscribe"] = (options) => {
+      readAfter.push(options.after);
+      return work.store.subscribe(options);
+    };
+    const store = { ...work.store, subscribe };
+    await work.run([asks.process, alsoAsks.process, fromNow], { store }).idle();
+    expect([asks.seen, alsoAsks.seen]).to.deep.equal([[2], [2]]);
+    expect(readAfter.sort()).to.deep.equal([0, head]);
+  });
+});

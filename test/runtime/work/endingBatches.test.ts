@@ -1,0 +1,31 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { systemClock } from "#src/platform/clock.ts";
+import { connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
+import { createEndings } from "#src/runtime/work/endingBatches.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
+import { quietLog } from "../projections/support.ts";
+
+describe("endings", () => {
+  it("are stored also if they are added in the moment in which the writing before ends", async () => {
+    const test = await createTestDatabase();
+    const database = inBackground(connectDatabase(test));
+    const endings = createEndings({
+      database,
+      clock: systemClock,
+      log: quietLog(),
+      backoff: () => 1,
+      onReady: () => {},
+    });
+    const nobodys = () => ({
+      lane: { process: "toyRule", key: "a", workspace: "", claim: randomUUID(), generation: 1 },
+      next: { how: "go on" } as const,
+    });
+    const held = [];
+    for (let n = 0; n < 3; n++) held.push(await endings.add(nobodys()));
+    expect(held).to.deep.equal([false, false, false]);
+    await endings.close();
+    await database.close();
+    await test.drop();
+  });
+});

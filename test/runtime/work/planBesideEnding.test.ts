@@ -1,0 +1,196 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import { takeLeases } from "#src/runtime/projections/leases.ts";
+import type { Ending } from "#src/runtime/work/ending.ts";
+import { recordEndings } from "#src/runtime/work/endings.ts";
+import { isEventItem } from "#src/runtime/work/items.ts";
+import { bringBackLanes, claimLanes } from "#src/runtime/work/lanes.ts";
+import { bringBackParked } from "#src/runtime/work/parked.ts";
+import { writePlan } from "#src/runtime/work/plan.ts";
+import { wakeEnded } from "#src/runtime/work/setAside.ts";
+import type { Recorded } from "#streams/event.ts";
+import { eventually } from "../projections/support.ts";
+import { useWorkTable } from "./support.ts";
+
+const now = new Date("2026-01-01T00:00:00Z");
+const obstacle = "workspace-11111111-1111-7111-8111-111111111111";
+/** `done`: its item goes with it, so that nothing is left that would bring the lane back but what wakes it. */
+const endings: readonly { name: string; next: Ending["next"] & object; done?: true }[] = [
+  { name: "done", next: { how: "go on" }, done: true },
+  { name: "go on", next: { how: "go on" } },
+  { name: "retry", next: { how: "retry", at: new Date(now.getTime() + 1_000) } },
+  { name: "set aside", next: { how: "set aside", obstacles: [] } },
+];
+
+/** A lane's claim ends, and in the same moment something comes that makes it go on. */
+describe("a wake-up beside an ending", () => {
+  const work = useWorkTable();
+
+  const event = (stream: string, position: number): Recorded => ({
+    ...{ type: "Happened", data: {}, id: randomUUID(), schemaVersion: 1, stream, revision: position, position },
+    metadata: {
+      workspaceId: obstacle,
+      actor: { kind: "system", id: "t" },
+      correlationId: "c",
+      causationId: "c",
+      at: "",
+    },
+  });
+  /** Statements in a transaction of their own, within this one. */
+  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
+
+  it("forgets nothing, whichever is first, and whether or not the first is cut off: each ending, each wake-up", async () => {
+    const holder = "here";
+    const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
+    await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
+    let position = 0;
+    const plan = async (sql: Role, from: number, events: readonly Recorded[]): Promise<void> => {
+      const planned = events
+        .filter(({ stream }) => stream.startsWith("toy-"))
+        .map((each) => ({ process: "toyRule", key: each.stream, event: each }));
+      const ended = new Map(
+        events.filter(({ stream }) => stream.startsWith("workspace-")).map((each) => [each.stream, each.revision]),
+      );
+      const to = events.at(-1)!.position;
+      await writePlan(
+        sql,
+        { planned, from: new Map([["toyRule", from]]), position: to, ended },
+        { lease: lease!, holder },
+      );
+    };
+    const claim = () =>
+      claimLanes(work.database, { rooms: [{ process: "toyRule", lanes: 5, share: 5, atWork: {} }], holder, now });
+
+    const wakeUps: readonly WakeUp[] = [
+      {
+        name: "an event of its key",
+        async prepare(key) {
+          const [from, woken] = [position, event(key, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [woken.position] };
+        },
+      },
+      {
+        name: "the end of what stands in its way, and in that of others",
+        async prepare() {
+          // As it is where another lane is set aside under it already: then nothing of the row is changed.
+          await work.database.query("update work.tags set try_at = $2 where stream = $1", [obstacle, now]);
+          const [from, woken] = [position, event(obstacle, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [] };
+        },
+      },
+      {
+        name: "the end of what stands in its way, of which nothing was planned before",
+        async prepare() {
+          const unknown = `workspace-${randomUUID()}`;
+          const [from, woken] = [position, event(unknown, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [], ends: unknown };
+        },
+      },
+      {
+        name: "another try of what was parked",
+        async prepare(key) {
+          const parked = event(key, ++position);
+          await plan(work.database, position - 1, [event(`other-${key}`, position)]);
+          await work.database.query(
+            `insert into work.parked (process, key, position, item, error, tries, parked_at, retry_requested_at)
+             values ('toyRule', $1, $2, $3, 'broken', 5, $4, $4)`,
+            [key, parked.position, JSON.stringify(parked), now],
+          );
+          return { wake: async (sql) => void (await bringBackParked(sql)), brings: [parked.position] };
+        },
+      },
+      {
+        name: "a timer that another lane sets",
+        async prepare(key) {
+          await plan(work.database, position, [event(`toy-other-${key}`, ++position)]);
+          const [other] = await claim();
+          const set = { key, name: "alarm", dueAt: now, payload: {} };
+          const ending = {
+            lane: other!.lane,
+            done: other!.items[0]!.id,
+            timers: [{ set }],
+            next: { how: "go on" },
+          } as const;
+          return { wake: async (sql) => void (await recordEndings(sql, [ending], now)), brings: ["alarm"] };
+        },
+      },
+    ];
+
+    for (const given of endings) {
+      for (const wakeUp of wakeUps) {
+        for (const first of ["the wake-up", "the ending"] as const) {
+          for (const cutOff of [false, true]) {
+            const described = `${given.name}, ${wakeUp.name}, ${first} first${cutOff ? ", cut off" : ""}`;
+            const key = `toy-${randomUUID()}`;
+            await plan(work.database, position, [event(key, ++position)]);
+            const own = position;
+            const [claimed] = await claim();
+            const { wake, brings, ends = obstacle } = await wakeUp.prepare(key);
+            // It has seen all there was: an older revision would have ended before.
+            const obstacles = [{ stream: ends, revision: own }];
+            const next = given.next.how === "set aside" ? { ...given.next, obstacles } : given.next;
+            const said = { lane: claimed!.lane, next, ...(given.done && { done: claimed!.items[0]!.id }) };
+            const ending = async (sql: Role) => void (await recordEndings(sql, [said], now));
+            const waited = await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
+            // Nobody need wait where the end of an obstacle finds nothing set aside.
+            expect(waited, described).to.equal(brings.length > 0 || next.how === "set aside");
+            // What was cut off is done again: a wake-up by whoever sees to it now, an ending when the claim has run out.
+            if (cutOff && first === "the wake-up") await wake(work.database);
+            if (cutOff && first === "the ending") {
+              await work.database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
+              await bringBackLanes(work.database, { now, takesOver: true });
+            }
+            const later = new Date(now.getTime() + (next.how === "retry" ? 1_000 : 0));
+            await bringBackLanes(work.database, { now: later, takesOver: false });
+            await wakeEnded(work.database);
+            const again = await claim();
+            const isOver = given.done && !(cutOff && first === "the ending");
+            const left = [...(isOver ? [] : [own]), ...brings];
+            const found = again.map(({ lane, items }) => [
+              lane.key,
+              ...items.map((item) => (isEventItem(item) ? item.position : item.timer.name)),
+            ]);
+            expect(found, described).to.deep.equal(left.length > 0 ? [[key, ...left]] : []);
+            for (const { lane, items } of again) {
+              for (const item of items) await recordEndings(work.database, [{ lane, done: item.id }], now);
+              await recordEndings(work.database, [{ lane, next: { how: "go on" } }], now);
+            }
+            expect(await work.rows("select * from work.lanes"), described).to.deep.equal([]);
+          }
+        }
+      }
+    }
+  });
+
+  /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for it. */
+  async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<boolean> {
+    let second: Promise<void> = Promise.resolve();
+    let waited = false;
+    await work.database
+      .transaction(async (tx) => {
+        await first!(within(tx));
+        let over = false;
+        second = other!(work.database).finally(() => {
+          over = true;
+        });
+        // It waits for the first one, or does not touch what that holds.
+        await eventually(async () => {
+          waited = await work.waitsForLock();
+          return waited || over;
+        });
+        if (cutOff) throw new Error("killed");
+      })
+      .catch((error) => expect(error.message).to.equal("killed"));
+    await second;
+    return waited;
+  }
+});
+
+/** Something that makes a lane go on, what it adds to the lane, and the stream that goes on with it. */
+type WakeUp = {
+  name: string;
+  prepare(
+    key: string,
+  ): Promise<{ wake(sql: Role): Promise<void>; brings: readonly (number | string)[]; ends?: string }>;
+};

@@ -1,0 +1,86 @@
+import { randomUUID } from "node:crypto";
+import { inspect } from "node:util";
+import { expect } from "chai";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import { connectDatabase, type Database, inBackground } from "#src/platform/postgres/database.ts";
+import type { Process } from "#src/processes/process.ts";
+import { createProcessRunner, type ProcessRunner, type ProcessRunnerOptions } from "#src/runtime/work/runner.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { append, newEvent, quietLog } from "../projections/support.ts";
+
+/** A process that listens to toys, each under its own key. */
+export const rule = (more: Partial<Process> & Pick<Process, "on">): Process => ({
+  name: "toyRule",
+  categories: ["toy"],
+  keyOf: (event) => event.stream,
+  ...more,
+});
+
+/** Registers for the tests beside it: a database and a log of their own for each, and runners that are stopped after it. */
+export function useWorkTable() {
+  let test: TestDatabase;
+  let database: Database;
+  let store: EventStore;
+  const running: ProcessRunner[] = [];
+  let log = quietLog();
+
+  beforeEach(async () => {
+    test = await createTestDatabase();
+    database = inBackground(connectDatabase(test));
+    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((runner) => runner.stop()));
+    await store.close();
+    await database.close();
+    await test.drop();
+    // Statements of planner and workers lock in one order: a deadlock would be retried, and cost everybody a second.
+    const deadlocks = log.said.filter(({ details }) => /deadlock/.test(inspect(details)));
+    log = quietLog();
+    expect(deadlocks).to.deep.equal([]);
+  });
+
+  return {
+    get database() {
+      return database;
+    },
+    get store() {
+      return store;
+    },
+    /** What the instances have said. */
+    get said() {
+      return log.said;
+    },
+    /** One more instance that runs these. */
+    run(processes: readonly Process[], more: Partial<ProcessRunnerOptions> = {}): ProcessRunner {
+      const runner = createProcessRunner({
+        ...{
+          store,
+          database,
+          clock: systemClock,
+          logger: log,
+          instanceId: randomUUID(),
+          processes,
+          projected: async () => true,
+        },
+        ...{ backoff: (failures: number) => 5 * failures },
+        ...more,
+      });
+      running.push(runner);
+      runner.start();
+      return runner;
+    },
+    rows: async (sql: string) => (await database.query(sql)).rows,
+    /** Whether a statement waits for a lock that another holds. */
+    waitsForLock: async (): Promise<boolean> =>
+      (
+        await database.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1",
+        )
+      ).rows.length > 0,
+    happen: (stream: string, ...numbers: number[]) =>
+      append(store, stream, ...numbers.map((number) => newEvent("Happened", { number }))),
+  };
+}
