@@ -108,7 +108,10 @@ export function beside(parts: BesideParts): RequestHandler[] {
       ...{ ...options.sendGridInbound, take: postedMail(deps, options.sendGridInbound), clock, logger },
       countUnknown,
     }),
-    ...authDoors({ ...options, assets, deps, counter, revocation, rate: options.rateLimits.auth }),
+    ...authDoors({
+      ...{ ...options, assets, deps, counter, inFlight, revocation, countUnknown },
+      rate: options.rateLimits.auth,
+    }),
     // Before the page about plans, which has the same address for a visitor who is not signed in.
     createConsole({
       deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },

@@ -24,7 +24,7 @@ export const rateSettings = {
   ),
   RATE_LIMIT_AUTH: Type.Optional(rate("requests of one address to sign in")),
   RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
-  RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
+  RATE_LIMIT_BAD_LINK: rate("requests of one address for links of our mails that do not exist", 30),
   RATE_LIMIT_CONSOLE: rate("pages and forms of one person who is signed in", 300),
   RATE_LIMIT_DOCUMENT: rate("requests of one address for the front page and the documents", 120),
 };

@@ -231,6 +231,44 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await atTheDoor(service.url, { cookie: stolen }).json("/auth/sign-out")).status).to.equal(401);
     });
 
+    it("answers nothing more to a request that was under way when it ended", async () => {
+      const email = freshAddress();
+      const { door: one } = await newUser(service, { email });
+      const other = door();
+      await other.json("/auth/sign-in", { email, password: goodPassword });
+      const { members } = service.deps;
+      const { load } = members;
+      let release = () => {};
+      const gate = new Promise<void>((resolve) => (release = resolve));
+      const reached = new Promise<void>((resolve) => {
+        members.load = async (id) => {
+          members.load = load;
+          resolve();
+          await gate;
+          return load(id);
+        };
+      });
+      const asked = other.get("/auth/session");
+      await reached;
+      const ended = one.json("/auth/sign-out-everywhere");
+      await Promise.race([asked, ended]);
+      release();
+      const { status, body } = await asked;
+      expect([status, body.message]).to.deep.equal([401, "nobody is signed in here: sign in first"]);
+      expect((await ended).status).to.equal(200);
+    });
+
+    it("is shown to who asks for the head alone", async () => {
+      const { door: visitor } = await newUser(service, { email: freshAddress() });
+      const head = (headers: Record<string, string>) =>
+        fetch(`${service.url}/auth/session`, { method: "HEAD", headers });
+      const cookie = visitor.cookie()!;
+      expect((await head({ cookie })).status).to.equal(200);
+      expect((await head({ cookie, "Sec-Fetch-Site": "none" })).status).to.equal(200);
+      expect((await head({ cookie, "Sec-Fetch-Site": "cross-site" })).status).to.equal(422);
+      expect((await head({})).status).to.equal(401);
+    });
+
     it("ends everywhere at once", async () => {
       const email = freshAddress();
       const { door: one, user } = await newUser(service, { email });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { atTheDoor, goodPassword, mailsTo, newUser } from "#test/support/door.ts";
+import { atTheDoor, goodPassword, mailedToken, mailsTo, newUser } from "#test/support/door.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 
 const wrong = "a wrong password of somebody";
@@ -16,6 +16,7 @@ describe("attempts to get in [8 /auth/*]", () => {
       LOG_LEVEL: "silent",
       TRUST_PROXY: "1",
       RATE_LIMIT_AUTH: "4",
+      RATE_LIMIT_BAD_LINK: "4",
       SERVICE_MAIL_PER_HOUR: "3,300,600,3000",
     });
   });
@@ -63,6 +64,21 @@ describe("attempts to get in [8 /auth/*]", () => {
     );
     expect(answers.filter(({ status }) => status === 401)).to.have.length(4);
     expect(answers.filter(({ status }) => status === 429)).to.have.length(3);
+  });
+
+  it("by links that there are not are counted by address, while a good link is shown", async () => {
+    const ip = "192.0.2.99";
+    for (const page of ["confirm", "reset", "new-email", "invitation"])
+      expect((await door().get(`/${page}/${"x".repeat(43)}`, from(ip))).status, page).to.equal(200);
+    for (const page of ["confirm", "reset", "new-email", "invitation"]) {
+      const { status, headers } = await door().get(`/${page}/${"x".repeat(43)}`, from(ip));
+      expect(status, page).to.equal(429);
+      expect(Number(headers.get("retry-after")), page).to.be.within(1, 60);
+    }
+    const email = freshAddress();
+    await door().json("/auth/sign-up", { email }, from("192.0.2.98"));
+    const token = await mailedToken(service, { address: email, page: "confirm" });
+    expect((await door().get(`/confirm/${token}`, from(ip))).text).to.include(email);
   });
 
   it("that ask for mail stop at the hour's measure of a mailbox, whether or not it has an account", async () => {

@@ -19,32 +19,43 @@ const again = {
   invitation: ["/sign-in", "To sign in"],
 } as const;
 
-/** A page behind a mailed link, which shows and never uses it; or why the link is not good. */
+type Shown = {
+  kind: keyof typeof again;
+  find: (token: string) => Promise<Linked>;
+  shownAs: LinkPage;
+  state?: FormState;
+};
+
+/**
+ * A page behind a mailed link, which shows and never uses it; or why the link is not good. `countBad` counts one that is not; throws Rejected
+ * rate_limited.
+ */
 export async function linkPage(
   token: string,
-  {
-    kind,
-    find,
-    shownAs,
-    state = pages.empty,
-  }: { kind: keyof typeof again; find: (token: string) => Promise<Linked>; shownAs: LinkPage; state?: FormState },
+  { kind, find, shownAs, state = pages.empty }: Shown,
+  countBad?: () => Promise<void>,
 ): Promise<FormPage> {
   try {
     return shownAs(state, { token, ...(await find(token)) });
   } catch (error) {
-    return pages.badLink(faultOf(error), again[kind]);
+    const fault = faultOf(error);
+    await countBad?.();
+    return pages.badLink(fault, again[kind]);
   }
 }
 
 export async function invitationPage(
   deps: Dependencies,
   { state, token, signedInAs }: { state: FormState; token: string; signedInAs?: string | undefined },
+  countBad?: () => Promise<void>,
 ): Promise<FormPage> {
   try {
     const { workspaceName, role, email, hasAccount } = await findInvited(deps, token);
     return pages.invitation(state, { token, workspaceName, role, email, hasAccount, signedInAs });
   } catch (error) {
-    return pages.badLink(faultOf(error), again.invitation);
+    const fault = faultOf(error);
+    await countBad?.();
+    return pages.badLink(fault, again.invitation);
   }
 }
 

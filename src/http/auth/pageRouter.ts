@@ -28,6 +28,8 @@ export function authPages(options: AuthOptions): Router {
     refused: (error, request) => refusalPage(error, request, options),
   };
   const router = express.Router({ caseSensitive: true, strict: true });
+  // A good link is shown whatever others try from the same address.
+  const counting = (request: Request) => () => options.countUnknown(request);
   const at = (path: string, page: (request: Request) => Promise<FormPage | string>) =>
     router.get(path, async (request, response) => {
       await answer({ request, response }, door, async () => {
@@ -50,23 +52,18 @@ export function authPages(options: AuthOptions): Router {
   at("/forgot", async (request) =>
     one(request, "done") === "mailed" ? pages.mailed("reset") : pages.forgot(pages.empty),
   );
-  at("/confirm/:token", async (request) =>
-    linkPage(tokenOf(request), {
-      kind: "confirm",
-      find: (token) => findConfirmation(deps, token),
-      shownAs: pages.confirm,
-    }),
-  );
-  at("/reset/:token", async (request) =>
-    linkPage(tokenOf(request), { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset }),
-  );
-  at("/new-email/:token", async (request) =>
-    linkPage(tokenOf(request), { kind: "email", find: (token) => findNewEmail(deps, token), shownAs: pages.newEmail }),
-  );
+  const links: Record<string, Parameters<typeof linkPage>[1]> = {
+    "/confirm/:token": { kind: "confirm", find: (token) => findConfirmation(deps, token), shownAs: pages.confirm },
+    "/reset/:token": { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset },
+    "/new-email/:token": { kind: "email", find: (token) => findNewEmail(deps, token), shownAs: pages.newEmail },
+  };
+  for (const [path, link] of Object.entries(links))
+    at(path, async (request) => linkPage(tokenOf(request), link, counting(request)));
   at("/invitation/:token", async (request) => {
     const who = await whoIs(request, options);
     const state: FormState = { ...pages.empty, formToken: formTokenOf(who, options) };
-    return invitationPage(deps, { state, token: tokenOf(request), signedInAs: who?.person.email });
+    const shown = { state, token: tokenOf(request), signedInAs: who?.person.email };
+    return invitationPage(deps, shown, counting(request));
   });
   at("/workspaces", async (request) => {
     const who = await whoIs(request, options);

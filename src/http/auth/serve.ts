@@ -10,8 +10,9 @@ import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";
-import { answer, type Door, refusing } from "../framework/door.ts";
+import { answer, type Door, RightEnded, refusing } from "../framework/door.ts";
 import { errorReply, invalid } from "../framework/errors.ts";
+import type { InFlight } from "../framework/keys/inFlight.ts";
 import type { Revocation } from "../framework/keys/revocation.ts";
 import { requireDocumented } from "../framework/openapi/documented.ts";
 import { Reply } from "../framework/reply.ts";
@@ -21,7 +22,7 @@ import type { Assets } from "../web/assets.ts";
 import type { SessionCookie } from "../web/cookie.ts";
 import type { FormTokens } from "../web/formToken.ts";
 import { plainDocument } from "../web/layout.ts";
-import { callerOf } from "../web/linkPages.ts";
+import { type CountUnknown, callerOf } from "../web/linkPages.ts";
 import { NotOwnForm, SignedOut, unreadableStatus } from "../web/refusals.ts";
 import { sessionOf } from "../web/sessionOf.ts";
 import type { AuthAction, AuthCall, Done, FormPage, FormState } from "./action.ts";
@@ -34,7 +35,9 @@ export type AuthOptions = {
   tokens: FormTokens;
   limits: AuthLimits;
   assets: Assets;
-  revocation: Pick<Revocation, "drain">;
+  inFlight: InFlight;
+  revocation: Pick<Revocation, "drain" | "upToDate">;
+  countUnknown: CountUnknown;
   publicUrl: string;
   logger: Logger;
   /** Under test: an answer that is not as documented becomes a 500. */
@@ -46,6 +49,8 @@ const maxBodyBytes = 64 * 1024;
 
 const isForm = ({ headers }: Request): boolean =>
   /^application\/x-www-form-urlencoded\b/i.test(headers["content-type"] ?? "");
+
+const isLook = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
 /** The actions of /auth. */
 export function authRouter(actions: readonly AuthAction[], options: AuthOptions): Router {
@@ -63,6 +68,8 @@ export function authRouter(actions: readonly AuthAction[], options: AuthOptions)
 type Visitor = {
   /** The session that the browser brought, no matter whose. */
   session: Session | undefined;
+  /** The same, where the action is done under it. */
+  acting: Session | undefined;
   /** The person, on actions for people who are signed in. */
   who: SignedIn | undefined;
   /** The form of a browser without script; undefined for JSON. */
@@ -75,17 +82,17 @@ type Visitor = {
 function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
   const door = actionDoor(action, options);
   return async (request, response) => {
-    await answer({ request, response }, door, async ({ who: visitor }) => {
+    await answer({ request, response }, door, async ({ who: visitor, callId }) => {
       const { form } = visitor;
       try {
         if (visitor.throttled) throw visitor.throttled;
-        const body = form ? fieldsOf(form, action) : request.method === "GET" ? {} : readJson(request);
+        const body = form ? fieldsOf(form, action) : isLook(request) ? {} : readJson(request);
         action.route.checkBody(body);
         const next = ownPath(form?.get("next")) ?? "/review";
         const done = await carryOut(action, { request, body, next, ...visitor }, options);
         const reply = new Reply({ json: done.json }, action.route.options.status ?? 200, {});
         if (options.checkResponses) requireDocumented(action.route, reply);
-        await finish(response, done, options);
+        await finish(response, done, { ...options, callId });
         return form ? leadTo(done.next) : reply;
       } catch (error) {
         if (!(error instanceof Rejected) || !form || !action.form) throw error;
@@ -109,11 +116,14 @@ function actionDoor(action: AuthAction, options: AuthOptions): Door<Visitor> {
       const session = await sessionOf({ ...options, sessions: deps.accounts.sessions }, request, response);
       const form = isForm(request) ? new URLSearchParams(String(request.body ?? "")) : undefined;
       const isSignedIns = action.needsSession || (action.orSession && !form?.get("password"));
-      if (form && session && isSignedIns && !tokens.isRight(session.id, form.get("form_token"))) throw new NotOwnForm();
+      const acting = isSignedIns ? session : undefined;
+      if (form && acting && !tokens.isRight(acting.id, form.get("form_token"))) throw new NotOwnForm();
       const who = action.needsSession && session ? await signedInBy(deps, session) : undefined;
       if (action.needsSession && !who) throw throttled ?? new SignedOut();
-      return { session, who, form, throttled };
+      return { session, acting, who, form, throttled };
     },
+    enter: ({ acting }, callId) => acting && options.inFlight.enter(acting.id, callId),
+    upToDate: () => options.revocation.upToDate(),
     refused: (error, request) => refusal(error, request, options),
   };
 }
@@ -140,15 +150,19 @@ function carryOut(
   return action.handler(call, who as SignedIn);
 }
 
-/** The cookie of an answer; and nothing is answered any more under what has ended. */
-async function finish(response: Response, { token, ended = [] }: Done, options: AuthOptions): Promise<void> {
+/** The cookie of an answer; and nothing is answered any more under what has ended, but for this request itself. */
+async function finish(
+  response: Response,
+  { token, ended = [] }: Done,
+  options: AuthOptions & { callId: string },
+): Promise<void> {
   if (token === null) options.cookie.clear(response);
   else if (token !== undefined) {
     // One that replaced it a moment ago, in this very answer, is over.
     response.removeHeader("Set-Cookie");
     options.cookie.give(response, token);
   }
-  await Promise.all(ended.map((id) => options.revocation.drain(id, {})));
+  await Promise.all(ended.map((id) => options.revocation.drain(id, { exclude: options.callId })));
 }
 
 function readJson(request: Request): unknown {
@@ -210,7 +224,7 @@ function refusal(error: unknown, request: Request, options: AuthOptions): Reply 
 
 /** The page for a refusal or a fault. */
 export function refusalPage(error: unknown, request: Request, options: AuthOptions): Reply {
-  if (error instanceof SignedOut) return leadTo("/sign-in");
+  if (error instanceof SignedOut || error instanceof RightEnded) return leadTo("/sign-in");
   if (error instanceof NotOwnForm) return pageReply(pages.notOwnForm(), options, { status: 403, headers: {} });
   const reply = refusalReply(error, request, options);
   return pageReply(pages.failed(reply.status ?? 500), options, reply);
@@ -227,7 +241,8 @@ function refusalReply(error: unknown, request: Request, { logger }: AuthOptions)
 
 /** A refusal in the contract's words. */
 function asRefusal(error: unknown): unknown {
-  if (error instanceof SignedOut) return new Rejected("unauthorized", "nobody is signed in here: sign in first");
+  if (error instanceof SignedOut || error instanceof RightEnded)
+    return new Rejected("unauthorized", "nobody is signed in here: sign in first");
   if (unreadableStatus(error) === undefined) return error;
   return (error as { type?: unknown }).type === "entity.too.large"
     ? new Rejected("payload_too_large", `the request body is too large: expected at most ${maxBodyBytes} bytes`)

@@ -21,7 +21,7 @@ export const isSameOrigin = (request: IncomingMessage, publicUrl: string): boole
 export function requireNoOtherSite(request: IncomingMessage, publicUrl: string): void {
   const page = sendingPage(request, publicUrl);
   // A browser that says that no page sends a request has had its address typed in, which is a GET.
-  const isTyped = request.headers["sec-fetch-site"] === undefined || request.method === "GET";
+  const isTyped = request.headers["sec-fetch-site"] === undefined || ["GET", "HEAD"].includes(request.method ?? "");
   if (page === "own" || (page === "none" && isTyped)) return;
   throw invalid("Origin", "this is not asked for by pages of other sites");
 }

@@ -47,7 +47,7 @@ export function createHitCounter(deps: {
     const numbers = [...byKey.values()].map((hits) => hits.length);
     const { rows } = await database.query<Counted>(countHits, [[...byKey.keys()], numbers, windowMs]);
     for (const row of rows) {
-      // The library that answers with it compares it with this machine's own clock.
+      // Who answers with it compares it with this machine's own clock.
       const resetsAt = new Date(Date.now() + row.remaining_ms);
       const own = byKey.get(row.key)!;
       for (const [index, { resolve }] of own.entries()) resolve({ hits: row.hits - own.length + index + 1, resetsAt });

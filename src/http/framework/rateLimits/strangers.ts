@@ -6,7 +6,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { HitCounter } from "./hitCounter.ts";
 
 /**
- * What is counted of callers who have shown no right to anything: requests with a key that is missing, malformed or unknown, look-ups of approval
+ * What is counted of callers who have shown no right to anything: requests with a key that is missing, malformed or unknown, look-ups of
  * links that there are not, and requests for documents.
  */
 export type StrangerClass = "bad_key" | "bad_link" | "document";
