@@ -19,7 +19,8 @@ const again = {
   invitation: ["/sign-in", "To sign in"],
 } as const;
 
-type Shown = {
+/** Where a link is looked up, and how its page looks. */
+export type LinkShown = {
   kind: keyof typeof again;
   find: (token: string) => Promise<Linked>;
   shownAs: LinkPage;
@@ -32,7 +33,7 @@ type Shown = {
  */
 export async function linkPage(
   token: string,
-  { kind, find, shownAs, state = pages.empty }: Shown,
+  { kind, find, shownAs, state = pages.empty }: LinkShown,
   countBad?: () => Promise<void>,
 ): Promise<FormPage> {
   try {

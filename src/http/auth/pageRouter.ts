@@ -9,7 +9,7 @@ import { leadTo } from "../web/answers.ts";
 import type { SessionCookie } from "../web/cookie.ts";
 import type { FormTokens } from "../web/formToken.ts";
 import type { FormPage, FormState } from "./action.ts";
-import { invitationPage, linkPage } from "./linkForms.ts";
+import { invitationPage, type LinkShown, linkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 import { type AuthOptions, pageReply, refusalPage } from "./serve.ts";
 
@@ -52,13 +52,16 @@ export function authPages(options: AuthOptions): Router {
   at("/forgot", async (request) =>
     one(request, "done") === "mailed" ? pages.mailed("reset") : pages.forgot(pages.empty),
   );
-  const links: Record<string, Parameters<typeof linkPage>[1]> = {
-    "/confirm/:token": { kind: "confirm", find: (token) => findConfirmation(deps, token), shownAs: pages.confirm },
-    "/reset/:token": { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset },
-    "/new-email/:token": { kind: "email", find: (token) => findNewEmail(deps, token), shownAs: pages.newEmail },
-  };
-  for (const [path, link] of Object.entries(links))
-    at(path, async (request) => linkPage(tokenOf(request), link, counting(request)));
+  const linked = (request: Request, link: LinkShown) => linkPage(tokenOf(request), link, counting(request));
+  at("/confirm/:token", (request) =>
+    linked(request, { kind: "confirm", find: (token) => findConfirmation(deps, token), shownAs: pages.confirm }),
+  );
+  at("/reset/:token", (request) =>
+    linked(request, { kind: "reset", find: (token) => findReset(deps, token), shownAs: pages.reset }),
+  );
+  at("/new-email/:token", (request) =>
+    linked(request, { kind: "email", find: (token) => findNewEmail(deps, token), shownAs: pages.newEmail }),
+  );
   at("/invitation/:token", async (request) => {
     const who = await whoIs(request, options);
     const state: FormState = { ...pages.empty, formToken: formTokenOf(who, options) };
