@@ -1,0 +1,222 @@
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/platform/postgres/database.ts";
+import {
+  type Checkpoint,
+  CheckpointMoved,
+  loadReadModels,
+  mainGroup,
+  ProjectorFailed,
+  type StoredReadModel,
+  writeBatch,
+} from "./checkpoints.ts";
+import { otherHolders } from "./leases.ts";
+import { failed, failsAgain, type Member, names, noteVersion, recovered, settle } from "./member.ts";
+import { eject, rejoin } from "./membership.ts";
+import { createLateIndexes, liveSchema } from "./projectionTables.ts";
+import { type Backoff, isPassing, type Log, pause, pauseAfter } from "./retrying.ts";
+import type { WaitFor } from "./waitFor.ts";
+
+/** Milliseconds between two attempts to rejoin the main group, and between two reads of a main group that another version writes. */
+const retryEveryMs = 250;
+
+export type LoopOptions = {
+  store: EventStore;
+  database: Database;
+  log: Log;
+  batchSize: number;
+  backoff: Backoff;
+  signal: AbortSignal;
+  /** Name of the lease under which this instance writes. */
+  lease: string;
+  /** Called after every commit, and when positions turn out to be others than believed. */
+  onMoved: () => void;
+  /** Called by a loop that has written all there was, once there is more. */
+  pauseUnlessAwaited: WaitFor["pauseUnlessAwaited"];
+};
+
+/** What a loop has to do with the others. */
+export type Others = {
+  /** Every read model of this instance, of whatever checkpoint. */
+  members: readonly Member[];
+  /** Opens loops for checkpoints that have none. */
+  openFor(stored: ReadonlyMap<string, StoredReadModel>): void;
+  reloadMain(): void;
+};
+
+/** A loop that writes the read models at one checkpoint. */
+export type GroupLoop = {
+  members: readonly Member[];
+  /** What it believes is what is stored. */
+  isCertain: boolean;
+  /** Makes it read its checkpoint again before it goes on. */
+  reload(): void;
+  /** Resolves when it has ended: after the signal, or once no read model of this instance's versions is at its checkpoint any more. */
+  done: Promise<void>;
+};
+
+/** Starts the loop of a checkpoint, which `group` names. */
+export function startGroupLoop(
+  group: string,
+  { members, openFor, reloadMain }: Others,
+  options: LoopOptions,
+): GroupLoop {
+  const { store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited } = options;
+  const indexed = new Set<string>();
+  let checkpoint: Checkpoint | undefined;
+  let mustReload = new AbortController();
+  const loop: GroupLoop = {
+    members: [],
+    isCertain: false,
+    reload() {
+      loop.isCertain = false;
+      mustReload.abort();
+    },
+    done: Promise.resolve(),
+  };
+
+  async function follow(): Promise<void> {
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        mustReload = new AbortController();
+        const [head, stored] = [await store.head(), await loadReadModels(database)];
+        openFor(stored);
+        if (!adopt(stored, head)) return;
+        if (group === mainGroup && (await leaveOut(foreignTo(stored)))) continue;
+        if (isEjected() && (await tryToRejoin(head))) continue;
+        await readOn(() => {
+          failures = 0;
+        });
+        // A store that is closed ends every subscription at once: the loop must not take the thread for itself.
+        await pause(1, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof ProjectorFailed)) loop.isCertain = false;
+        // Another writer moved the checkpoint: that is no failure.
+        if (!(error instanceof CheckpointMoved)) failures += 1;
+        await recover(error, failures);
+      }
+    }
+  }
+
+  /** Goes by what is stored. False if no read model of this instance's versions is at this checkpoint any more. */
+  function adopt(stored: ReadonlyMap<string, StoredReadModel>, head: number): boolean {
+    for (const member of members) noteVersion(member, stored.get(member.projection.name)?.version, log);
+    const here = members.filter(({ projection: { name, version } }) => {
+      const found = stored.get(name);
+      return found?.checkpoint === group && found.version === version;
+    });
+    loop.members = here;
+    if (here.length === 0) return false;
+    const { position, generation } = stored.get(here[0]!.projection.name)!;
+    if (checkpoint && checkpoint.position !== position)
+      log.info({ projections: names(here) }, "checkpoints have moved, continuing from their current positions");
+    checkpoint = { name: group, position, generation };
+    for (const member of here) {
+      member.position = position;
+      if (member.state === "failing") continue;
+      recovered(member, log);
+      member.state = position >= head && !isEjected() ? "following" : "catchingUp";
+    }
+    loop.isCertain = !mustReload.signal.aborted;
+    onMoved();
+    return true;
+  }
+
+  /** Names of the read models at a checkpoint that this instance cannot write: it does not know them, or has another version. */
+  const foreignTo = (stored: ReadonlyMap<string, StoredReadModel>): string[] =>
+    [...stored.values()]
+      .filter(({ name, checkpoint }) => checkpoint === group && !names(loop.members).includes(name))
+      .map(({ name }) => name);
+
+  /**
+   * True if the main group has to be read again, because of read models in it that this instance cannot write. They are ejected if this instance
+   * is about to rebuild them, or if no instance of another version writes read models.
+   */
+  async function leaveOut(foreign: readonly string[]): Promise<boolean> {
+    if (foreign.length === 0) return false;
+    const isRebuilt = members.some(
+      ({ projection, state }) => state === "preparing" && foreign.includes(projection.name),
+    );
+    if (isRebuilt || (await otherHolders(database, lease)) === 0) {
+      await eject(database, checkpoint!, foreign);
+      return true;
+    }
+    loop.isCertain = false;
+    for (const member of loop.members) member.state = "standingBy";
+    await pause(retryEveryMs, signal);
+    return true;
+  }
+
+  const isEjected = (): boolean => group !== mainGroup && !loop.members[0]!.projection.independent;
+
+  /** Rejoins the main group once the read model is not far behind, because the group waits while it writes what is missing. */
+  async function tryToRejoin(head: number): Promise<boolean> {
+    const [member] = loop.members;
+    if (head - checkpoint!.position > batchSize) return false;
+    if (!(await rejoin({ database, store, signal }, member!.projection, checkpoint!))) return false;
+    recovered(member!, log);
+    member!.state = "following";
+    reloadMain();
+    return true;
+  }
+
+  async function readOn(succeeded: () => void): Promise<void> {
+    const at = checkpoint!;
+    const ejected = isEjected();
+    const until = AbortSignal.any([signal, mustReload.signal, ...(ejected ? [AbortSignal.timeout(retryEveryMs)] : [])]);
+    const gather = (position: number): Promise<void> => pauseUnlessAwaited(names(loop.members), position, until);
+    for await (const batch of store.subscribe({ after: at.position, batchSize, gather, signal: until })) {
+      await writeBatch(
+        database,
+        { checkpoint: at, projections: loop.members.map(({ projection }) => projection) },
+        batch,
+      );
+      succeeded();
+      for (const member of loop.members)
+        settle(member, { position: at.position, follows: batch.caughtUp && !ejected }, log);
+      onMoved();
+      if (!batch.caughtUp) continue;
+      await makeLateIndexes();
+      if (ejected) return;
+    }
+  }
+
+  /** A read model that has caught up for the first time here gets the indexes that waited for it. */
+  async function makeLateIndexes(): Promise<void> {
+    for (const { projection } of loop.members) {
+      if (indexed.has(projection.name)) continue;
+      await createLateIndexes(database.owner, liveSchema, projection);
+      indexed.add(projection.name);
+    }
+  }
+
+  async function recover(error: unknown, failures: number): Promise<void> {
+    onMoved();
+    if (error instanceof CheckpointMoved) return pause(50 + Math.random() * 200, signal);
+    const culprit = error instanceof ProjectorFailed ? error.projection : undefined;
+    const concerned = loop.members.filter(({ projection }) => !culprit || projection.name === culprit);
+    const details = { err: error, projections: names(concerned), failures };
+    if (isPassing(error)) log.warn(details, "cannot write read models, retrying");
+    else log.error(details, "a projection fails on these events, retrying");
+    for (const member of concerned) failed(member, error);
+    if (culprit && loop.members.length > 1 && concerned.some(failsAgain)) return ejectFailing(concerned);
+    await pause(pauseAfter(error, failures, backoff), signal);
+  }
+
+  async function ejectFailing(failing: readonly Member[]): Promise<void> {
+    try {
+      await eject(database, checkpoint!, names(failing));
+    } catch (error) {
+      // The group meets the same failure again, and tries this again.
+      return log.warn({ err: error }, "cannot write read models, retrying");
+    }
+    for (const { projection, position } of failing)
+      log.error(
+        { projection: projection.name, position },
+        "a read model has left the others, which go on: only what is answered from it answers 503",
+      );
+  }
+
+  loop.done = follow();
+  return loop;
+}
