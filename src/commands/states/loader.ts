@@ -64,17 +64,26 @@ export function freshStates(deps: Dependencies): Loader {
   return { ...reading, appending: () => deps, requireFresh: () => undefined };
 }
 
-/** Loads states as this instance keeps them, however old, and reads those that it does not keep. Every append is guarded by all that was loaded. */
+/**
+ * Loads states as this instance keeps them, however old, and reads those that it does not keep. Every append is guarded by all that was loaded, so each
+ * stream has one state, even if this instance keeps a newer one meanwhile.
+ */
 export function keptStates(deps: Dependencies): Loader {
+  const loads = new Map<string, Promise<Loaded<unknown>>>();
   const judged = new Map<string, Guard>();
 
   const reading = changed(deps, (service, { name }, noun) => {
     const isGuarded = !unguarded.includes(noun);
-    const load = async (id: unknown) => {
+    const remember = async (id: unknown) => {
       const loaded = service.kept(id) ?? (await service.fresh(id));
       const stream = name(id);
-      if (isGuarded && !judged.has(stream)) judged.set(stream, { stream, revision: loaded.revision });
+      if (isGuarded) judged.set(stream, { stream, revision: loaded.revision });
       return loaded;
+    };
+    const load = (id: unknown) => {
+      const known = loads.get(name(id)) ?? remember(id);
+      loads.set(name(id), known);
+      return known;
     };
     const refuse = async () => {
       throw new Unsure(`kept states of ${noun} do not settle this`);

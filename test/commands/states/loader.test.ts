@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { freshStates, keptFirst, keptStates, type Loader } from "#src/commands/states/loader.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 
@@ -95,6 +95,37 @@ describe("a loader", () => {
       expect(asked).to.deep.equal([]);
       await loader.members.load("another workspace");
       expect(asked).to.deep.equal(["member"]);
+    });
+
+    it("have one state of each stream, though this instance keeps a newer one meanwhile", async () => {
+      await node.workspaces.load(workspaceId);
+      const loader = keptStates(node);
+      const before = await loader.workspaces.load(workspaceId);
+      await node.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: true }, cause);
+      expect((await loader.workspaces.fresh(workspaceId)).revision).to.equal(before.revision);
+    });
+
+    it("guard an append by the state that was judged, though a newer one was kept while it was read", async () => {
+      let answer: () => void = () => undefined;
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const old = await node.workspaces.load(workspaceId);
+      await pause(world);
+      let kept = 0;
+      const slow = {
+        ...node.workspaces,
+        // Kept by the time of the second question only.
+        kept: (id: string) => (kept++ === 0 ? undefined : node.workspaces.kept(id)),
+        fresh: () => answered.then(() => old),
+      };
+      const loader = keptStates({ ...node, workspaces: slow });
+      const first = unlessPaused(loader).catch((error) => error);
+      await node.workspaces.load(workspaceId);
+      const second = paused(loader);
+      answer();
+      expect(await second).to.equal(false);
+      expect(await first).to.be.instanceOf(StreamMoved);
     });
 
     it("appends nothing by itself, refuses nothing, and does not wait for what needs no guard", async () => {
