@@ -1,5 +1,5 @@
 import type { DraftOutcome } from "../draft/outcome.ts";
-import { entryOf, hasEntry, isEmpty, withEntry, withoutEntry } from "../idMap.ts";
+import { entriesOf, entryOf, hasEntry, withEntry, withoutEntry } from "../idMap.ts";
 import type { NotedDraft, NotedDraftStatus, ThreadEvent, ThreadStatus } from "./events.ts";
 import type { DraftNote, Thread } from "./thread.ts";
 
@@ -54,9 +54,13 @@ function statusAfter({ draftId, outcome }: ThreadDrafts, thread: Thread): Thread
   if (outcome === "pending") return "draft_pending";
   if (outcome === "rejected") return "open";
   if (outcome !== "stale" && outcome !== "failed") return null;
-  if (!isEmpty(withoutEntry(thread.claims, draftId))) return null;
+  if (isAnotherLeaving(thread, draftId)) return null;
   return withoutOpen(thread, draftId).pendingDrafts > 0 ? "draft_pending" : "open";
 }
+
+/** Whether another draft is on its way out. One that has ended gives its claim back a little later. */
+const isAnotherLeaving = (thread: Thread, draftId: string): boolean =>
+  entriesOf(thread.claims).some(([id]) => id !== draftId && !isClosed(notedDraft(thread, id)?.status ?? "pending"));
 
 const onePending = ({ status }: NotedDraft): number => (status === "pending" ? 1 : 0);
 

@@ -219,6 +219,10 @@ describe("a thread", () => {
     thread(...sending, released)
       .when(note("stale", 1))
       .then(noted("closed", 1), status("draft_pending", "draft stale"));
+    // One that has ended decides no more, though its claim is given back a little later.
+    thread(...sending, noted("closed", 1, "other"))
+      .when(note("failed", 1))
+      .then(noted("closed", 1), status("open", "draft failed"));
     thread(...sending, noted("closed", 1, "other"), released)
       .when(note("stale", 1))
       .then(noted("closed", 1), status("open", "draft stale"));
