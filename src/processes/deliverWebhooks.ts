@@ -58,7 +58,8 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
       const next = await deliveries.begin({ webhookId, subject });
       if (next === undefined) return undefined;
       if ("dueInMs" in next) {
-        await timers.set({ key, name: "deliver", inMs: Math.ceil(next.dueInMs) });
+        // By another name than what wakes a queue: what has come since this was asked is not put off.
+        await timers.set({ key, name: "again", inMs: Math.ceil(next.dueInMs) });
         return undefined;
       }
       if (deps.clock.monotonic() - askedAt > goodForMs) break;

@@ -1,0 +1,42 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { systemClock } from "#src/platform/clock.ts";
+import type { WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import { deliverWebhooks, deliveryTimer } from "#src/processes/deliverWebhooks.ts";
+import { setDueNow } from "#src/runtime/work/dueNow.ts";
+import { eventually } from "#test/runtime/projections/support.ts";
+import { useWorkTable } from "#test/runtime/work/support.ts";
+
+describe("a queue of webhook deliveries that waits for its next try", () => {
+  const work = useWorkTable();
+
+  it("is looked at again at once where it was woken while it was looked at", async () => {
+    const queue = {
+      webhook_id: randomUUID(),
+      subject: randomUUID(),
+      workspace_id: randomUUID(),
+      event_id: randomUUID(),
+    };
+    const wake = () => work.database.transaction((tx) => setDueNow(tx, [deliveryTimer(queue)]));
+    let looks = 0;
+    const deliveries = {
+      async begin() {
+        looks += 1;
+        // A person asks for an earlier delivery again: this look has not seen it.
+        if (looks === 1) await wake();
+        return looks === 1 ? { dueInMs: 600_000 } : undefined;
+      },
+    } as unknown as WebhookDeliveries;
+    const deps = {
+      clock: systemClock,
+      webhooks: { load: async () => ({ state: { deleted: false, settings: { status: "active" } } }) },
+      installations: { load: async () => ({ state: { paused: false }, revision: -1 }) },
+    } as unknown as Dependencies;
+    const runner = work.run([deliverWebhooks(deps, { deliveries, sender: {} as never, retrySeconds: [600] })]);
+    await wake();
+    runner.wake();
+    await eventually(() => looks === 2);
+    expect(looks).to.equal(2);
+  });
+});
