@@ -17,7 +17,7 @@ import type { Route } from "#src/http/framework/route.ts";
 import { identityRoutes } from "#src/http/identities.ts";
 import { workspaceRoutes } from "#src/http/workspaces.ts";
 import { systemClock, systemIds } from "#src/platform/clock.ts";
-import { connectDatabase } from "#src/platform/postgres/database.ts";
+import { connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { createPostgresDeliveries } from "#src/platform/webhooks/postgresDeliveries.ts";
 import { createProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
@@ -39,7 +39,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
   const waitFor = createWaitFor({ database, projections });
   const runner = createProjectionRunner({
     store,
-    database,
+    database: inBackground(database),
     projections,
     logger,
     instanceId: randomUUID(),
