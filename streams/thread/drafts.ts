@@ -12,6 +12,8 @@ export type ThreadDrafts = {
   draftRevision: number;
   /** The draft has ended since: then this is news only to a thread that has forgotten none of its drafts. */
   hasEnded?: boolean;
+  /** Others that were noted as pending and wait for no decision by now: an approval is not noted. */
+  decided?: readonly string[];
 };
 
 /** So many of the drafts that closed are remembered. */
@@ -50,12 +52,12 @@ const isOldNews = ({ draftId, outcome, hasEnded = false }: ThreadDrafts, thread:
   mayHaveForgotten(thread) && !hasEntry(thread.claims, draftId) && (hasEnded || isClosed(statusOf(outcome)));
 
 /** Null: the status stays. While another draft is being sent, its end decides. */
-function statusAfter({ draftId, outcome }: ThreadDrafts, thread: Thread): ThreadStatus | null {
+function statusAfter({ draftId, outcome, decided = [] }: ThreadDrafts, thread: Thread): ThreadStatus | null {
   if (outcome === "pending") return "draft_pending";
   if (outcome === "rejected") return "open";
   if (outcome !== "stale" && outcome !== "failed") return null;
   if (isAnotherLeaving(thread, draftId)) return null;
-  return withoutOpen(thread, draftId).pendingDrafts > 0 ? "draft_pending" : "open";
+  return [draftId, ...decided].reduce(withoutOpen, thread).pendingDrafts > 0 ? "draft_pending" : "open";
 }
 
 /** Whether another draft is on its way out. One that has ended gives its claim back a little later. */

@@ -74,6 +74,21 @@ describe("the open drafts that a thread knows", () => {
     }
   });
 
+  it("keep the thread at draft_pending once another one is stale, but not where they were approved [d4 thread after stale]", async () => {
+    for (const [prepare, status] of [
+      [async () => undefined, "draft_pending"],
+      [approve, "open"],
+    ] as const) {
+      const { world, draftId } = await openWorld();
+      const other = await world.submit();
+      await prepare(world, other);
+      await world.acknowledge(2, [first]);
+      await refusal(send(world, draftId));
+      expect((await world.state.draft(draftId)).status).to.equal("stale");
+      expect((await onThread(world, draftId)).status).to.equal(status);
+    }
+  });
+
   it("have none that failed, refused or unknown", async () => {
     for (const outcome of [{ kind: "refused", retryable: false, code: "refused", message: "550" }, unknown] as const) {
       const { world, draftId } = await openWorld();

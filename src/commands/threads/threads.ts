@@ -1,6 +1,7 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { DraftOutcome } from "#streams/draft/outcome.ts";
+import { entriesOf } from "#streams/idMap.ts";
 import { absorptionOf } from "#streams/thread/absorption.ts";
 import type { ThreadCommand } from "#streams/thread/decider.ts";
 import { sendClaimOf } from "#streams/thread/sending.ts";
@@ -94,11 +95,28 @@ export async function claimedAttempt(
  * Reports a draft's state to its thread, for the thread's own status. Repeating it, or an older note, changes nothing. `hasEnded`: the draft
  * has ended since.
  */
-export const noteDraft = (
+export async function noteDraft(
   deps: Dependencies,
   note: { threadId: string; draftId: string; outcome: DraftOutcome; draftRevision: number; hasEnded?: boolean },
   cause: Cause,
-) => {
+) {
   const { threadId, ...noted } = note;
-  return onThread(deps, { threadId, command: { type: "NoteDraft", ...noted } }, cause);
-};
+  const decided = noted.outcome === "stale" || noted.outcome === "failed" ? await decidedBeside(deps, note) : [];
+  const command = { type: "NoteDraft", ...noted, ...(decided.length > 0 && { decided }) } as const;
+  return onThread(deps, { threadId, command }, cause);
+}
+
+/** The other drafts of a thread that wait for no decision, though they were noted as pending; none if one does wait, which is all that counts then. */
+async function decidedBeside(
+  deps: Dependencies,
+  { threadId, draftId }: { threadId: string; draftId: string },
+): Promise<string[]> {
+  const { state: thread } = await loadThread(deps, threadId);
+  const decided: string[] = [];
+  for (const [id, { status }] of entriesOf(thread.drafts)) {
+    if (id === draftId || status !== "pending") continue;
+    if ((await deps.drafts.load(id)).state.status === "pending") return [];
+    decided.push(id);
+  }
+  return decided;
+}
