@@ -99,6 +99,7 @@ const fillQuota: Do = async ({ elsewhere }) => {
   const command = { type: "ReserveThoseThatFit", reservationIds, cap: 50, elsewhere: 0 } as const;
   await elsewhere().quotas.handle(`quota-${workspaceId}-lifetime`, command, cause);
 };
+const ruleOf = ({ log }: StandingWorld): string => log.all.find(({ type }) => type === "RuleCreated")!.stream.slice(5);
 const writeAgain: Do = async (world) => {
   await world.acknowledge(2, [first]);
   await fileInbox(world.createNode(), identityId, cause);
@@ -128,6 +129,10 @@ export const questions: Record<string, Question> = {
       elsewhere().workspaces.handle(workspaceId, { type: "SetPlan", betaOverride: true }, cause),
   },
   "the customer has written again": { change: writeAgain, end: unlessJustAsked(() => "stale") },
+  "the customer has written again, and nobody has filed it": {
+    change: (world) => world.acknowledge(2, [first]),
+    end: unlessJustAsked(() => "stale"),
+  },
   "replies go to another address": {
     change: (world) => world.changeIdentity({ replyToEmail: "other@agents.localhost" }),
     end: onlyWhenQueued(() => "pending"),
@@ -145,8 +150,9 @@ export const questions: Record<string, Question> = {
   },
   "a person has to approve by now": { change: requireHuman, ways: ["a key", ...nobody], end: withdrawn },
   "two have to approve by now": { change: ofTwo, ways: nobody, end: withdrawn },
-  "the rule is gone": {
-    change: (world) => world.deleteRule(world.log.all.find(({ type }) => type === "RuleCreated")!.stream.slice(5)),
+  "the rule is gone": { change: (world) => world.deleteRule(ruleOf(world)), ways: ["a rule"], end: withdrawn },
+  "the rule grants nothing more": {
+    change: (world) => world.changeRule(ruleOf(world), { actions: [] }),
     ways: ["a rule"],
     end: withdrawn,
   },

@@ -358,11 +358,11 @@ export function openSendWorld(
   const fresh = createStreamServices({ store: log, clock, ids: systemIds });
   const newestWord = async () => (await fresh.threads.load(threadId())).state.newestWord;
 
-  /** The customer's mail is acknowledged; filing is the dispatcher's. */
+  /** The customer's mail is acknowledged, by another instance; filing is the dispatcher's. */
   async function acknowledge(number: number, references: string[] = []): Promise<void> {
     const raw = Buffer.from(`mail ${number}`);
     const data = mailReceived({ number, references, identityId, workspaceId, rawSha256: await blobs.put(raw) });
-    await node.inboxes.handle(identityId, { type: "ReceiveMail", mail: data }, cause);
+    await elsewhere().inboxes.handle(identityId, { type: "ReceiveMail", mail: data }, cause);
   }
 
   function placeOf(messageId: string) {
