@@ -246,7 +246,7 @@ describe("the parser's limits", () => {
   it("work in a process started as the service is, from any folder", async () => {
     const script = `
       import { createMailParser } from ${JSON.stringify(source("parse.ts"))};
-      import { createThreadPool } from ${JSON.stringify(source("../../threadPool/threadPool.ts"))};
+      import { createThreadPool } from ${JSON.stringify(source("../../platform/threadPool/threadPool.ts"))};
       const pool = createThreadPool({ threads: 1 });
       const raw = Buffer.from("Subject: x\\r\\n\\r\\nhello");
       console.log((await createMailParser(pool).parse(raw, { turn: "a", sha256: "b" })).bodyText.trim());

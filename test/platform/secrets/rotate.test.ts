@@ -125,7 +125,7 @@ describe("npm run secrets", () => {
     for (const [stream, events] of streams) {
       const category = categoryOf(stream);
       if (!sealedCategories.includes(category)) continue;
-      const { [`${category}Decider`]: decider } = await import(`../../streams/${category}/decider.ts`);
+      const { [`${category}Decider`]: decider } = await import(`../../../streams/${category}/decider.ts`);
       const state = JSON.stringify(fold(decider, events));
       expect(kidsIn(state), stream).to.include("young").and.not.include("old");
     }
