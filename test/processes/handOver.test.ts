@@ -72,6 +72,18 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
+  it("begins nothing once its claim was taken back elsewhere while it waited for a connection", async () => {
+    const { world, draftId } = await queued({ deliveries: 1 });
+    const { attemptId } = await world.state.draft(draftId);
+    const release = { type: "ReleaseClaim", draftId, attemptId: attemptId as string, because: "test" } as const;
+    world.onConnect(() => world.elsewhere().threads.handle(world.threadId(), release, cause));
+    await world.drain().catch(() => undefined);
+    expect(
+      world.log.all.filter(({ type }) => type === "DeliveryStarted" || type === "SendClaimReleased"),
+    ).to.have.length(1);
+    expect(world.hands).to.deep.equal([]);
+  });
+
   it("uses a claim whose recording took long", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
