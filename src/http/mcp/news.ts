@@ -30,16 +30,18 @@ export function createNews(
       const ended = new AbortController();
       if (incoming && mayHear(incoming)) {
         const signal = AbortSignal.any([ended.signal, incoming.signal, deps.closing]);
-        void follow(incoming.key.workspaceId, signal).catch((error) => signal.aborted || onError(error));
+        void follow(incoming, signal).catch((error) => signal.aborted || onError(error));
       }
       return () => ended.abort();
 
-      async function follow(workspaceId: string, signal: AbortSignal): Promise<void> {
+      async function follow({ key: { workspaceId }, requireLive }: McpRequest, signal: AbortSignal): Promise<void> {
         let seen = await feedEnd(deps.reads, workspaceId);
         while (!signal.aborted) {
           const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: waitMs, signal });
           if (end === undefined) continue;
           const rows = await eventsAfter(deps.reads, workspaceId, { after: seen, types: undefined, limit: pageSize });
+          // An instance that was suspended finds out first which keys were revoked meanwhile.
+          await requireLive();
           if (signal.aborted) return;
           for (const id of new Set(rows.map(threadOf))) {
             if (id !== undefined) listener({ kind: "resource_updated", uri: threadUri(id) });

@@ -76,7 +76,10 @@ export function mcpRouter(options: McpOptions): Router {
     try {
       response.locals.apiKey = key;
       await options.limits("read", { request, response, key });
-      await requests.run(requestOf(admitted), () => answer(request, response));
+      const incoming = requestOf(admitted);
+      // An instance that was suspended finds out first which keys were revoked meanwhile: not every answer is a tool's, which looks by itself.
+      await incoming.requireLive();
+      await requests.run(incoming, () => answer(request, response));
     } finally {
       flight?.leave();
     }

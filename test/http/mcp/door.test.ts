@@ -1,9 +1,15 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect } from "chai";
 import express from "express";
+import type { HttpDependencies } from "#src/http/dependencies.ts";
 import { NotReadable } from "#src/http/framework/errors.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
+import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 import { listen } from "#src/http/framework/server.ts";
+import { createNews, type McpRequests } from "#src/http/mcp/news.ts";
+import type { McpRequest } from "#src/http/mcp/request.ts";
 import { type McpOptions, mcpRouter } from "#src/http/mcp/router.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
@@ -61,6 +67,57 @@ describe("mcp: the door", () => {
       ["apiKeys"],
     ]);
     await server.close();
+  });
+
+  it("answers nothing under a key that was revoked elsewhere while this instance was suspended", async () => {
+    const inFlight = createInFlight();
+    const options = {
+      deps: { ...service.deps, requireReadable: () => {} },
+      ...{ inFlight, tools: [], publicUrl: "http://localhost" },
+      authenticate: async () => ({ kind: "api_key", id: "key-1", workspaceId: workspace.id, name: "key", scopes: [] }),
+      limits: async () => {},
+      upToDate: () => inFlight.revoke("key-1"),
+      onError: (error: unknown) => expect.fail(String(error)),
+    } as unknown as McpOptions;
+    const server = await listen(express().use(mcpRouter(options)), { host: "127.0.0.1", port: 0 });
+    const answer = await fetch(new URL("/mcp", server.url), {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+    });
+    expect([answer.status, (await answer.json()).error]).to.deep.equal([401, "unauthorized"]);
+    await server.close();
+  });
+
+  it("tells no news to a key that was revoked elsewhere while this instance was suspended", async () => {
+    const requests: McpRequests = new AsyncLocalStorage();
+    const place = { position: 1, part: 0 };
+    const ended = new AbortController();
+    const feed = { position: 2, part: 0, type: "email.received", data: { thread_id: randomUUID() } };
+    const deps = {
+      reads: { of: () => ({ query: async () => ({ rows: [feed] }) }) },
+      feedTail: { next: () => new Promise((resolve) => setTimeout(resolve, 20, place)) },
+      closing: ended.signal,
+    } as unknown as HttpDependencies;
+    const heard: unknown[] = [];
+    const asked = new Promise<void>((resolve) => {
+      const incoming = {
+        key: { workspaceId: workspace.id, scopes: ["read:threads", "read:events"] },
+        signal: ended.signal,
+        async requireLive() {
+          ended.abort();
+          resolve();
+          throw unauthorized();
+        },
+      } as unknown as McpRequest;
+      const news = createNews(deps, requests, (error) => expect.fail(String(error)));
+      requests.run(incoming, () => news.subscribe((event) => void heard.push(event)));
+      // Where nobody asks, the news is told.
+      setTimeout(resolve, 200);
+    });
+    await asked;
+    ended.abort();
+    expect(heard).to.deep.equal([]);
   });
 
   it("lets nobody in without a live key, and no page of elsewhere", async () => {
