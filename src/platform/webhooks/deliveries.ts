@@ -36,7 +36,7 @@ export type Queue = { webhookId: string; subject: string };
 
 /** A delivery whose next try has begun. */
 export type Begun = Pick<NewDelivery, "id" | "event_id" | "body"> & {
-  /** This try's number, from 1. Those that were cut off do not count. */
+  /** The number of this try, from 1. A try that the service stopped itself does not count; one that ended with its process does. */
   attempt: number;
 };
 
