@@ -126,12 +126,19 @@ export async function submitDraft(
   }));
 }
 
-/** The links of the newest approval mail to an address, once there are so many mails to it. */
+const reviewLinks = ({ text }: Caught): string[] =>
+  (text.match(/https?:\/\/\S+\/a\/\S+/g) ?? []).map((link) => new URL(link).pathname);
+
+/** The mails to an address that ask for a decision, oldest first. */
+export const requestsTo = async (service: InProcess, address: string): Promise<Caught[]> =>
+  (await approvalMails(service)).filter((mail) => mail.to.includes(address) && reviewLinks(mail).length > 0);
+
+/** The links of the newest request to an address, once there are so many requests to it. */
 export async function linksTo(service: InProcess, address: string, count: number): Promise<string[]> {
   let links: string[] = [];
   await until(async () => {
-    const mails = (await approvalMails(service)).filter(({ to }) => to.includes(address));
-    links = (mails.at(-1)?.text.match(/https?:\/\/\S+\/a\/\S+/g) ?? []).map((link) => new URL(link).pathname);
+    const mails = await requestsTo(service, address);
+    links = mails.length === 0 ? [] : reviewLinks(mails.at(-1)!);
     return mails.length >= count;
   });
   return links;

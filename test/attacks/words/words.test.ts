@@ -8,6 +8,7 @@ import {
   approver,
   linksTo,
   press,
+  requestsTo,
   second,
   strangersMail,
   submitDraft,
@@ -57,8 +58,10 @@ describe("words of others, wherever people read them", () => {
     service.deps.settings.mostMailedAlone = 0;
     for (let n = 0; n < 2; n++) await submitDraft(service, workspace, answering);
     let list = "";
+    let minutes = 0;
     await until(async () => {
-      service.clock.advance(60_000);
+      // Not for so long that the second channel is asked too.
+      if (minutes++ < 30) service.clock.advance(60_000);
       const [link = ""] = (await approvalMails(service)).flatMap(({ text }) => text.match(/\/l\/[\w-]{43}/g) ?? []);
       list = link;
       return list !== "";
@@ -120,7 +123,7 @@ describe("words of others, wherever people read them", () => {
     await ask(`PATCH /v1/contacts/${contact.id}`, (field) => ({ name: field("name"), tags: [field("tags[0]")] }));
 
     await inOneMail(answering);
-    const asked = (await approvalMails(service)).filter(({ to }) => to.includes(approver)).length;
+    const asked = (await requestsTo(service, approver)).length;
     await submitDraft(service, workspace, answering);
     const [stale = ""] = await linksTo(service, approver, asked + 1);
     const { rfc_message_id } = (await workspace.ask(`GET /v1/threads/${first.thread_id}/messages`)).json.data.at(-1);
@@ -128,7 +131,7 @@ describe("words of others, wherever people read them", () => {
     await service.deliver(identity.email_address, newer);
     await until(async () => /newer message/.test(await page(stale)));
     show("the page of a stopped draft", "html", await page(stale));
-    const before = (await approvalMails(service)).filter(({ to }) => to.includes(approver)).length;
+    const before = (await requestsTo(service, approver)).length;
     const third = await submitDraft(service, workspace, answering);
     const [last = ""] = await linksTo(service, approver, before + 1);
     show("the page after an approval", "html", await press(service, last, { decision: "approve" }));
