@@ -278,18 +278,19 @@ describe("mail of the service's own", () => {
       rules.service.clock.advance(90 * 86_400_000);
       const opened = await (await open(path)).text();
       expect(opened).to.contain("This link has expired").and.not.contain("Resume this mail");
-      const before = (await mailsTo(first)).length;
+      const newLinks = async () =>
+        (await mailsTo(first)).filter(({ subject }) => subject === "A new link to stop or resume mail").length;
       for (let n = 0; n < 3; n++)
         expect(await (await press(path)).text())
           .to.contain("A new link is on its way")
           .and.not.contain("<button");
-      await until(async () => (await mailsTo(first)).length === before + 1);
+      await until(async () => (await newLinks()) === 1);
       const renewed = await stopPath(first);
       expect(renewed).not.to.equal(path);
       expect(await (await press(renewed)).text()).to.contain("Mail is resumed");
       rules.service.clock.advance(3_600_000);
       await press(path);
-      await until(async () => (await mailsTo(first)).length === before + 2);
+      await until(async () => (await newLinks()) === 2);
     });
 
     it("and is nobody's by guessing: an altered link is none", async () => {

@@ -24,10 +24,14 @@ export async function createDomain(
 ): Promise<{ domainId: string; position: number }> {
   const names = readDomainNames(deps.settings, domainName, inboundSubdomain);
   const interrupted = await interruptedCreation(deps, workspaceId, names);
-  const domainId = interrupted ?? newId(deps, cause, "domain");
+  const ownId = newId(deps, cause, "domain");
+  const domainId = interrupted ?? ownId;
   const begun = await deps.domains.load(domainId);
-  // The same request once more: it was made then.
-  if (begun.state.exists && !begun.state.deleted) return { domainId, position: begun.position };
+  if (begun.state.exists && !begun.state.deleted) {
+    if (domainId !== ownId) throw justAdded();
+    // The same request once more: it was made then.
+    return { domainId, position: begun.position };
+  }
   await takePlace(deps, { workspaceId, domainId, names }, cause);
   const [domain, registration] = await Promise.all([
     newDomain(deps, workspaceId, names),
@@ -40,8 +44,11 @@ export async function createDomain(
   // Another request went on with what this one had begun, perhaps with another subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
   for (const name of unused) await releaseName(deps, { domainId, name }, cause);
-  throw invalid("domain_name", "this domain has just been added: use that one", { conflict: true });
+  throw justAdded();
 }
+
+const justAdded = (): Rejected =>
+  invalid("domain_name", "this domain has just been added: use that one", { conflict: true });
 
 /** An id under which this workspace took the name but then made no domain: the next request for the name continues with it. */
 async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
