@@ -1,12 +1,12 @@
 import type { Reads } from "./reads.ts";
 
-/** What of a workspace may have changed, by what its pages call it. */
+/** Parts of a workspace that may change, as its pages name them. */
 export type Topic = "drafts" | "threads" | "domains" | "workspace";
 
-/** By topic: a text that is another one whenever something changed. It says nothing of what is in it. */
+/** A text per topic that differs after every change. It reveals no content. */
 export type ChangeMarks = Readonly<Record<Topic, string>>;
 
-/** How far everything has got in a workspace. */
+/** Reads the present marks of a workspace. */
 export async function changeMarks(reads: Reads, workspaceId: string): Promise<ChangeMarks> {
   const { rows } = await reads.of(workspaceId).query<ChangeMarks>(
     `select ${draftsMark} as drafts,
@@ -21,13 +21,13 @@ export async function changeMarks(reads: Reads, workspaceId: string): Promise<Ch
 
 const nothing: ChangeMarks = { drafts: "", threads: "", domains: "", workspace: "" };
 
-// The column is named in full: as a text, which it is in the answer, 99 would come after 100.
+// The column is qualified: the result column of that name is a text, by which 99 would sort after 100.
 const draftsMark = `coalesce((select changed_position::text from drafts where workspace_id = $1
   order by drafts.changed_position desc limit 1), '')`;
 
 const feedMark = `(select position from feed_events where workspace_id = $1 order by position desc, part desc limit 1)`;
 
-/** A workspace has few, and each check of its records is kept. */
+/** Hashes all domains: a workspace has few, and each check of their records changes a row. */
 const domainsMark = `coalesce((select md5(string_agg(
     concat(id, status, verification_last_checked_at, records::text), ' ' order by id))
   from domains where workspace_id = $1 and deleted_at is null), '')`;

@@ -1,11 +1,11 @@
 import { json, type ProjectorTx } from "./projection.ts";
 
-/** A table of how many rows of another there are for each combination of these columns; one that has none has no row here. */
+/** A table with the number of rows of another table for each combination of these columns; a combination without rows has no row. */
 export type Counts = { table: string; dimensions: readonly string[] };
 
 type Row = Record<string, unknown>;
 
-/** Moves the counts from what a batch found to what it left. Rows that are not to be counted are in neither. */
+/** Updates the counts by a batch's rows before and after it. Rows not to be counted are in neither. */
 export function moveCounts(
   tx: ProjectorTx,
   counts: Counts,

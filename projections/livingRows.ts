@@ -1,6 +1,6 @@
 import type { Reads } from "./reads.ts";
 
-/** The first row that was not deleted and names this assistant, if any: by its id. */
+/** Returns the id of the first row that is not deleted and has this assistant, if any. */
 export async function livingRowOfAssistant(
   reads: Reads,
   workspaceId: string,

@@ -3,13 +3,13 @@ import type { AbsorbedPart } from "#streams/thread/events.ts";
 import type { ProjectorTx } from "./projection.ts";
 
 export type MergedTable = {
-  /** Rows with an `id` and the `thread_id` they belong to. */
+  /** Table with the columns `id` and `thread_id`. */
   table: string;
-  /** The read model's own memory of merges: `absorbed_id` (primary key), `survivor_id`. */
+  /** Table of the read model's known merges: `absorbed_id` (primary key), `survivor_id`. */
   merges: string;
 };
 
-/** What is too much for one event comes in parts: with the first of them the rows move. */
+/** True for the first part of a merge, with which the rows move; large merges have several parts. */
 export const beginsMerge = ({ type, data }: Recorded): boolean =>
   type === "ThreadAbsorbed" && (data.part as AbsorbedPart).n === 1;
 
@@ -26,13 +26,13 @@ export function followMerges(
   for (const event of absorbed) {
     remember(tx, merges, { absorbedId: event.data.absorbedId as string, survivorId: idOf(event.stream) });
   }
-  // Two statements: one that asks for either would look at every row of every merge there ever was.
+  // Two statements: a single one with `or` would scan all rows of all merges.
   const absorbedIds = absorbed.map((event) => event.data.absorbedId as string);
   if (absorbedIds.length > 0) move(tx, { table, merges, rows: "m.absorbed_id = any($1::uuid[])" }, absorbedIds);
   if (written.length > 0) move(tx, { table, merges, rows: `${table}.id = any($1::uuid[])` }, written);
 }
 
-/** Moves those rows on absorbed threads to their survivors of which the condition `rows` over `ids` is true. */
+/** Moves the rows on absorbed threads that meet the condition `rows` over `ids` to the survivors. */
 function move(tx: ProjectorTx, { table, merges, rows }: MergedTable & { rows: string }, ids: readonly string[]): void {
   tx.write(
     `update ${table} set thread_id = m.survivor_id from ${merges} m where ${table}.thread_id = m.absorbed_id and ${rows}`,
@@ -40,7 +40,7 @@ function move(tx: ProjectorTx, { table, merges, rows }: MergedTable & { rows: st
   );
 }
 
-/** Every remembered merge names the last survivor, so that no reader has to walk. */
+/** Stores merges. Every stored one names the last survivor, so that no reader has to follow a chain. */
 function remember(
   tx: ProjectorTx,
   merges: string,

@@ -1,22 +1,22 @@
 import type { Tx } from "./projection.ts";
 
-/** Where a page ends: what its last row has in the columns of the list's order, as PostgreSQL writes them in JSON. */
+/** Cursor at the end of a page: the values of its last row in the columns of the list's order, as PostgreSQL writes them in JSON. */
 export type Place = readonly (string | number)[];
 
-/** Which part of a list: what comes after a place, or else after the first `offset` rows. */
+/** Part of a list: the rows after a cursor, or else after the first `offset` rows. */
 export type Window = { limit: number; offset: number; after?: Place | undefined };
 
-/** A part of a list, how many rows the whole list has, and where to go on (null: nothing comes after it). */
+/** Part of a list, the number of rows of the whole list, and the cursor of the next part (null at the end). */
 export type Page<Row> = { data: Row[]; total: number; limit: number; offset: number; next: Place | null };
 
 /**
- * A total order: columns without nulls, the last of them different in every row. All go in one direction, so that one comparison of rows
- * says what comes after a place, and an index on the columns goes straight there. An index whose last column goes the other way does so too:
- * what it leaves to be sorted are rows that are equal up to that column.
+ * A total order: columns without nulls, the last of them unique. All have one direction, so that one row comparison finds the rows after a
+ * cursor, and an index on the columns leads straight there. An index whose last column has the other direction does so too: only rows equal
+ * up to that column remain to be sorted.
  */
 export type Order = { columns: readonly string[]; direction: "asc" | "desc" };
 
-/** By when they came, the newest first. */
+/** Order by time of creation, the newest first. */
 export const newestFirst: Order = { columns: ["created_at", "id"], direction: "desc" };
 
 export type PageQuery = {
@@ -27,13 +27,13 @@ export type PageQuery = {
   values: readonly unknown[];
   order: Order;
   window: Window;
-  /** Where the rows are counted already: a table with a column `count`, and the same conditions on it. */
+  /** Table with stored counts in a column `count`, and the same conditions on it, if there is one. */
   counts?: { table: string; where: readonly string[]; values: readonly unknown[] };
-  /** Where it is known how many there are. */
+  /** Total number of rows, if known. */
   total?: number | undefined;
 };
 
-/** One page, and how many there are in all: one question, unless the page is beyond the end. */
+/** Reads one page and the total: one query, unless the page is beyond the end. */
 export async function page<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
   const { select, from, where, values, order } = query;
   const part = partOf(query, order.columns, values.length);
@@ -47,7 +47,7 @@ export async function page<Row extends Record<string, unknown>>(sql: Tx, query: 
   return pageOf(sql, query, rows);
 }
 
-/** The same where finding the rows is what costs: they are found once, by their ids, for the count and for the page. */
+/** Like `page`, for expensive conditions: finds the rows once, by their ids, for the count and for the page. */
 export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
   const { select, from, where, values, order } = query;
   const keys = order.columns.map((_, index) => `key_${index}`);
@@ -66,13 +66,16 @@ export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, 
   return pageOf(sql, query, rows);
 }
 
-/** What each row carries beside its own columns. */
+/** Additional columns of each row. */
 type Beside = { place: Place; total_of_all: number };
 
 const inOrder = (columns: readonly string[], { direction }: Order): string =>
   columns.map((column) => `${column} ${direction}`).join(", ");
 
-/** The conditions, order and limits of a window, their parameters numbered from `first` + 1. One row more than asked for tells whether more come. */
+/**
+ * Returns the conditions, order and limits of a window, their parameters numbered from `first` + 1. One additional row shows whether more
+ * follow.
+ */
 function partOf({ order, window }: PageQuery, columns: readonly string[], first: number) {
   const { limit, offset, after = [] } = window;
   const next = first + after.length;
@@ -97,7 +100,7 @@ async function pageOf<Row extends Record<string, unknown>>(
   return { data: shown.map(withoutBeside<Row>), total, limit, offset, next };
 }
 
-// The compiler cannot see that a row without the columns that were added is that row.
+// Removes the added columns; the cast is needed because the compiler cannot infer the result.
 const withoutBeside = <Row>({ place: _, total_of_all: __, ...row }: Row & Beside): Row => row as unknown as Row;
 
 async function countAlone(sql: Tx, query: PageQuery): Promise<number> {
@@ -107,7 +110,7 @@ async function countAlone(sql: Tx, query: PageQuery): Promise<number> {
   return rows[0]?.total ?? 0;
 }
 
-/** How many there are, as a scalar; its own parameters, where it has any, come after those that are there. */
+/** Returns SQL for the total as a scalar; its own parameters, if any, follow the existing ones. */
 function countSql(
   { from, where, counts, total }: PageQuery,
   after: number,
@@ -118,7 +121,7 @@ function countSql(
   return { sql: `select coalesce(sum(count), 0)::int from ${counts.table} where ${condition}`, values: counts.values };
 }
 
-/** Collects conditions whose value is given: `{n}` stands for the value's parameter. */
+/** Collects the conditions whose value is given: `{n}` becomes the value's parameter. */
 export function conditions(workspaceId: string, optional: readonly (readonly [string, unknown])[]) {
   const where = ["workspace_id = $1"];
   const values: unknown[] = [workspaceId];

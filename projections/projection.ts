@@ -1,6 +1,6 @@
 import type { Event, Recorded } from "#streams/event.ts";
 
-/** SQL, within a transaction or on its own. */
+/** Executes SQL, within a transaction or without one. */
 export type Tx = {
   query<Row extends Record<string, unknown> = Record<string, any>>(
     text: string,
@@ -8,7 +8,7 @@ export type Tx = {
   ): Promise<{ rows: Row[]; rowCount: number | null }>;
 };
 
-/** The one thing a projector may use of the database: its transaction, whose search_path names the schema its tables are in. */
+/** The only database access of a projector: its transaction, whose search_path names the schema of its tables. */
 export type ProjectorTx = Tx & {
   /**
    * Sends a statement without waiting for its answer. The commit of the batch waits for it, and the batch fails if it fails.
@@ -17,29 +17,30 @@ export type ProjectorTx = Tx & {
 };
 
 /**
- * A read model: how events become rows. Deterministic: no clock, no randomness, no calls out, so that a replay gives the same rows.
- * `E`: the events it knows; a projector is handed those of `handles` alone.
- * Table names in its SQL are unqualified: a rebuild runs the same projector in another schema.
+ * Definition of a read model: turns events into rows. Deterministic: no clock, no randomness, no external calls, so that a replay gives the
+ * same rows. `E`: the events it knows; its projector gets only those of `handles`. Table names in its SQL are unqualified: a rebuild runs
+ * the same projector in another schema.
  */
 export type Projection<E extends Event = Event> = {
   /** The folder's name, for example `drafts`. */
   name: string;
   /** Raised when tables or projector change in a way that needs a rebuild. */
   version: number;
-  /** Every table of tables.sql, in an order in which they can be dropped backwards. */
+  /** All tables of tables.sql, in an order whose reverse allows dropping them. */
   tables: readonly string[];
   /**
-   * By default read models are served together, as the main group: they move in one transaction, so that no answer shows a message that its thread
-   * does not have. One that is heavy, or may fail without harm to the others, is independent: only requests that are answered from it wait for it.
+   * By default a read model belongs to the main group, which moves in one transaction, so that no answer shows a message that its thread
+   * does not have. An expensive one, or one that may fail without harm to the others, is independent: only requests answered from it wait
+   * for it.
    */
   independent?: true;
-  /** Whether indexes.sql holds indexes that are made once the tables are filled: a great deal faster than filling them row by row. */
+  /** True if indexes.sql has indexes that are created once the tables are filled, which is much faster than maintaining them meanwhile. */
   hasLateIndexes?: true;
-  /** The event types it looks at; others are not handed to it. */
+  /** Types of events that its projector gets. */
   handles: readonly E["type"][];
-  /** Events in position order; set-based: a few statements a batch, whatever its size. First what it has to know, all at once, then what it writes. */
+  /** Projects events in position order; set-based: a few statements per batch, whatever its size. Reads first, all at once, then writes. */
   project(tx: ProjectorTx, events: readonly Recorded<E>[]): Promise<void>;
 };
 
-/** Events as one JSON parameter for json_to_recordset / jsonb_array_elements. */
+/** Serialises a value as one JSON parameter, for json_to_recordset or jsonb_array_elements. */
 export const json = (value: unknown): string => JSON.stringify(value);

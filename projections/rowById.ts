@@ -1,9 +1,9 @@
 import type { Reads } from "./reads.ts";
 
-/** `where`: what else has to hold of the row. */
+/** `where`: a further condition on the row. */
 export type RowQuery = { id: string; select: string; from: string; where?: string };
 
-/** The workspace's row of this id, if there is one. */
+/** Returns the workspace's row with this id, if there is one. */
 export async function rowById<Row extends Record<string, unknown>>(
   reads: Reads,
   workspaceId: string,

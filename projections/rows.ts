@@ -1,16 +1,18 @@
 import { type Event, idOf, type Recorded } from "#streams/event.ts";
 import type { ProjectorTx, Tx } from "./projection.ts";
 
-/** NUL and lone surrogates, which PostgreSQL's text cannot hold, as JSON.stringify writes them: not after an odd run of backslashes. */
+/**
+ * Matches NUL and lone surrogates, which PostgreSQL's text cannot hold, as written by JSON.stringify: not after an odd run of backslashes.
+ */
 const unstorable = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
-/** Rows as one JSON parameter. What PostgreSQL's text cannot hold becomes U+FFFD: the log keeps it as it was. */
+/** Serialises rows as one JSON parameter. Characters that PostgreSQL's text cannot hold become U+FFFD; the log keeps the originals. */
 export const jsonRows = (rows: unknown): string => JSON.stringify(rows).replace(unstorable, "$1\ufffd");
 
-/** A table, the columns that a projector writes, and what tells its rows apart: `id`, unless `key` says otherwise. */
+/** A table, the columns that a projector writes, and its key columns: `id`, unless `key` is given. */
 export type Table = { table: string; columns: readonly string[]; key?: readonly string[] };
 
-/** Writes whole rows, one statement for all: a row whose key is there is replaced. Rows carry exactly the table's columns of `columns`. */
+/** Writes whole rows, one statement for all: a row with an existing key is replaced. Rows have exactly the columns of `columns`. */
 export function upsertRows(
   tx: ProjectorTx,
   { table, columns, key = ["id"] }: Table,
@@ -30,7 +32,7 @@ export function upsertRows(
   );
 }
 
-/** The rows of these ids, as they are before the batch, by id. */
+/** Reads the rows with these ids, as before the batch, by id. */
 export async function rowsById<Row extends { id: string }>(
   tx: Tx,
   { table, columns }: Table,
@@ -45,13 +47,13 @@ export async function rowsById<Row extends { id: string }>(
 
 /** A read model with one row per stream, whose id is the stream's. */
 export type RowPerStream<Row, E extends Event> = Table & {
-  /** What a row holds before its first event. */
+  /** Values of a row before its first event. */
   empty?: Partial<Row>;
-  /** The row after the event. */
+  /** Returns the row after the event. */
   evolve: (row: Row, event: Recorded<E>) => Row;
 };
 
-/** A projector that folds events into the rows of their streams: one read and one write a batch. */
+/** Creates a projector that folds events into the rows of their streams: one read and one write per batch. */
 export const foldRows =
   <Row extends { id: string }, E extends Event>({ empty, evolve, ...table }: RowPerStream<Row, E>) =>
   async (tx: ProjectorTx, events: readonly Recorded<E>[]): Promise<void> => {
@@ -64,7 +66,7 @@ export const foldRows =
     upsertRows(tx, table, [...rows.values()]);
   };
 
-/** Facts under the names of their columns; a fact that has none is left out. */
+/** Renames facts to their columns; drops facts without one. */
 export const underColumns = (columnOf: Readonly<Record<string, string>>, facts: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(facts).flatMap(([name, value]) => (Object.hasOwn(columnOf, name) ? [[columnOf[name], value]] : [])),

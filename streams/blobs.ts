@@ -9,7 +9,7 @@ import type { StrayMailEvent } from "./strayMail/events.ts";
 import type { ThreadEvent } from "./thread/events.ts";
 
 /**
- * Which events name what lies in the blob store. What no event names is removed from there: a new field with a hash of a blob belongs here, and
+ * Lists the events that name blobs. A blob that no event names is removed: a new field with a hash of a blob must be added here, and
  * test/streams/blobs.test.ts fails until it is.
  */
 type Naming =
@@ -37,30 +37,33 @@ const named: { readonly [T in Naming["type"]]?: (data: DataOf<T>) => Hashes } = 
   IdentityUpdated: ({ changes }) => shownIn(changes.signatureHtml),
 };
 
-/** The hashes of all blobs that an event itself names. */
+/** Returns the hashes of all blobs that an event itself names. */
 export function blobsOf(event: { type: string; data: object }): string[] {
   const hashes = named[event.type as Naming["type"]] as ((data: object) => Hashes) | undefined;
   return hashes ? hashes(event.data).filter((hash) => hash !== null) : [];
 }
 
-/** The delivery whose mail an event names blobs of; undefined if it is about no received mail. Once its content is expired they are no longer kept for it. */
+/**
+ * Returns the delivery whose mail an event names blobs of; undefined if it concerns no received mail. Once the mail's content has expired,
+ * its blobs are no longer kept for it.
+ */
 export const deliveryOf = ({ type, data }: { type: string; data: object }): string | undefined =>
   type === "MailReceived" || type === "MessageReceived" ? (data as { deliveryId: string }).deliveryId : undefined;
 
-/** The deliveries whose content an event ends. */
+/** Returns the deliveries whose content expires by an event. */
 export const expiredBy = ({ type, data }: { type: string; data: object }): readonly string[] =>
   type === "HeldMailExpired" || type === "QuarantinedMailExpired" ? (data as MailExpiry).deliveryIds : [];
 
 const bringsContent = ["DraftSubmitted", "DraftEdited"];
 
 /**
- * The blob that holds a content as JSON, if an event brings one: it names further blobs (`blobsInContent`). A draft that is queued has one of
- * those that it was given before.
+ * Returns the blob with a content as JSON, if an event introduces one: it names further blobs (`blobsInContent`). A queued draft has the
+ * blob of an earlier event.
  */
 export const contentBlobOf = ({ type, data }: { type: string; data: object }): string | null =>
   bringsContent.includes(type) ? (data as StoredContent).contentBlob : null;
 
-/** The hashes of all blobs that a content names: what is attached, and the pictures that its HTML shows. */
+/** Returns the hashes of all blobs that a content names: its attachments, and the pictures in its HTML. */
 export const blobsInContent = ({ attachments, body_html, signature_html }: DraftContent): string[] => [
   ...hashesOf(attachments),
   ...shownIn(body_html),
@@ -74,6 +77,6 @@ const stored = ({ content, contentBlob }: StoredContent): Hashes => [
 
 const hashesOf = (files: readonly { sha256: string }[] = []): string[] => files.map(({ sha256 }) => sha256);
 
-/** Stored HTML shows a picture by the hash of its bytes. */
+/** Stored HTML references a picture by the hash of its bytes. */
 const shownIn = (html: string | null | undefined): string[] =>
   [...(html ?? "").matchAll(/cid:([0-9a-f]{64})/g)].map((match) => match[1] as string);

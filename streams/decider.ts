@@ -1,8 +1,8 @@
 import type { Event } from "./event.ts";
 
 /**
- * A stream's rules. `decide` says what a command makes happen, `evolve` what an event changes. Both are pure:
- * time, ids and randomness come in with the command. An empty list means "already so".
+ * Rules of a stream. `decide` returns the events that a command causes, `evolve` applies an event. Both are pure: time, ids and randomness
+ * are in the command. An empty list means "already so".
  */
 export type Decider<State, Command, E extends Event> = {
   /** The category of the streams this decider rules, for example `draft`. */
@@ -26,11 +26,11 @@ export class Rejected extends Error {
   }
 }
 
-/** invalid_request about one field or parameter: the message begins with its path, which the wire also gives as `field`. */
+/** Creates invalid_request about one field or parameter: the message begins with its path, which the wire also gives as `field`. */
 export const invalid = (field: string, sentence: string, details: Record<string, unknown> = {}): Rejected =>
   new Rejected("invalid_request", `${field}: ${sentence}`, { field, ...details });
 
-/** not_found about an id in a body: whether it never was or is another workspace's, nobody can tell. */
+/** Creates not_found about an id in a body. It does not reveal whether the id never existed or belongs to another workspace. */
 export const missing = (field: string, noun: string): Rejected =>
   new Rejected("not_found", `${field}: no such ${noun}`, { field });
 

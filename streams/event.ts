@@ -1,6 +1,6 @@
-/** What every stored event has in common. The shapes in this folder are the stored contract: a shape that changes is a new version (upcast.ts). */
+/** Common parts of every stored event. The shapes in this folder are the stored contract: a changed shape is a new version (upcast.ts). */
 
-/** Who caused an event: the kind says how sure we are, the id names it within that kind. */
+/** Cause of an event: `kind` says how reliably the actor is known, `id` names it within that kind. */
 export type Actor = {
   kind:
     | "api_key"
@@ -15,7 +15,7 @@ export type Actor = {
     | "sender";
   id: string;
   name?: string;
-  /** Of a person who is signed in: their address at that time. */
+  /** Email address of a signed-in person at that time. */
   email?: string;
   /** The channel a decision came through, if any. */
   channel?: string;
@@ -24,11 +24,11 @@ export type Actor = {
   requestId?: string;
 };
 
-/** Facts about an event that are not the event: who, when, why. Times are ISO 8601 UTC. */
+/** Facts about an event: who, when, why. Times are ISO 8601 UTC. */
 export type Metadata = {
   workspaceId: string | null;
   actor: Actor;
-  /** One id for everything a request or an inbound mail set in motion. */
+  /** One id for everything a request or an inbound mail caused. */
   correlationId: string;
   /** The id of the event (or request) this one follows from. */
   causationId: string;
@@ -39,17 +39,17 @@ export type Metadata = {
   more?: number;
 };
 
-/** An event as a decider makes it: what happened, without identity, time or place. `data` is JSON. */
+/** An event as returned by a decider, without id, position or time. `data` is JSON. */
 export type Event<Type extends string = string, Data = Record<string, unknown>> = { type: Type; data: Data };
 
-/** An event as the log keeps it. */
+/** An event as stored in the log. */
 export type Recorded<E extends Event = Event> = E & {
   id: string;
   /** `category-id`; the category has no dash. */
   stream: string;
-  /** Place in its stream, from 0. */
+  /** Position in its stream, from 0. */
   revision: number;
-  /** Place in the whole log: strictly rising, not gapless. */
+  /** Position in the whole log: strictly increasing, with gaps. */
   position: number;
   schemaVersion: number;
   metadata: Metadata;

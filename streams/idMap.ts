@@ -1,6 +1,6 @@
 /**
- * A map by id whose every change is a new map that shares nearly all of the old one: with ten thousand entries a change costs about what it
- * costs with ten. It is plain JSON. A few entries are an object by id; more are divided by the id's hash over an array of such maps.
+ * An immutable map by id, whose changed copy shares nearly all of the old one: with ten thousand entries a change costs about as much as
+ * with ten. It is plain JSON. A few entries are an object by id; more are distributed by the id's hash over an array of such maps.
  */
 export type IdMap<Value> = Entries<Value> | Divided<Value>;
 
@@ -10,9 +10,9 @@ type Place = { id: string; hash: number };
 
 const bitsPerLevel = 4;
 const width = 2 ** bitsPerLevel;
-/** An object of more entries is divided. */
+/** Entries of an object, at most; larger ones are divided. */
 const mostEntries = 16;
-/** Where the bits of the hash are used up. */
+/** Depth at which the bits of the hash are used up. */
 const deepest = 32 / bitsPerLevel;
 
 export function entryOf<Value>(map: IdMap<Value>, id: string): Value | undefined {
@@ -25,14 +25,14 @@ export const hasEntry = (map: IdMap<unknown>, id: string): boolean => entryOf(ma
 
 export const isEmpty = (map: IdMap<unknown>): boolean => !isDivided(map) && Object.keys(map).length === 0;
 
-/** With this entry, in the place of an earlier one of the same id. */
+/** Returns the map with this entry, replacing an earlier one of the same id. */
 export const withEntry = <Value>(map: IdMap<Value>, id: string, value: Value): IdMap<Value> =>
   put(map, { id, hash: hashOf(id), value }, 0);
 
 export const withoutEntry = <Value>(map: IdMap<Value>, id: string): IdMap<Value> =>
   remove(map, { id, hash: hashOf(id) });
 
-/** Every id with its value, ordered by id: the same entries come in the same order, whatever was added first. */
+/** Returns every id with its value, ordered by id, independent of the order of additions. */
 export const entriesOf = <Value>(map: IdMap<Value>): [string, Value][] =>
   unordered(map).sort(([one], [other]) => (one < other ? -1 : 1));
 
@@ -67,7 +67,7 @@ const unordered = <Value>(map: IdMap<Value>): [string, Value][] =>
 
 const isDivided = <Value>(map: IdMap<Value>): map is Divided<Value> => Array.isArray(map);
 
-/** FNV-1a, 32 bits. It decides how states are laid out, and nothing else. */
+/** Hashes with FNV-1a, 32 bits; used only for the layout of states. */
 export function hashOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < id.length; index++) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);

@@ -1,16 +1,16 @@
 import { hashOf } from "./idMap.ts";
 
 /**
- * A set of ids that takes little room: 23 bytes for a UUID. It only grows, and an addition makes a new set that shares nearly all of the old
- * one. It is plain JSON: ids between spaces, UUIDs in a shorter form; many are divided by their hash over an array of such sets.
+ * An immutable, compact set of ids: 23 bytes for a UUID. It only grows, and a copy with an addition shares nearly all of the old one. It is
+ * plain JSON: ids between spaces, UUIDs in a shorter form; many are distributed by their hash over an array of such sets.
  */
 export type IdSet = string | readonly IdSet[];
 
 const bitsPerLevel = 4;
 const width = 2 ** bitsPerLevel;
-/** A text of more characters is divided. */
+/** Characters of a text, at most; longer ones are divided. */
 const longest = 2_048;
-/** Where the bits of the hash are used up. */
+/** Depth at which the bits of the hash are used up. */
 const deepest = 32 / bitsPerLevel;
 
 export const noIds: IdSet = "";
@@ -22,7 +22,7 @@ export function includesId(set: IdSet, id: string): boolean {
   return part.includes(` ${short} `);
 }
 
-/** With this id, which was not in it. */
+/** Returns the set with this id, which must not be in it. */
 export function withId(set: IdSet, id: string): IdSet {
   const short = shortened(id);
   return put(set, { id: short, hash: hashOf(short) }, 0);
@@ -30,7 +30,7 @@ export function withId(set: IdSet, id: string): IdSet {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** No two ids have one short form: what is no UUID begins with what base64url has not. */
+/** Shortens an id without collisions: an id that is no UUID begins with a character that base64url does not have. */
 const shortened = (id: string): string =>
   uuid.test(id) ? Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url") : `=${id}`;
 

@@ -27,7 +27,7 @@ import { userEmails } from "./userEmail/decider.ts";
 import { webhooks } from "./webhook/decider.ts";
 import { workspaces } from "./workspace/decider.ts";
 
-/** Every kind of stream there is, by its noun. src/commands/handle.ts makes a service of each. */
+/** Every kind of stream, by its noun. src/commands/handle.ts creates a service of each. */
 export const streams = {
   apiKeys,
   approvalReplies,

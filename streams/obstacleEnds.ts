@@ -16,8 +16,8 @@ const ends: { [category: string]: (event: never) => boolean } = {
 export const obstacleCategories: readonly string[] = Object.keys(ends);
 
 /**
- * True if an event can end what prevents drafts from being sent. Drafts that wait for the event's stream are tried again then; an event that
- * prevents more, or changes nothing about sending, wakes none. Throws Error for a type of these categories that this version does not know.
+ * True if an event can end an obstacle to sending drafts. Drafts that wait for the event's stream are retried then; an event that adds an
+ * obstacle, or does not affect sending, wakes none. Throws Error for a type of these categories that this version does not know.
  */
 export function canEndObstacle(event: Recorded): boolean {
   return ends[categoryOf(event.stream)]?.(event as never) ?? false;
@@ -56,7 +56,7 @@ function identityEnds(event: IdentityEvent): boolean {
   switch (event.type) {
     case "IdentityUpdated":
       return event.data.changes.status === "active";
-    // Its own drafts fail, and another identity has its place in the plan.
+    // Its own drafts fail, and another identity gets its slot in the plan.
     case "IdentityDeleted":
       return true;
     case "IdentityCreated":
@@ -72,7 +72,7 @@ function domainEnds(event: DomainEvent): boolean {
   switch (event.type) {
     case "DomainVerified":
       return true;
-    // Another domain has its place in the plan.
+    // Another domain gets its slot in the plan.
     case "DomainDeleted":
       return true;
     case "DomainAdded":

@@ -1,6 +1,6 @@
 /**
- * The default of an exhaustive switch: the compiler refuses it as soon as a case is missing. At run time only something that this
- * version does not know gets here, such as an event that a newer version stored: nothing is guessed from it. Throws Error.
+ * Default of an exhaustive switch: the compiler rejects it as soon as a case is missing. At run time it is reached only by a type that this
+ * version does not know, such as an event of a newer version, and nothing is guessed from that. Throws Error.
  */
 export function unreachable(value: never): never {
   const { type } = value as { type?: unknown };

@@ -1,16 +1,16 @@
-/** An event as it was stored: its data in the shape that its version had. */
+/** An event as stored: its data in the shape of its version. */
 export type Stored = { type: string; schemaVersion: number; data: Record<string, unknown> };
 
 /** Turns an event of one version into the next one: its data, and its type if that changed too. Pure. */
 export type Upcaster = (data: Record<string, unknown>) => { type?: string; data: Record<string, unknown> };
 
-/** By type, then by the version it comes from. */
+/** Upcasters by type, then by the version they start from. */
 export type Upcasters = { readonly [type: string]: { readonly [fromVersion: number]: Upcaster } };
 
-/** Every shape of an event that was ever replaced: none yet. test/streams/upcast.test.ts has a worked example. */
+/** Upcasters for all replaced shapes of events: none yet. test/streams/upcast.test.ts has a worked example. */
 export const upcasters: Upcasters = {};
 
-/** The event in the newest version there is, step by step. One that is newest already comes back as it is. */
+/** Brings an event to its newest version, step by step. Returns a newest one as it is. */
 export function upcast<E extends Stored>(event: E, known: Upcasters = upcasters): E {
   let current = event;
   for (;;) {
@@ -21,6 +21,6 @@ export function upcast<E extends Stored>(event: E, known: Upcasters = upcasters)
   }
 }
 
-/** The version in which a type is written today. */
+/** Returns the version in which a type is written now. */
 export const newestVersion = (type: string, known: Upcasters = upcasters): number =>
   1 + Math.max(0, ...Object.keys(known[type] ?? {}).map(Number));

@@ -6,7 +6,7 @@ export type ApiKeyRow = { id: string; name: string; prefix: string; scopes: stri
 
 const listed = "id, name, prefix, scopes, created_at";
 
-/** The live key with this hash, whatever its workspace: this is how a request finds out which one it belongs to. */
+/** Returns the live key with this hash in any workspace: this is how a request finds its workspace. */
 export async function apiKeyByHash(
   reads: Reads,
   hash: string,
@@ -18,7 +18,7 @@ export async function apiKeyByHash(
   return rows[0];
 }
 
-/** Whether the key with this hash was live once and is no more, whatever its workspace. */
+/** True if the key with this hash was live once and is revoked, in any workspace. */
 export async function isRevokedKey(reads: Reads, hash: string): Promise<boolean> {
   const { rows } = await reads.ofNone.query<{ revoked: boolean }>("select work.is_revoked_key($1) as revoked", [hash]);
   return rows[0]!.revoked;
@@ -27,7 +27,7 @@ export async function isRevokedKey(reads: Reads, hash: string): Promise<boolean>
 export const apiKeyById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ApiKeyRow>(reads, workspaceId, { id, select: listed, from: "api_keys", where: "revoked_at is null" });
 
-/** Live keys, newest first. */
+/** Lists live keys, newest first. */
 export const listApiKeys = (reads: Reads, workspaceId: string, window: Window) =>
   page<ApiKeyRow>(reads.of(workspaceId), {
     select: listed,

@@ -2,7 +2,7 @@ import { conditions, newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
-/** The Assistant of the wire. */
+/** Assistant as in the API. */
 export type AssistantRow = {
   id: string;
   workspace_id: string;
@@ -20,7 +20,7 @@ export const assistantById = (reads: Reads, workspaceId: string, id: string) =>
 
 export type AssistantFilter = Window & { status?: string };
 
-/** Newest first. */
+/** Lists assistants, newest first. */
 export function listAssistants(reads: Reads, workspaceId: string, filter: AssistantFilter) {
   const { where, values } = conditions(workspaceId, [["status = {n}", filter.status]]);
   return page<AssistantRow>(reads.of(workspaceId), {

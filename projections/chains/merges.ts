@@ -2,20 +2,20 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import type { ProjectorTx, Tx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 
-/** Threads that are one by now. Its id says nothing; `survivorId` is the thread that stands for them. */
+/** A group of merged threads. Its id has no meaning; `survivorId` is the thread that represents them. */
 type Group = {
   id: string;
   survivorId: string;
   members: number;
-  /** It is in the table. */
+  /** True if it is stored in the table. */
   stored: boolean;
-  /** The group that took its members. */
+  /** The group that its members were moved to. */
   into: Group | null;
 };
 
 /**
- * Brings the threads that mails have joined into one group each. Of two groups the members of the smaller one move, whichever thread survives: so
- * a thread moves a few times at most, however many merges follow each other, and a look-up takes one step.
+ * Joins threads that mails have merged into one group each. The members of the smaller of two groups move, whichever thread survives: so a
+ * thread moves only a few times, however many merges follow each other, and a look-up takes one step.
  */
 export async function addMerges(
   tx: ProjectorTx,
@@ -50,7 +50,7 @@ async function groupsOf(tx: Tx, threads: readonly string[]): Promise<Map<string,
   return groups;
 }
 
-/** The group that a thread is in by now: a few steps away, since the smaller one moves each time. */
+/** Returns a thread's present group: a few steps away, since the smaller one moves each time. */
 const groupOf = (groups: ReadonlyMap<string, Group>, threadId: string): Group => lastOf(groups.get(threadId) as Group);
 
 function lastOf(group: Group): Group {

@@ -5,13 +5,12 @@ import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows } from "../rows.ts";
 import { addMerges } from "./merges.ts";
 
-/** Message-IDs can be longer than an index entry may be; nothing real is. */
+/** Longest indexed Message-ID: longer ones do not fit an index entry, and do not occur in practice. */
 const longestIndexedId = 900;
 
 /**
- * Which thread a Message-ID belongs to, per identity: an id known to another identity means nothing. Filled from filing decisions, so that a
- * filer can bring it up to the tail of `filing-<identity>` by reading that stream, and from what a provider says about Message-IDs of our own
- * mail, which is there when it is there.
+ * Threads by Message-ID, per identity: an id known to another identity means nothing. Built from filing decisions, so that a filer can
+ * bring it up to date by reading `filing-<identity>`, and from providers' reports of our own mail's Message-IDs, which may arrive late.
  */
 export const chains: Projection<FilingEvent | DeliveryEvent> = {
   name: "chains",
@@ -77,7 +76,7 @@ type IdRow = { identity_id: string; rfc_message_id: string; thread_id: string };
 function insertIds(tx: ProjectorTx, ids: readonly IdRow[]): void {
   const rows = ids.filter(({ rfc_message_id }) => rfc_message_id.length <= longestIndexedId);
   if (rows.length === 0) return;
-  // An id keeps the thread it was first seen on; merges lead on from there.
+  // A Message-ID keeps the thread it was first seen on; merges lead on from there.
   tx.write(
     `insert into chain_ids select * from json_populate_recordset(null::chain_ids, $1::json) on conflict do nothing`,
     [jsonRows(rows)],

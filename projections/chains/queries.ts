@@ -1,9 +1,9 @@
 import type { Reads } from "../reads.ts";
 
-/** What the index knows, and up to which revision of `filing-<identity>` it does (-1: nothing yet). */
+/** Result of a look-up in the index, and the revision of `filing-<identity>` up to which it is built (-1: none). */
 export type KnownChains = {
   revision: number;
-  /** Message-ID → the thread it leads to today. */
+  /** Message-ID → the thread it leads to now. */
   threadOf: Map<string, string>;
   /** Thread → the filing number that opened it. */
   openedNumber: Map<string, number>;
@@ -39,7 +39,7 @@ export async function chainsOf(
   return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber };
 }
 
-/** What became of threads: who survives of each, and the filing number that opened that survivor; 0 where a mail of ours did. */
+/** Returns the survivor of each thread, and the filing number that opened the survivor; 0 if a mail of ours did. */
 export async function survivorsOf(
   reads: Reads,
   threadIds: readonly string[],
@@ -61,7 +61,7 @@ export async function survivorsOf(
   }));
 }
 
-/** The filing numbers that opened these threads; 0 where a mail of ours did. */
+/** Returns the filing numbers that opened these threads; 0 if a mail of ours did. */
 export async function openedNumbersOf(reads: Reads, threadIds: readonly string[]): Promise<Map<string, number>> {
   const opened = new Map(threadIds.map((threadId) => [threadId, 0]));
   if (threadIds.length === 0) return opened;
@@ -73,10 +73,13 @@ export async function openedNumbersOf(reads: Reads, threadIds: readonly string[]
   return opened;
 }
 
-/** A message under its Message-ID and the digest of its content; `messageId` null: only others have the Message-ID. */
+/** A message by its Message-ID and content digest; `messageId` null: only other messages have the Message-ID. */
 export type KnownMessage = { rfcMessageId: string; contentDigest: string; messageId: string | null };
 
-/** Of these mails, those whose Message-ID is known, with the message that is the same; one row each, however many messages carry the id. */
+/**
+ * Returns those mails whose Message-ID is known, with the identical message if there is one; one row each, however many messages have the
+ * id.
+ */
 export async function messagesWithIds(
   reads: Reads,
   identityId: string,

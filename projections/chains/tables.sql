@@ -11,7 +11,7 @@ create table chain_messages (
   message_id uuid not null,
   primary key (identity_id, rfc_message_id, content_digest)
 );
--- Threads that took part in merges, and the group each is in by now.
+-- Threads that took part in merges, and the present group of each.
 create table chain_merged (
   thread_id uuid primary key,
   group_id uuid not null

@@ -1,7 +1,7 @@
 import type { Counts } from "../counts.ts";
 
-/** How many contacts a workspace has of each status. */
+/** Number of contacts of a workspace by status. */
 export const contactCounts: Counts = { table: "contact_counts", dimensions: ["workspace_id", "status"] };
 
-/** How many contacts of a workspace have a tag. */
+/** Number of contacts of a workspace by tag. */
 export const tagCounts: Counts = { table: "contact_tag_counts", dimensions: ["workspace_id", "tag"] };

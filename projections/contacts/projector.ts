@@ -42,7 +42,7 @@ type Received = Extract<ThreadEvent, { type: "MessageReceived" }>;
 
 type Subject = { id: string; workspaceId: string; email: string };
 
-/** Whom an event is about; undefined for a mail without a sender. */
+/** Returns the contact of an event; undefined for a mail without a sender. */
 function subjectOf(event: Recorded): Subject | undefined {
   const workspaceId = event.metadata.workspaceId as string;
   const data = event.data as Partial<InboundMessage> & { email?: string };
@@ -64,7 +64,7 @@ const newRow = ({ id, workspaceId, email }: Subject, at: string): Row => ({
   updated_at: at,
 });
 
-/** The first mail that has a name gives it, unless one is there. */
+/** Updates a contact by a mail. The first mail with a name sets it, unless there is one. */
 function seen(row: Row, { from, receivedAt }: InboundMessage): Row {
   const later = new Date(receivedAt) > new Date(row.last_seen_at);
   return { ...row, name: row.name ?? (from?.name || null), last_seen_at: later ? receivedAt : row.last_seen_at };
@@ -77,7 +77,7 @@ function apply(row: Row, event: Received | Exclude<ContactEvent, { type: "Contac
   return { ...row, name, status, tags };
 }
 
-/** Everyone who has written to a workspace, and what was recorded about them. A deleted contact's next mail creates it again. */
+/** Contacts: everyone who has written to a workspace, and changes recorded about them. A deleted contact's next mail creates it again. */
 export const contacts: Projection<Received | ContactEvent> = {
   name: "contacts",
   version: 2,

@@ -4,7 +4,7 @@ import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { fold } from "../search/words.ts";
 
-/** The Contact of the wire. */
+/** Contact as in the API. */
 export type ContactRow = {
   id: string;
   workspace_id: string;
@@ -26,7 +26,7 @@ export const contactById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ContactRow>(reads, workspaceId, { id, select: columns, from: "contacts" });
 
 export type ContactFilter = Window & {
-  /** Part of the address or the name, in any case. */
+  /** Part of the address or the name, ignoring case. */
   q?: string;
   status?: string;
   tag?: string;
@@ -36,12 +36,12 @@ export type ContactFilter = Window & {
 
 const like = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")}%`;
 
-/** So many are looked up and sorted; of more, the newest are walked through until a page is full. */
+/** Matches up to which all are looked up and sorted; of more, the newest contacts are scanned until a page is full. */
 const few = 2_000;
 
 const lastSeenFirst: Order = { columns: ["last_seen_at", "id"], direction: "desc" };
 
-/** The contact who wrote most recently comes first. */
+/** Lists contacts, the most recent sender first. */
 export async function listContacts(
   reads: Reads,
   workspaceId: string,
@@ -81,10 +81,10 @@ const othersOf = ({ status, tag, domain }: ContactFilter) =>
 const ofContact = "workspace_id = contacts.workspace_id";
 const tagged = `exists (select from contact_tags t where t.${ofContact} and t.tag = {n} and t.contact_id = contacts.id)`;
 const matching = "exists (select from contact_words w where w.id = contacts.id and w.words like {n})";
-/** The same, row by row: in the order of the list, as far as the page needs it. */
+/** Condition that tests row by row, in the order of the list, as far as the page needs it. */
 const matches = "(select w.words like {n} from contact_words w where w.id = contacts.id)";
 
-/** How many there are of a part that very many have. */
+/** Counts the matches of a part that very many contacts have. */
 async function countWith(
   sql: Tx,
   pattern: string,
@@ -101,7 +101,7 @@ async function countWith(
   return rows[0]?.count ?? 0;
 }
 
-/** Where contacts are counted beforehand: all of them, those of a status, those with a tag. */
+/** Returns the stored counts of a filter, if there are any: for all contacts, a status, or a tag. */
 function countsOf(workspaceId: string, { status, tag, domain }: ContactFilter): Pick<PageQuery, "counts"> {
   if (domain !== undefined || (status !== undefined && tag !== undefined)) return {};
   if (tag !== undefined)

@@ -37,7 +37,7 @@ create table contact_tag_counts (
   primary key (workspace_id, tag)
 );
 
--- Name and address, folded (search/words.ts): where parts of them are looked up.
+-- Name and address, folded (search/words.ts), in which parts are searched.
 create table contact_words (
   id uuid primary key,
   workspace_id uuid not null,
@@ -53,5 +53,5 @@ begin
   end if;
 end $$;
 
--- For work.contacts_with, which is the owner's.
+-- For work.contacts_with, which runs as the owner.
 create policy owner_searches on contact_words for select to current_user using (true);

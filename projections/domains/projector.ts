@@ -75,7 +75,7 @@ function apply(row: Row, event: DomainEvent): Row {
 function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }>["data"]): Row {
   const records = domainRecords.map((record) => {
     const { status: found, reason } = check.records[record];
-    // A resolver that did not answer changes nothing: the status stays as it was.
+    // A look-up without an answer does not change the status.
     const status = found === "temporary_failure" ? row.records[record].status : found;
     return [record, { status, found, reason }];
   });
@@ -91,7 +91,7 @@ function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }
   };
 }
 
-/** The domains of workspaces, without their private keys. */
+/** Domains of workspaces, without their private keys. */
 export const domains: Projection<DomainEvent> = {
   name: "domains",
   version: 2,

@@ -3,14 +3,14 @@ import { newestFirst, type Page, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
-/** `status`: as last answered. `found`: how the last check found it; `reason`: what it found instead. */
+/** `status`: by the last answered check. `found`: result of the last check; `reason`: the values it found instead. */
 export type StoredRecord = {
   status: DomainStatus;
   found: DomainStatus | "temporary_failure";
   reason: string | null;
 };
 
-/** A Domain of the contract, as far as it is stored; which records it needs depends on the settings (src/platform/dns/records.ts). */
+/** Domain as in the API, as far as it is stored; the records it needs depend on the settings (src/platform/dns/records.ts). */
 export type DomainRow = {
   id: string;
   workspace_id: string;
@@ -40,7 +40,7 @@ const columns = `id, workspace_id, domain_name, inbound_subdomain, mail_domain, 
 export const domainById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<DomainRow>(reads, workspaceId, { id, select: columns, from: "domains", where: "deleted_at is null" });
 
-/** Newest first. `limit` 0 reads none. */
+/** Lists domains, newest first. `limit` 0 reads none. */
 export const listDomains = (reads: Reads, workspaceId: string, window: Window): Promise<Page<DomainRow>> =>
   page<DomainRow>(reads.of(workspaceId), {
     select: columns,
@@ -51,7 +51,7 @@ export const listDomains = (reads: Reads, workspaceId: string, window: Window): 
     window,
   });
 
-/** How many a workspace has, the sandbox domain not counted. */
+/** Counts the domains of a workspace, without the sandbox domain. */
 export async function countDomains(reads: Reads, workspaceId: string): Promise<number> {
   const { rows } = await reads
     .of(workspaceId)

@@ -8,10 +8,10 @@ create table domains (
   sending_token text not null,
   dkim_selector text not null,
   dkim_public_key text not null,
-  -- At the mail provider that gives the values of some records.
+  -- Registration at the mail provider that determines some values.
   registration json,
   status text not null,
-  -- Per record: its status as last answered, and how the last check found it.
+  -- Per record: its status by the last answered check, and the result of the last check.
   records json not null,
   has_existing_mx boolean,
   recommended_subdomain text,

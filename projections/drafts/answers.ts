@@ -1,14 +1,14 @@
 import type { Reads } from "../reads.ts";
 import type { DraftRow } from "./row.ts";
 
-/** A mail of ours that was queued after the message a draft answers. `by`: on whose word it is sent. */
+/** A mail of ours that was queued after the message a draft answers. `by`: who authorised it. */
 export type AnsweredMeanwhile = {
   message_id: string;
   at: string;
   by: { kind: string; id: string; name?: string };
 };
 
-/** The newest mail of ours after the message the draft answers, up to a time; one that failed, and the draft's own, are none. */
+/** SQL for the newest mail of ours after the message a draft answers, up to a time; without failed ones and the draft's own. */
 export const answeredBy = (until: string) => `(select json_build_object('message_id', m.id, 'at', m.created_at,
     'by', json_strip_nulls(json_build_object(
       'kind', other.decided_by ->> 'kind', 'id', other.decided_by ->> 'id', 'name', other.decided_by ->> 'name')))
@@ -18,7 +18,7 @@ export const answeredBy = (until: string) => `(select json_build_object('message
     and m.created_at > (select based.created_at from messages based where based.id = drafts.based_on_message_id)
   order by m.created_at desc, m.id desc limit 1) as answered_meanwhile`;
 
-/** The newest mail that answered the draft's message by a time; by now if no time is given. */
+/** Returns the newest mail that answered the draft's message, up to a time; up to now if none is given. */
 export async function answeredMeanwhile(
   reads: Reads,
   workspaceId: string,
@@ -33,10 +33,10 @@ export async function answeredMeanwhile(
   return rows[0]?.answered_meanwhile ?? null;
 }
 
-/** More on one message are not listed. */
+/** Pending drafts on one message listed, at most. */
 const mostPending = 5;
 
-/** The other drafts on the same message that wait for a decision, oldest first. */
+/** Returns the other drafts on the same message that wait for a decision, oldest first. */
 export async function otherPendingDrafts(
   reads: Reads,
   workspaceId: string,

@@ -1,24 +1,24 @@
 import type { Asked, DraftEvent, LinkClosure } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 
-/** Which question a draft's notification_status is about. */
+/** The notification that a draft's notification_status describes. */
 export type ShownQuestion = { id: string; slot: Asked["channel"]["slot"]; type: string };
 
-/** How the approvers of a draft's newest version were reached, as far as that is known. */
+/** How the approvers of a draft's newest version were reached, as far as known. */
 type Notification = {
   status: string;
   notification_asked: ShownQuestion | null;
-  /** none, sent, retrying or failed. */
+  /** State: none, sent, retrying or failed. */
   notification_state: string;
-  /** The type of the channel that the state is about. */
+  /** Type of the channel that the state describes. */
   notification_channel: string | null;
-  /** When the state began. */
+  /** Time when the state began. */
   notification_at: string | Date | null;
-  /** Why nobody was reached; null otherwise. */
+  /** Error why no approver was reached; null otherwise. */
   notification_error: string | null;
 };
 
-/** As a version begins: nothing is known of any question about it. */
+/** State of a new version, about which no notification is known. */
 export const notAsked: Omit<Notification, "status"> = {
   notification_asked: null,
   notification_state: "none",
@@ -28,8 +28,8 @@ export const notAsked: Omit<Notification, "status"> = {
 };
 
 /**
- * What an event tells of who was reached. It follows the newest question about the version, and the secondary channel's where that was asked:
- * a late try of the first one hides it no more. The state changes with an answer, not with the asking.
+ * Applies an event to the notification state. It follows the newest notification about the version, and the secondary channel's once that
+ * was asked: a late attempt of the first channel no longer hides it. The state changes with a result, not with the request.
  */
 export function applyNotification<Row extends Notification>(row: Row, event: Recorded<DraftEvent>): Row {
   const { at } = event.metadata;
@@ -37,10 +37,10 @@ export function applyNotification<Row extends Notification>(row: Row, event: Rec
     case "DraftEdited":
       return { ...row, ...notAsked };
     case "DraftReturnedToPending":
-      // What a person took back for themselves leaves the question as it is.
+      // An approval taken back does not affect the notification.
       return event.data.withdrawn === undefined ? { ...row, notification_asked: null } : row;
     case "NotifyRequested":
-      // What is asked next is shown, on either channel.
+      // The next notification is shown, on either channel.
       return { ...row, notification_asked: null };
     case "ApproversAsked":
       return asked(row, event.data);
@@ -62,7 +62,7 @@ const closed: Record<LinkClosure, string> = {
   wrong_codes: "wrong_codes: five wrong codes were typed, and the link was closed",
 };
 
-/** Nobody is tried again once the draft waits for nobody. */
+/** Ends the retries once the draft no longer waits for a decision. */
 export const notRetrying = <Row extends Notification>(row: Row): Row =>
   row.status !== "pending" && row.notification_state === "retrying" ? { ...row, notification_state: "failed" } : row;
 

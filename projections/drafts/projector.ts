@@ -57,13 +57,13 @@ const listTable = {
   columns: ["list_sha256", "draft_id", "workspace_id"],
 };
 
-/** How many drafts a list has by what it is mostly asked for. */
+/** Counts of drafts by the most common filters of lists. */
 const draftCounts: Counts = { table: "draft_counts", dimensions: ["workspace_id", "identity_id", "status"] };
 
 type Edited = Extract<DraftEvent, { type: "DraftEdited" }>;
 type Absorbed = Extract<ThreadEvent, { type: "ThreadAbsorbed" }>;
 
-/** The state that an edit replaces, and who replaced it. */
+/** Returns the version that an edit replaces, and the editor. */
 function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknown> {
   const { version, content, content_blob, content_sha256, text_derived, rationale, workspace_id } = row;
   const { kind, id, name } = event.metadata.actor;
@@ -115,7 +115,7 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
       for (const { sha256 } of event.data.tokens) tokens.set(sha256, { token_sha256: sha256, ...of });
       const { listSha256 } = event.data;
       if (listSha256 === undefined) continue;
-      // A list's token is looked up as any other: it leads to one of its drafts, and so to its workspace.
+      // A list's token is looked up like any other: it leads to one of its drafts, and so to its workspace.
       tokens.set(listSha256, { token_sha256: listSha256, ...of });
       lists.push({ list_sha256: listSha256, ...of });
     }
@@ -125,7 +125,7 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
     upsertRows(tx, tokenTable, [...tokens.values()]);
     upsertRows(tx, listTable, lists);
     writeRequests(tx, requests, { events: ofDrafts, drafts: rows });
-    // The thread of one that was there before is the one that survived.
+    // The row of an earlier draft already has the surviving thread.
     const begun = ofDrafts.filter(({ type }) => type === "DraftSubmitted").map(({ stream }) => idOf(stream));
     followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: begun });
   },

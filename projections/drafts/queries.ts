@@ -11,7 +11,7 @@ export type { GivenApproval } from "./approvals.ts";
 export { reviewQueue, type WaitingDraft, waitingByIdentity } from "./reviewQueue.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
 
-/** The newest inbound word after the one the draft answers: a send would be refused because of it. */
+/** SQL for the newest message from a person after the one the draft answers, which would make a send be refused. */
 const newer = `(select w.id from (
     (select m.id, m.filing_number from messages m where m.thread_id = drafts.thread_id
        and m.filing_number > drafts.based_on_number and ${isWordSql("m.classification")}
@@ -21,7 +21,7 @@ const newer = `(select w.id from (
        and h.filing_number > drafts.based_on_number order by h.filing_number desc limit 1)
   ) w order by w.filing_number desc limit 1) as newer_message_id`;
 
-/** How many approvals its identity requires now. */
+/** SQL for the number of approvals its identity requires now. */
 const approvalsRequiredNow = `coalesce((select i.approvals_required from identities i where i.id = drafts.identity_id), 1)
   as approvals_required_now`;
 
@@ -41,7 +41,7 @@ export const draftIdById = (reads: Reads, workspaceId: string, id: string) =>
 
 export type DraftFilter = Window & { thread_id?: string; identity_id?: string; status?: string };
 
-/** Newest first. */
+/** Lists drafts, newest first. */
 export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilter) {
   const { thread_id, identity_id, status } = filter;
   const counted = [
@@ -54,12 +54,12 @@ export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilte
     ...conditions(workspaceId, [["thread_id = {n}", thread_id], ...counted]),
     order: newestFirst,
     window: filter,
-    // A thread's few are counted as they are.
+    // The few drafts of a thread are counted directly.
     ...(thread_id === undefined && { counts: { table: "draft_counts", ...conditions(workspaceId, counted) } }),
   });
 }
 
-/** Every draft of a thread, newest first. */
+/** Returns all drafts of a thread, newest first. */
 export async function draftsOfThread(reads: Reads, workspaceId: string, threadId: string): Promise<ReadDraft[]> {
   const { rows } = await reads
     .of(workspaceId)
@@ -70,7 +70,7 @@ export async function draftsOfThread(reads: Reads, workspaceId: string, threadId
   return rows;
 }
 
-/** Drafts that wait for a decision, of these threads or of this identity; the newest, at most `limit`. */
+/** Returns drafts that wait for a decision, of these threads or of this identity; the newest, at most `limit`. */
 export async function pendingDraftsOf(
   reads: Reads,
   workspaceId: string,
@@ -87,7 +87,7 @@ export async function pendingDraftsOf(
 
 export type GivenReason = { reason: string; count: number };
 
-/** Reasons of a workspace's, or an identity's, newest 200 rejections: the most used first, then the newest; at most 8. */
+/** Returns the reasons of the newest 200 rejections of a workspace or an identity: the most used first, then the newest; at most 8. */
 export async function rejectionReasons(
   reads: Reads,
   workspaceId: string,
@@ -105,7 +105,7 @@ export async function rejectionReasons(
   return rows;
 }
 
-/** The ids of an identity's drafts in one of these states. */
+/** Returns the ids of an identity's drafts in one of these states. */
 export async function draftIdsOfIdentity(
   reads: Reads,
   workspaceId: string,
@@ -134,7 +134,7 @@ export type VersionRow = {
   created_at: Date;
 };
 
-/** The states that edits replaced, oldest first. */
+/** Lists the versions that edits replaced, oldest first. */
 export const listVersions = (reads: Reads, workspaceId: string, { draftId, ...window }: Window & { draftId: string }) =>
   page<VersionRow>(reads.of(workspaceId), {
     select:
@@ -148,7 +148,7 @@ export const listVersions = (reads: Reads, workspaceId: string, { draftId, ...wi
 
 export type TokenRow = { token_sha256: string; draft_id: string; workspace_id: string };
 
-/** Of these hashes those that are a token's, with the draft that it decides about, whatever its workspace. */
+/** Returns those hashes that belong to a token, with the draft that it decides about, in any workspace. */
 export async function draftsOfTokens(reads: Reads, sha256s: readonly string[]): Promise<TokenRow[]> {
   const { rows } = await reads.ofNone.query<TokenRow>(
     `select asked.sha256 as token_sha256, d.draft_id, d.workspace_id
@@ -158,7 +158,7 @@ export async function draftsOfTokens(reads: Reads, sha256s: readonly string[]): 
   return rows;
 }
 
-/** The draft a token decides about, whatever its workspace: the token is the right. */
+/** Returns the draft a token decides about, in any workspace: the token is the authorisation. */
 export async function draftOfToken(
   reads: Reads,
   tokenSha256: string,
@@ -170,7 +170,7 @@ export async function draftOfToken(
   return rows[0];
 }
 
-/** How many of an identity's drafts are still to be decided about or sent. */
+/** Counts an identity's drafts that are not yet decided or sent. */
 export async function openDraftsOfIdentity(reads: Reads, workspaceId: string, identityId: string): Promise<number> {
   const { rows } = await reads.of(workspaceId).query<{ count: number }>(
     `select coalesce(sum(count), 0)::int as count from draft_counts
@@ -180,7 +180,7 @@ export async function openDraftsOfIdentity(reads: Reads, workspaceId: string, id
   return rows[0]?.count ?? 0;
 }
 
-/** How many other drafts are open at a mailbox (in lower case); counted no further than `most`. */
+/** Counts other open requests at a mailbox (in lower case), up to `most`. */
 export async function openRequests(
   reads: Reads,
   workspaceId: string,
@@ -205,7 +205,7 @@ export type WaitingRequest = {
   since: Date;
 };
 
-/** The requests that wait for one mail to a mailbox (in lower case), the oldest first, from the one after `after` on. */
+/** Returns the requests that wait for one mail to a mailbox (in lower case), the oldest first, starting after `after`. */
 export async function waitingRequests(
   reads: Reads,
   workspaceId: string,
@@ -224,11 +224,11 @@ export async function waitingRequests(
 export type OnList = {
   id: string;
   status: string;
-  /** Since when its version has been asked about; null if it is not known. */
+  /** Time since which approvers have been asked about its version; null if unknown. */
   since: Date | null;
 };
 
-/** The drafts of a list, by the SHA-256 of its token: those that wait for a decision first, then the oldest. */
+/** Returns the drafts of a list, by the SHA-256 of its token: those that wait for a decision first, then the oldest. */
 export async function draftsOfList(reads: Reads, workspaceId: string, listSha256: string): Promise<OnList[]> {
   const { rows } = await reads.of(workspaceId).query<OnList>(
     `select draft.id, draft.status,
@@ -241,7 +241,7 @@ export async function draftsOfList(reads: Reads, workspaceId: string, listSha256
   return rows;
 }
 
-/** What the list names whose token's SHA-256 begins with these 30 digits. */
+/** Returns the entries of the list whose token's SHA-256 begins with these 30 digits. */
 export async function listedBy(
   reads: Reads,
   workspaceId: string,

@@ -4,13 +4,16 @@ import type { ProjectorTx, Tx } from "../projection.ts";
 import { type Table, upsertRows } from "../rows.ts";
 import type { DraftRow } from "./row.ts";
 
-/** `waiting`: nobody has been reached yet. `reached`: a mail of it was taken. `given_up`: it is not tried again, or its links were closed. */
+/**
+ * `waiting`: no approver has been reached yet. `reached`: a mail was accepted. `given_up`: no further attempt follows, or its links were
+ * closed.
+ */
 type RequestState = "waiting" | "reached" | "given_up";
 
 /** The newest request about a draft at one mailbox. */
 type RequestRow = {
   draft_id: string;
-  /** In lower case: mailboxes differ in more. */
+  /** Address in lower case: mailboxes are distinguished ignoring case. */
   address: string;
   workspace_id: string;
   slot: string;
@@ -18,11 +21,11 @@ type RequestRow = {
   version: number;
   bundled: boolean;
   state: RequestState;
-  /** How many tries failed. */
+  /** Number of failed attempts. */
   tries: number;
-  /** When this version was first asked about here. */
+  /** Time when this version was first asked about at this mailbox. */
   since: string | Date;
-  /** The draft is pending in this very version. */
+  /** True while the draft is pending in this version. */
   open: boolean;
 };
 
@@ -48,7 +51,7 @@ const keyOf = ({ draft_id, address }: Pick<RequestRow, "draft_id" | "address">) 
 
 type Requests = ReadonlyMap<string, RequestRow>;
 
-/** What was asked of whom about these drafts before the batch. */
+/** Reads the requests about these drafts before the batch. */
 export async function requestsOf(tx: Tx, draftIds: readonly string[]): Promise<Requests> {
   if (draftIds.length === 0) return new Map();
   const { rows } = await tx.query<RequestRow>(
@@ -58,7 +61,7 @@ export async function requestsOf(tx: Tx, draftIds: readonly string[]): Promise<R
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
-/** What is asked of whom by mail, after these events of drafts; `drafts` are their rows as the events leave them. */
+/** Writes the requests by mail after these events of drafts; `drafts` are their rows after the events. */
 export function writeRequests(
   tx: ProjectorTx,
   before: Requests,
@@ -96,7 +99,7 @@ function applyToRequests(
   requests.set(keyOf(request), { ...request, state: end.state, tries });
 }
 
-/** `isTry`: a try failed. Waiting for room in our own measure is no try. */
+/** `isTry`: an attempt failed. Waiting for our own mail limits is no attempt. */
 type End = { notificationId: string; state: RequestState; isTry?: boolean };
 
 function endOf({ type, data }: DraftEvent): End | undefined {

@@ -1,7 +1,7 @@
 import type { Reads } from "../reads.ts";
 import type { GivenApproval } from "./approvals.ts";
 
-/** A draft that waits for a decision, as a list of them shows it. */
+/** A draft that waits for a decision, as shown in a list. */
 export type WaitingDraft = {
   id: string;
   version: number;
@@ -12,19 +12,20 @@ export type WaitingDraft = {
   thread_subject: string;
   priority: string;
   pending_since: Date;
-  /** When the secondary channel is asked; null if it was, or never would be. */
+  /** Time when the secondary channel is asked; null if it was, or never will be. */
   escalates_at: Date | null;
   approvals_given: GivenApproval[];
   approvals_required_now: number;
 };
 
-/** When the secondary channel is asked (processes/escalateUnanswered.ts); null if it was asked, or never would be. */
+/** SQL for when the secondary channel is asked (processes/escalateUnanswered.ts); null if it was, or never will be. */
 const escalatesAt = `case when i.secondary_approval_channel is not null and i.approvals_required = 1 and not d.escalated
   then d.pending_since + make_interval(mins => i.escalation_delay_minutes) end`;
 
 /**
- * The drafts of a workspace that wait for a decision, the most urgent first: by the conversation's priority, then by when somebody else will be
- * asked, then by how long they have waited. At most `limit`, and how many there are in all. They are put in order by their ids alone; only those that are shown are read whole.
+ * Returns the drafts of a workspace that wait for a decision, the most urgent first: by the conversation's priority, then by when the
+ * secondary channel will be asked, then by waiting time. At most `limit`, and the number of all. Only ids are sorted; only the rows shown
+ * are read in full.
  */
 export async function reviewQueue(
   reads: Reads,
@@ -49,7 +50,7 @@ export async function reviewQueue(
   return { data: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 };
 }
 
-/** Of whose drafts there are some that wait, with how many, by name. */
+/** Returns the identities with waiting drafts, with their number, by name. */
 export async function waitingByIdentity(
   reads: Reads,
   workspaceId: string,

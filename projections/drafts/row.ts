@@ -4,7 +4,7 @@ import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.t
 import { counted, type GivenApproval, givenBy, nobodyApproved, withGiven, withoutGiven } from "./approvals.ts";
 import { applyNotification, notAsked, notRetrying, type ShownQuestion } from "./notification.ts";
 
-/** Who decided, and about what: everything an auditor asks first. */
+/** The decision about a draft: by whom, and about which version. */
 export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
   decision: Decision;
   version: number;
@@ -13,13 +13,13 @@ export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
   request_id?: string;
 };
 
-/** A draft as the read model keeps it. Times are ISO strings while projected, Dates when read back. */
+/** A draft as stored in the read model. Times are ISO strings while projected, Dates when read back. */
 export type DraftRow = {
   id: string;
   workspace_id: string;
   thread_id: string;
   identity_id: string;
-  /** What created it: `draft` if it was submitted as a draft. */
+  /** Operation that created it: `draft` if it was submitted as a draft. */
   kind: string;
   based_on_message_id: string | null;
   based_on_number: number;
@@ -30,7 +30,7 @@ export type DraftRow = {
   content: DraftContent | null;
   content_blob: string | null;
   html_removed: HtmlRemoved[];
-  /** The text part was made from the HTML. */
+  /** True if the text part was derived from the HTML. */
   text_derived: boolean;
   rationale: string | null;
   metadata: Record<string, unknown> | null;
@@ -39,27 +39,27 @@ export type DraftRow = {
   reason: string | null;
   decided_by: DecidedBy | null;
   decided_at: string | Date | null;
-  /** Who approved this version: all of them if several had to, else the one who did. A rule or a setting is nobody. */
+  /** Approvals of this version: all if several were required, else the one. A rule or a setting is not listed. */
   approvals_given: GivenApproval[];
-  /** How many its approval took; null while it has none. */
+  /** Number of approvals that its approval required; null while it has none. */
   approvals_required: number | null;
-  /** Until then who approved can take it back, and nothing leaves; null otherwise. */
+  /** Time until which the approver can take the approval back, and the draft is not sent; null otherwise. */
   undo_until: string | Date | null;
   sent_at: string | Date | null;
   failure_code: string | null;
   failure_message: string | null;
   held_code: string | null;
-  /** The question that the next four fields follow; null before the version's first one. */
+  /** Notification that the next four fields describe; null before the version's first one. */
   notification_asked: ShownQuestion | null;
   notification_state: string;
   notification_channel: string | null;
   notification_at: string | Date | null;
   notification_error: string | null;
-  /** Since when it waits for a decision; of one that is decided: since when it last did. */
+  /** Time since which it waits for a decision; for a decided one, since which it last did. */
   pending_since: string | Date;
-  /** The secondary channel was asked about this version. */
+  /** True if the secondary channel was asked about this version. */
   escalated: boolean;
-  /** Where in the log its newest event lies. */
+  /** Position of its newest event in the log. */
   changed_position: number;
   created_at: string | Date;
   updated_at: string | Date;
@@ -183,19 +183,19 @@ function submitted(
 
 const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
 
-/** Nothing of an approval is left but what others gave of several, if it was some people's part that fell. */
+/** Returns the draft to pending, keeping only the others' approvals if some of several fell. */
 function returned(row: DraftRow, { withdrawn, lapsed }: { withdrawn?: string; lapsed?: string[] }): DraftRow {
   const fallen = lapsed ?? (withdrawn === undefined ? undefined : [withdrawn]);
   return { ...row, ...undecided, approvals_given: fallen ? withoutGiven(row.approvals_given, fallen) : [] };
 }
 
-/** What an event does to a draft's row. Also used to show a draft as it was at some moment. */
+/** Applies an event to a draft's row. Also used to show a draft as it was at an earlier time. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
   const applied = withoutUndo(applyEvent(row, event));
   return { ...notRetrying(applyNotification(applied, event)), changed_position: event.position };
 }
 
-/** Only what is approved, and was not tried to send, can be taken back. */
+/** Clears undo_until unless the draft is approved and no send of it was held. */
 const withoutUndo = (row: DraftRow): DraftRow =>
   row.status === "approved" && row.held_code === null ? row : { ...row, undo_until: null };
 

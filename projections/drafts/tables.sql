@@ -46,7 +46,7 @@ create index on drafts (workspace_id, identity_id, created_at desc, id);
 create index on drafts (identity_id, status);
 create index on drafts (id) where status = 'sending';
 create index on drafts (pending_since) where status = 'pending';
--- What waits for a decision, without the rows themselves.
+-- Drafts that wait for a decision, read from the index alone.
 create index on drafts (workspace_id, identity_id) include (id, thread_id, pending_since, escalated) where status = 'pending';
 create index on drafts (workspace_id, changed_position desc);
 create table draft_counts (

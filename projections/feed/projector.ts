@@ -10,7 +10,7 @@ const subjectTable = {
   columns: ["id", "workspace_id", "thread_id", "identity_id", "message_id", "domain_name"],
 };
 
-/** Events that are not published, but with which a subject begins. */
+/** Unpublished events with which a subject begins. */
 const beginnings = ["ThreadOpened", "DomainAdded"];
 
 const eventTable = {
@@ -30,7 +30,7 @@ const eventTable = {
   ],
 };
 
-/** A draft, thread or domain that begins here. */
+/** Returns the draft, thread or domain that begins with this event. */
 function begun(event: Recorded): Subject | undefined {
   const { threadId, identityId, messageId, name } = event.data as Record<string, string>;
   const id = idOf(event.stream);
@@ -54,7 +54,7 @@ function begun(event: Recorded): Subject | undefined {
 
 const unknown: Known = { thread_id: null, identity_id: null, message_id: null, domain_name: null };
 
-/** The last sequence numbers of these workspaces before the batch. */
+/** Reads the last sequence numbers of these workspaces before the batch. */
 async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await tx.query<{ id: string; last: number }>(
     `select w.id, coalesce((
@@ -65,7 +65,7 @@ async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<M
   return new Map(rows.map((row) => [row.id, Number(row.last)]));
 }
 
-/** The events that integrators get, in log order, numbered within each workspace. */
+/** Events published to integrators, in log order, numbered within each workspace. */
 export const feed: Projection = {
   name: "feed",
   version: 3,

@@ -4,8 +4,8 @@ import type { PublicEventType } from "#streams/webhook/events.ts";
 import { beginsMerge } from "../merges.ts";
 
 /**
- * What a draft, thread or domain was said to be when it began. `message_id`: of a draft, the mail it becomes; `domain_name`: of a domain.
- * What does not apply is null.
+ * Facts about a draft, thread or domain from its first event. `message_id`: of a draft, the mail it becomes; `domain_name`: of a domain.
+ * Inapplicable fields are null.
  */
 export type Known = {
   thread_id: string | null;
@@ -14,14 +14,14 @@ export type Known = {
   domain_name: string | null;
 };
 
-/** An event as integrators see it: ids and facts, no bodies. `data` is as the wire has it. */
+/** A published event: ids and facts, no bodies. `data` has the form of the API. */
 export type PublicEvent = {
-  /** The log event's own id; of a second one that the same log event makes, one derived from it. */
+  /** The log event's id; a derived one for a second event made from the same log event. */
   id: string;
   type: PublicEventType;
   created_at: string;
   workspace_id: string;
-  /** The draft, thread or domain it is about: in order within each. */
+  /** The draft, thread or domain concerned; events of each are in order. */
   subject: string;
   identity_id: string | null;
   data: Record<string, unknown>;
@@ -30,12 +30,12 @@ export type PublicEvent = {
 type Made = { type: PublicEventType; data?: Record<string, unknown> };
 type Data = Record<string, any>;
 
-/** Who did it, as far as the wire tells. */
+/** Returns the actor, with the fields that are published. */
 const actorOf = ({ metadata: { actor } }: Recorded) => ({
   actor: { kind: actor.kind, id: actor.id, name: actor.name ?? null },
 });
 
-/** By log event: the public ones it makes. Bodies and addresses of approvers stay out. */
+/** Published events by log event. Bodies and addresses of approvers are left out. */
 const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
   DraftSubmitted: (data, event) => [
     {
@@ -90,7 +90,7 @@ const approved = (data: Data, actor: Record<string, unknown>): Made => ({
   data: { version: data.version, content_sha256: data.contentSha256, ...actor },
 });
 
-/** No person or key decided: the identity's setting did. */
+/** Returns the actor of an automatic approval: the identity's setting. */
 const autoApproval = ({ identityId }: Data) => ({ actor: { kind: "auto", id: identityId, name: null } });
 
 const isAnnounced = ({ classification, contactStatus }: Data): boolean =>
@@ -109,14 +109,14 @@ const received = (data: Data): Made => ({
   },
 });
 
-/** The log events that make public ones. */
+/** Types of log events that are published. */
 export const publishedTypes: readonly string[] = Object.keys(mappings);
 
-/** The draft, thread or domain a log event is about. */
+/** Returns the draft, thread or domain of a log event. */
 export const subjectOf = (event: Recorded): string =>
   categoryOf(event.stream) === "delivery" ? String(event.data.draftId) : idOf(event.stream);
 
-/** The public events that one of the log makes, in order. Pure: the same log, the same events. */
+/** Returns the published events of a log event, in order. Pure: the same log gives the same events. */
 export function publicEvents(event: Recorded, known: (id: string) => Known | undefined): PublicEvent[] {
   const workspaceId = event.metadata.workspaceId;
   const made = mappings[event.type]?.(event.data, event) ?? [];
@@ -134,7 +134,7 @@ export function publicEvents(event: Recorded, known: (id: string) => Known | und
   }));
 }
 
-/** What every event of a kind names: where it belongs. */
+/** Returns the ids that every event of a category contains. */
 function idsOf(event: Recorded, subject: string, known: Known | undefined): Record<string, unknown> {
   switch (categoryOf(event.stream)) {
     case "domain":
@@ -151,5 +151,5 @@ function idsOf(event: Recorded, subject: string, known: Known | undefined): Reco
 const isOfMail = (type: string): boolean =>
   type === "DraftQueued" || type === "DraftSent" || type.startsWith("Delivery");
 
-/** The same id with its last digit turned: ids of events are random, so nobody else has it. */
+/** Returns the id with its last digit inverted: ids of events are random, so no other event has it. */
 const derived = (id: string): string => id.slice(0, -1) + (15 - Number.parseInt(id.slice(-1), 16)).toString(16);

@@ -3,7 +3,7 @@ import type { Reads } from "../reads.ts";
 
 export { publishedTypes, subjectOf } from "./publicEvents.ts";
 
-/** A place in the feed: everything at or before it has been seen. */
+/** Position in the feed: everything at or before it has been read. */
 export type FeedPlace = { position: number; part: number };
 
 export const feedStart: FeedPlace = { position: 0, part: 0 };
@@ -21,7 +21,7 @@ export type FeedRow = FeedPlace & {
 
 const columns = "position, part, id, type, created_at, workspace_id, sequence, subject, identity_id, data";
 
-/** At most `limit` events after a place, oldest first; of these types alone where they are given. */
+/** Returns at most `limit` events after a position, oldest first; only of these types, if given. */
 export async function eventsAfter(
   reads: Reads,
   workspaceId: string,
@@ -36,7 +36,7 @@ export async function eventsAfter(
     );
     return rows;
   }
-  // Each type by its own index range: a rare one is not searched for among all the others.
+  // Each type is read by its own index range: a rare one is not searched among all others.
   const { rows } = await reads.of(workspaceId).query<FeedRow>(
     `select found.* from unnest($5::text[]) as wanted (type) cross join lateral (
        select ${columns} from feed_events where workspace_id = $1 and type = wanted.type and (position, part) > ($2, $3)
@@ -47,7 +47,7 @@ export async function eventsAfter(
   return rows;
 }
 
-/** The public events that the log's event at a position makes. */
+/** Returns the published events of the log event at a position. */
 export async function eventsAt(reads: Reads, workspaceId: string, position: number): Promise<FeedRow[]> {
   const { rows } = await reads
     .of(workspaceId)
@@ -58,7 +58,7 @@ export async function eventsAt(reads: Reads, workspaceId: string, position: numb
   return rows;
 }
 
-/** Where a workspace's feed ends. */
+/** Returns the end of a workspace's feed. */
 export async function feedEnd(reads: Reads, workspaceId: string): Promise<FeedPlace> {
   const { rows } = await reads
     .of(workspaceId)
@@ -69,7 +69,7 @@ export async function feedEnd(reads: Reads, workspaceId: string): Promise<FeedPl
   return rows[0] ?? feedStart;
 }
 
-/** What goes over the wire, in a webhook as in the feed. */
+/** Returns an event's payload, the same in a webhook and in the feed. */
 export const payloadOf = ({ id, type, created_at, workspace_id, sequence, data }: FeedRow) => ({
   id,
   type,

@@ -1,6 +1,6 @@
 create table feed_events (
   workspace_id uuid not null,
-  -- Where in the log it comes from, and which of that event's public ones it is: what a cursor says.
+  -- Position of its log event, and its index among that event's published ones: the content of a cursor.
   position bigint not null,
   part smallint not null,
   -- Without gaps, from 1.
@@ -14,7 +14,7 @@ create table feed_events (
   primary key (workspace_id, position, part)
 );
 create index on feed_events (workspace_id, type, position, part);
--- What events of drafts, threads and domains do not say themselves.
+-- Facts that events of drafts, threads and domains do not contain themselves.
 create table feed_subjects (
   id uuid primary key,
   workspace_id uuid not null,

@@ -5,7 +5,7 @@ import { conditions, newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
-/** The Identity of the contract, its channels still sealed: http masks them. */
+/** Identity as in the API, its channels still sealed: http masks them. */
 export type IdentityRow = {
   id: string;
   workspace_id: string;
@@ -59,7 +59,7 @@ export function listIdentities(reads: Reads, workspaceId: string, filter: Identi
   });
 }
 
-/** The ids of a workspace's identities, oldest first. */
+/** Returns the ids of a workspace's identities, oldest first. */
 export async function livingIdentities(reads: Reads, workspaceId: string): Promise<{ id: string }[]> {
   const { rows } = await reads
     .of(workspaceId)
@@ -70,7 +70,7 @@ export async function livingIdentities(reads: Reads, workspaceId: string): Promi
   return rows;
 }
 
-/** Whether a person has to approve for any living identity of the workspace. */
+/** True if any live identity of the workspace requires human approval. */
 export async function anyIdentityRequiresHuman(reads: Reads, workspaceId: string): Promise<boolean> {
   const { rows } = await reads.of(workspaceId).query<{ any: boolean }>(
     `select exists (
@@ -81,14 +81,14 @@ export async function anyIdentityRequiresHuman(reads: Reads, workspaceId: string
   return rows[0]?.any ?? false;
 }
 
-/** A living identity that names this assistant, if any. */
+/** Returns a live identity with this assistant, if any. */
 export const identityOfAssistant = (
   reads: Reads,
   workspaceId: string,
   assistantId: string,
 ): Promise<string | undefined> => livingRowOfAssistant(reads, workspaceId, { table: "identities", assistantId });
 
-/** The living identity an address belongs to, whatever its workspace: for mail coming in. Addresses are stored in lower case. */
+/** Returns the live identity with one of these addresses, in any workspace: for inbound mail. Addresses are stored in lower case. */
 export async function identityByAddress(
   reads: Reads,
   addresses: readonly string[],
@@ -110,7 +110,7 @@ export async function countIdentities(reads: Reads, workspaceId: string): Promis
   return rows[0]?.count ?? 0;
 }
 
-/** Whose name an identity's mail carries; a deleted one's too. */
+/** Name in an identity's mail; a deleted one's too. */
 export type IdentityName = {
   id: string;
   display_name: string;

@@ -31,7 +31,7 @@ from json_to_recordset($1::json) as d (delivery_id uuid, disposition text, messa
   revision int, thread_id uuid, position bigint)
 where inbound.id = d.delivery_id`;
 
-/** What is held, or was received before, stays so. One that was decided again since, by a release, is another filing. */
+/** Held mail and duplicates do not change. A mail that was decided again since, by a release, is another filing. */
 const quarantinedSql = `
 update inbound set disposition = 'quarantined', reason = q.reason, filing_revision = q.revision
 from json_to_recordset($1::json) as q (delivery_id uuid, number int, reason text, revision int)
@@ -42,7 +42,7 @@ update inbound set filed_position = f.position, thread_id = f.thread_id, thread_
 from json_to_recordset($1::json) as f (delivery_id uuid, thread_id uuid, position bigint)
 where inbound.id = f.delivery_id`;
 
-/** The reason that it was held, or could not be read, stays in front. */
+/** The earlier reason, why it was held or could not be read, stays in front. */
 const expiredSql = `
 update inbound set expired_after_days = e.days,
   reason = concat_ws('; ', reason, 'its content was removed after ' || e.days || case e.days when 1 then ' day' else ' days' end)
@@ -64,7 +64,7 @@ const dispositions = {
   UnknownRecipientReceived: "unknown_recipient",
 } as const;
 
-/** The ledger of everything received: one row per delivery, whatever became of it. */
+/** Ledger of all received mail: one row per delivery, whatever its outcome. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
   version: 6,
@@ -85,7 +85,7 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
   ],
   async project(tx, events) {
     const received: Record<string, unknown>[] = [];
-    // A mail may be held and released within one batch: what is newest of each delivery counts.
+    // A mail may be held and released within one batch: the newest state of each delivery counts.
     const decided = new Map<string, Record<string, unknown>>();
     const quarantined = new Map<string, Record<string, unknown>>();
     const expired = new Map<string, Record<string, unknown>>();
@@ -135,8 +135,8 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
 };
 
 /**
- * A mail that is sent on a thread, and its closing, answer the mail that came to it before. A merge moves what is not answered yet, so answers before it are
- * noted first: a batch comes to the same as its events one by one.
+ * Marks mail as answered by a later send on its thread, or its closing. A merge moves unanswered mail, so earlier answers are recorded
+ * first: a batch has the same result as its events one by one.
  */
 function noteAnswers(tx: ProjectorTx, events: readonly Recorded[]): void {
   let answers = new Map<string, number>();

@@ -5,7 +5,7 @@ import { rowById } from "../rowById.ts";
 /** A delivery in the inbound ledger, in the contract's names. */
 export type InboundRow = {
   id: string;
-  /** Null for mail to an address that nobody has. */
+  /** Null for mail to an address of no identity. */
   identity_id: string | null;
   received_at: Date;
   position: number;
@@ -17,7 +17,7 @@ export type InboundRow = {
   size_bytes: number;
 };
 
-/** Its message has an id already, and nothing to show. */
+/** Held mail: its message already has an id, but no content to show. */
 const held = "disposition in ('held_over_quota', 'held_identity_disabled')";
 const waits = `${held} and expired_after_days is null`;
 
@@ -27,7 +27,7 @@ const columns = `id, identity_id, received_at, position, filed_position,
 
 export type InboundFilter = Window & { identity_id?: string; disposition?: string };
 
-/** Newest first. */
+/** Lists deliveries, newest first. */
 export function listInbound(reads: Reads, workspaceId: string, filter: InboundFilter) {
   const { where, values } = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
@@ -43,7 +43,10 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
   });
 }
 
-/** With where its bytes are. `inbox_revision`: of its event in the inbox of its identity, or in a stream of its own for a reply to an approval mail. */
+/**
+ * A delivery with the location of its bytes. `inbox_revision`: revision of its event in its identity's inbox, or in a separate stream for a
+ * reply to an approval mail.
+ */
 export type ReceivedRow = InboundRow & {
   inbox_revision: number;
   raw_sha256: string;
@@ -57,7 +60,7 @@ export const inboundById = (reads: Reads, workspaceId: string, id: string) =>
     from: "inbound",
   });
 
-/** After how many days the content of a message was removed; undefined if it was not. */
+/** Returns the days after which the content of a message was removed; undefined if it was not. */
 export async function messageExpiredAfter(
   reads: Reads,
   workspaceId: string,
@@ -71,10 +74,10 @@ export async function messageExpiredAfter(
   return rows[0]?.days;
 }
 
-/** A quarantined delivery whose content is there: its message, and where its filing stream says that it is quarantined. */
+/** A quarantined delivery whose content still exists: its message, and the revision of its quarantine in the filing stream. */
 export type QuarantinedRow = { id: string; message_id: string; filing_number: number; filing_revision: number };
 
-/** The quarantined mail of an identity above a filing number, in the order of these, so many at most. */
+/** Returns an identity's quarantined mail above a filing number, in the order of the numbers, up to a limit. */
 export async function quarantinedMail(
   reads: Reads,
   workspaceId: string,
@@ -90,7 +93,7 @@ export async function quarantinedMail(
   return rows;
 }
 
-/** The deliveries that brought a message once more, oldest first, so many at most. */
+/** Returns the repeated deliveries of a message, oldest first, up to a limit. */
 export async function repeatedDeliveries(
   reads: Reads,
   workspaceId: string,
@@ -104,7 +107,7 @@ export async function repeatedDeliveries(
   return rows.map(({ id }) => id);
 }
 
-/** The identities of a workspace that mail is held for. One step in the index finds each, however much is held. */
+/** Returns the identities of a workspace with held mail. One step in the index finds each, however much is held. */
 export async function heldIdentities(reads: Reads, workspaceId: string): Promise<string[]> {
   const { rows } = await reads.of(workspaceId).query<{ identity_id: string }>(
     `with recursive found (identity_id) as (
@@ -121,10 +124,10 @@ export async function heldIdentities(reads: Reads, workspaceId: string): Promise
   return rows.map((row) => row.identity_id);
 }
 
-/** How many bytes of unanswered mail a workspace holds. */
+/** Bytes of unanswered mail of a workspace. */
 export type UnansweredRow = { workspace_id: string; bytes: number };
 
-/** Each workspace that holds unanswered mail whose content is there, with how much. */
+/** Returns every workspace with unanswered mail whose content still exists, and its bytes. */
 export async function unansweredMail(reads: Reads): Promise<UnansweredRow[]> {
   const { rows } = await reads.ofNone.query<UnansweredRow>("select workspace_id, bytes from work.unanswered_mail()");
   return rows;

@@ -1,13 +1,13 @@
 create table inbound (
   id uuid primary key,
   workspace_id uuid not null,
-  -- Null for mail to an address that nobody has.
+  -- Null for mail to an address of no identity.
   identity_id uuid,
   received_at timestamptz not null,
   position bigint not null,
   inbox_revision int not null,
   filing_number int,
-  -- Where the event that says so lies in the identity's filing stream.
+  -- Revision of the deciding event in the identity's filing stream.
   filing_revision int,
   filed_position bigint,
   envelope_from text not null,
@@ -18,12 +18,12 @@ create table inbound (
   rfc_message_id text not null,
   raw_sha256 text not null,
   size_bytes int not null,
-  -- The thread of its message, or for a repeated delivery that of the message that was there; and the position of the event that says so.
+  -- Thread of its message, or for a repeated delivery that of the existing message; and the position of the event that assigned it.
   thread_id uuid,
   thread_since bigint,
-  -- After it came to its thread, something was sent there, or the thread was closed.
+  -- True if a mail was sent on its thread, or the thread was closed, after it arrived there.
   answered boolean not null default false,
-  -- Its content is gone, after so many days.
+  -- Days after which its content was removed.
   expired_after_days int
 );
 create index on inbound (workspace_id, position desc);

@@ -30,7 +30,7 @@ const users = { table: "member_users", columns: ["id", "workspace_id", "email", 
 type NamingEvent = Extract<UserEvent, { type: "UserRegistered" | "UserRenamed" | "UserEmailChanged" }>;
 type Handled = Recorded<MemberEvent | NamingEvent>;
 
-/** A batch on its way into the rows: those it is about, as they are so far. */
+/** Rows concerned by a batch, as changed so far. */
 type Batch = { members: Map<string, MemberRow>; users: Map<string, UserRow>; removed: Set<string> };
 
 export const memberRows: Projection<MemberEvent | NamingEvent> = {
@@ -50,7 +50,7 @@ export const memberRows: Projection<MemberEvent | NamingEvent> = {
   },
 };
 
-/** The rows that the events may be about. */
+/** Reads the rows that the events may concern. */
 async function concerned(tx: Tx, events: readonly Handled[]): Promise<Batch> {
   const userIds = events.flatMap((event) => userOf(event) ?? []);
   const memberIds = events.flatMap((event) => ("memberId" in event.data ? event.data.memberId : []));

@@ -25,7 +25,7 @@ const oldestFirst: Order = { columns: ["created_at", "id"], direction: "asc" };
 export const memberRow = (reads: Reads, workspaceId: string, id: string) =>
   rowById<MemberRow>(reads, workspaceId, { id, select: listed, from: "members" });
 
-/** Members and invitations, the oldest first. */
+/** Lists members and invitations, the oldest first. */
 export const listMembers = (reads: Reads, workspaceId: string, window: Window) =>
   page<MemberRow>(reads.of(workspaceId), {
     select: listed,
@@ -36,7 +36,7 @@ export const listMembers = (reads: Reads, workspaceId: string, window: Window) =
     window,
   });
 
-/** Every workspace that this user is an active member of, by its name: how a session finds out which there are to choose from. */
+/** Returns all workspaces of which this user is an active member, by name: the choice of a session. */
 export async function workspacesOfUser(reads: Reads, userId: string): Promise<WorkspaceOfUser[]> {
   const { rows } = await reads.ofNone.query<WorkspaceOfUser>(
     "select id, name, role, member_id from work.workspaces_of_user($1) order by lower(name), id",

@@ -3,7 +3,7 @@ create table members (
   workspace_id uuid not null,
   -- Null until the invitation is accepted.
   user_id uuid,
-  -- The user's own address and name as they are now; of an invitation the address it went to.
+  -- The user's current address and name; for an invitation the address it was sent to.
   email text not null,
   name text,
   role text not null,
@@ -15,7 +15,7 @@ create table members (
 create index on members (workspace_id, created_at, id);
 create index on members (user_id);
 
--- What members are called. A user belongs to no workspace: the column stays null, so that the policy of row level security shows a user to none.
+-- Names of members. A user belongs to no workspace: the column stays null, so that the policy of row level security hides users from all.
 create table member_users (
   id uuid primary key,
   workspace_id uuid,

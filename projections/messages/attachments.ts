@@ -1,10 +1,10 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { MessageAttachment } from "#streams/thread/events.ts";
 
-/** An attachment of a stored message. The size of one that we sent is known to the blob store alone. */
+/** An attachment of a stored message. The size of one that we sent is known only to the blob store. */
 export type StoredAttachment = Omit<MessageAttachment, "sizeBytes"> & { sizeBytes: number | null };
 
-/** The attachments of a mail of ours, numbered from 1. Its HTML names a picture by the hash of its bytes. */
+/** Returns the attachments of a mail of ours, numbered from 1. Its HTML references a picture by the hash of its bytes. */
 export const attachmentsOf = ({
   attachments,
   body_html,

@@ -7,12 +7,15 @@ import { followMerges } from "../merges.ts";
 import type { ProjectorTx } from "../projection.ts";
 import { upsertRows } from "../rows.ts";
 
-/** Whose events the messages of a thread are made of. */
+/** Events from which the messages of a thread are made. */
 export type MessagesEvent = ThreadEvent | DraftEvent | DeliveryEvent;
 
 const columns = ["id", "workspace_id", "thread_id", "filing_number", "from_email", "from_name", "received_at"] as const;
 
-/** Keeps the markers of held words: that there is something newer, until it is released. A machine's mail does not count as the customer's word. */
+/**
+ * Maintains markers of held messages from people: that there is a newer one, until it is released. A machine's mail does not count as the
+ * customer's message.
+ */
 export function followHeld(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
   const held = new Map<string, Record<string, unknown>>();
   const released: string[] = [];

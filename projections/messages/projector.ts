@@ -164,7 +164,7 @@ const statusOf: Record<string, (data: Record<string, unknown>) => string | null>
   DraftSent: () => "sent",
   DraftFailed: () => "failed",
   LateEvidence: (data) => (data.outcome === "accepted" ? "sent" : "failed"),
-  // A draft that ends stale never left: its message never was.
+  // A draft that ends stale was never sent: its message is removed.
   DraftMarkedStale: () => null,
   DeliveryDelivered: () => "delivered",
   DeliveryDropped: () => "failed",
@@ -172,7 +172,7 @@ const statusOf: Record<string, (data: Record<string, unknown>) => string | null>
   DeliveryComplained: () => "complained",
 };
 
-/** What was reported of a mail overrides what was known when it left, and a worse report a better one, in whatever order they come. */
+/** A report about a mail overrides its status at sending, and a worse report a better one, in whatever order they arrive. */
 const reported = ["DeliveryDelivered", "DeliveryDropped", "DeliveryBounced", "DeliveryComplained"];
 
 type Outcome = { draft_id: string; status: string | null; rank: number; sent_at?: unknown; rfc_id?: unknown };

@@ -7,7 +7,7 @@ import type { StoredAttachment } from "./attachments.ts";
 
 export type { StoredAttachment } from "./attachments.ts";
 
-/** A message as stored. A body too large for an event lies in a blob (`body_blob`, `content_blob`): http reads it from there. */
+/** A message as stored. A body too large for an event is in a blob (`body_blob`, `content_blob`): http reads it from there. */
 export type MessageRow = {
   id: string;
   workspace_id: string;
@@ -38,10 +38,10 @@ export type MessageRow = {
   raw_sha256: string | null;
   attachments: StoredAttachment[];
   quarantined: boolean;
-  /** Null until it is known. */
+  /** Sender authentication; null until it is known. */
   authentication: Authentication | null;
   from_blocked_contact: boolean;
-  /** Whether it had links by which approvers decide, or could not be looked through; null: neither. */
+  /** Whether it had approval links, or could not be searched for them; null if neither. */
   approval_links: InboundMessage["approvalLinks"] | null;
   notes: string[];
   created_at: Date;
@@ -57,7 +57,7 @@ export const messageById = (reads: Reads, workspaceId: string, id: string) =>
 
 const inTime = (direction: Order["direction"]): Order => ({ columns: ["created_at", "id"], direction });
 
-/** Where in the log a message is that came in, for who reads it there; null for one of ours, undefined if this workspace has none of that id. */
+/** Returns the location of an inbound message in the log; null for one of ours, undefined if this workspace has none with this id. */
 export async function placeOfMessage(
   reads: Reads,
   workspaceId: string,
@@ -73,7 +73,7 @@ export async function placeOfMessage(
   return row && (row.placed_on === null ? null : { threadId: row.placed_on, revision: row.placed_at });
 }
 
-/** All messages of a thread, oldest first unless it is said otherwise. */
+/** Lists all messages of a thread, oldest first unless specified otherwise. */
 export const listMessages = (
   reads: Reads,
   workspaceId: string,
@@ -88,7 +88,9 @@ export const listMessages = (
     window,
   });
 
-/** The newest messages of a thread, oldest first: as many as its identity's history depth says, `otherwise` where that is deleted. */
+/**
+ * Returns the newest messages of a thread, oldest first: as many as its identity's history depth, `otherwise` if the identity is deleted.
+ */
 export async function newestMessages(
   reads: Reads,
   workspaceId: string,
@@ -108,11 +110,11 @@ export async function newestMessages(
   };
 }
 
-/** So many of the messages before another are looked at, and so much of each, in characters. */
+/** Earlier messages read, at most, and characters of each. */
 const earlierMessages = 20;
 const earlierCharacters = 64_000;
 
-/** What was said on a thread before one of its messages, the newest first. Texts that lie in a blob are left out. */
+/** Returns the texts on a thread before one of its messages, the newest first. Texts in a blob are left out. */
 export async function textsBefore(
   reads: Reads,
   workspaceId: string,
@@ -127,7 +129,7 @@ export async function textsBefore(
   return rows.flatMap(({ text }) => text ?? []);
 }
 
-/** The newest message that came in on a thread: somebody's word before any machine's. */
+/** Returns the newest inbound message of a thread: one from a person before any machine's. */
 export async function newestInbound(
   reads: Reads,
   workspaceId: string,
@@ -141,21 +143,21 @@ export async function newestInbound(
   return rows[0];
 }
 
-/** How a conversation looks from outside: the first characters of its newest message, and who wrote to us last. */
+/** Summary of a conversation: the first characters of its newest message, and its newest sender. */
 export type ConversationLine = {
   thread_id: string;
   direction: "inbound" | "outbound";
-  /** The beginning of what was written, at most `lineCharacters`; null where it lies in a blob or there is none. */
+  /** Beginning of the text, at most `lineCharacters`; null if it is in a blob or there is none. */
   line: string | null;
   has_attachments: boolean;
-  /** The newest sender; null if nobody has written yet. */
+  /** The newest sender; null if no mail has arrived yet. */
   sender_email: string | null;
   sender_name: string | null;
 };
 
 const lineCharacters = 300;
 
-/** The lines of these threads, in no order: one question for all of them, two steps in an index for each. */
+/** Returns the summaries of these threads, in no order: one query for all, two index steps for each. */
 export async function conversationLines(
   reads: Reads,
   workspaceId: string,
@@ -180,10 +182,10 @@ export async function conversationLines(
   return rows;
 }
 
-/** A message that came in, as far as it is asked whether it was answered. */
+/** An inbound message, as far as needed to check whether it was answered. */
 export type CameIn = { id: string; received_at: Date; classification: string; from_blocked_contact: boolean };
 
-/** The newest word of a thread, the newest mail of a machine, and when a mail of ours left last. */
+/** Returns the newest message from a person on a thread, the newest mail of a machine, and when a mail of ours was last sent. */
 export async function lastOfThread(
   reads: Reads,
   workspaceId: string,
@@ -213,10 +215,10 @@ export async function lastOfThread(
   };
 }
 
-/** What came in on a thread above a filing number; `by`: only what had come by then, at any time if it is left out. */
+/** Filter for inbound messages of a thread above a filing number; `by`: only those arrived by then, if given. */
 export type Newer = { threadId: string; filingNumber: number; by?: Date | undefined };
 
-/** The newest inbound word (no machine's answer) above a filing number, if any: what makes a draft stale. */
+/** Returns the newest inbound message from a person above a filing number, if any: it makes a draft stale. */
 export async function newerWord(
   reads: Reads,
   workspaceId: string,
@@ -231,7 +233,7 @@ export async function newerWord(
   return rows[0];
 }
 
-/** A held word: that somebody wrote, and when; nothing of what. */
+/** A held message from a person: its arrival time, no content. */
 export type HeldRow = {
   id: string;
   filing_number: number;
@@ -245,7 +247,7 @@ const heldColumns = "id, filing_number, from_email, from_name, received_at";
 export const heldById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<HeldRow>(reads, workspaceId, { id, select: heldColumns, from: "held_messages" });
 
-/** What is held of a thread, newest first, so many at most. */
+/** Returns a thread's held messages, newest first, up to a limit. */
 export async function heldOfThread(
   reads: Reads,
   workspaceId: string,
@@ -259,7 +261,7 @@ export async function heldOfThread(
   return rows;
 }
 
-/** The newest held word above a filing number, if any: it makes a draft stale as well. */
+/** Returns the newest held message above a filing number, if any: it makes a draft stale as well. */
 export async function newerHeld(
   reads: Reads,
   workspaceId: string,
@@ -273,7 +275,7 @@ export async function newerHeld(
   return rows[0];
 }
 
-/** The id of the newest word above a filing number, held or not. */
+/** Returns the id of the newest message from a person above a filing number, held or not. */
 export async function newerWordId(reads: Reads, workspaceId: string, newer: Newer): Promise<string | null> {
   const [shown, held] = await Promise.all([newerWord(reads, workspaceId, newer), newerHeld(reads, workspaceId, newer)]);
   const newest = (held?.filing_number ?? 0) > (shown?.filing_number ?? 0) ? held : shown;

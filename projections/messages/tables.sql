@@ -24,7 +24,7 @@ create table messages (
   received_at timestamptz,
   sent_at timestamptz,
   delivery_status text,
-  -- How much the report that it stems from counts; 0: none.
+  -- Rank of the report that set the status; 0: none.
   delivery_rank smallint not null default 0,
   draft_id uuid,
   raw_sha256 text,
@@ -34,16 +34,16 @@ create table messages (
   approval_links text,
   notes json not null,
   created_at timestamptz not null,
-  -- Comes by an event of its own, after the mail.
+  -- Set by a separate event, after the mail.
   authentication json,
-  -- Where in the log a mail that came in is: on the thread that it was filed on.
+  -- Location of an inbound mail in the log: on the thread that it was filed on.
   placed_on uuid,
   placed_at int
 );
 create index on messages (thread_id, created_at, id);
 create index on messages (thread_id, filing_number) where filing_number is not null;
 create unique index on messages (draft_id) where draft_id is not null;
--- Newer words of which nothing is shown yet.
+-- Held messages from people, not shown yet.
 create table held_messages (
   id uuid primary key,
   workspace_id uuid not null,

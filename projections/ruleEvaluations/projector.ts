@@ -5,7 +5,7 @@ import { upsertRows } from "../rows.ts";
 
 type Of<Type extends RuleRunEvent["type"]> = Extract<RuleRunEvent, { type: Type }>;
 
-/** What became of one action: `pending` until it was carried out. */
+/** Outcome of one action: `pending` until it was carried out. */
 export type ShownAction = {
   type: string;
   outcome: "pending" | "done" | "suppressed" | "refused" | "failed";
@@ -61,7 +61,7 @@ const evaluationsOf = (event: Recorded & Of<"RulesEvaluated">): Row[] =>
 
 type Change = { runId: string; ruleId: string; index: number } & Pick<ShownAction, "outcome" | "reason">;
 
-/** What an event says of one action; null if it says nothing. */
+/** Returns the change of one action by an event; null if there is none. */
 function changeOf(event: Recorded & RuleRunEvent): Change | null {
   const runId = idOf(event.stream);
   if (event.type === "RuleActionTaken") return { runId, ...event.data };

@@ -1,7 +1,7 @@
 import { conditions, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 
-/** One walk of one rule, and what became of its actions. */
+/** One evaluation of one rule, with the outcomes of its actions. */
 export type EvaluationRow = {
   id: string;
   rule_id: string;
@@ -19,7 +19,7 @@ export type EvaluationRow = {
 
 export type EvaluationFilter = Window & { matched?: boolean };
 
-/** A rule's, newest first. */
+/** Lists a rule's evaluations, newest first. */
 export async function listEvaluations(
   reads: Reads,
   workspaceId: string,
@@ -60,7 +60,7 @@ async function runsById(reads: Reads, workspaceId: string, ids: readonly string[
   return new Map(rows.map((run) => [run.id, run]));
 }
 
-/** Rules that matched on a subject (a draft, or else a message) within one chain of causes, in other runs than this one. */
+/** Returns the rules that matched on a subject (a draft, or else a message) within one chain of causes, in other runs than this one. */
 export async function ranBefore(
   reads: Reads,
   workspaceId: string,

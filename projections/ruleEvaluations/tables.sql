@@ -7,7 +7,7 @@ create table rule_runs (
   thread_id uuid not null,
   message_id uuid,
   draft_id uuid,
-  -- What the run set in motion is found again by it: a chain of rules must end.
+  -- Finds the consequences of a run: a chain of rules must end.
   correlation_id text not null
 );
 create index on rule_runs (correlation_id);

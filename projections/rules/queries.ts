@@ -4,7 +4,7 @@ import { conditions, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
-/** The Rule of the contract, the secrets of its actions still sealed: http masks them. */
+/** Rule as in the API, the secrets of its actions still sealed: http masks them. */
 export type RuleRow = {
   id: string;
   workspace_id: string;
@@ -30,7 +30,7 @@ export const ruleById = (reads: Reads, workspaceId: string, id: string) =>
 
 export type RuleFilter = Window & { trigger_event?: string; status?: string };
 
-/** In the order in which they are evaluated. */
+/** Lists rules in order of evaluation. */
 export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter) {
   const { where, values } = conditions(workspaceId, [
     ["trigger_event = {n}", filter.trigger_event],
@@ -46,14 +46,14 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
   });
 }
 
-/** A rule that is limited to this assistant, if any. */
+/** Returns a rule that is limited to this assistant, if any. */
 export const ruleOfAssistant = (reads: Reads, workspaceId: string, assistantId: string): Promise<string | undefined> =>
   livingRowOfAssistant(reads, workspaceId, { table: "rules", assistantId });
 
-/** Something that happened before, which a rule could have been triggered by: about a draft, or about a message. */
+/** A past event that could have triggered a rule: about a draft, or about a message. */
 export type PastTrigger = { draft_id: string | null; message_id: string | null; at: Date };
 
-/** Of the newest events of a trigger, as the feed has them, those since a moment (null: all); newest first. */
+/** Returns the newest events of a trigger, as in the feed, since a time (null: all); newest first. */
 export async function pastTriggers(
   reads: Reads,
   workspaceId: string,

@@ -1,19 +1,19 @@
 import { wordsOf } from "./words.ts";
 
-/** A word of a question: `part` stands for every word that holds it, `whole` for itself alone. */
+/** A word of a search: `part` matches every word that contains it, `whole` only itself. */
 export type Wanted = { word: string; match: "whole" | "part" | "prefix" | "suffix" };
-/** Words that have to be side by side, in this order. */
+/** Words that must be adjacent, in this order. */
 export type Term = { words: Wanted[] };
-/** What a thread has to have, and what it must not have. */
+/** Terms that a thread must have, and must not have. */
 export type Question = { having: Term[]; without: Term[] };
 
-/** Parts of words are looked for from this length on; what is shorter has to be a whole word. */
+/** Characters from which parts of words are searched; anything shorter must be a whole word. */
 export const shortestPart = 3;
 
-/** So many parts of words are looked for, each of them in all of the vocabulary; what comes after them has to be whole words. */
+/** Parts of words searched, at most, each in the whole vocabulary; further ones must be whole words. */
 export const mostParts = 8;
 
-/** Reads what a person typed: words and parts of them, all of which are wanted; "phrases"; -without. Any text is a question. */
+/** Parses a person's search: words and parts of them, all required; "phrases"; -without. Any text is valid. */
 export function parseQuery(text: string): Question {
   const question: Question = { having: [], without: [] };
   for (const [, minus, quoted, bare] of text.matchAll(/(-?)(?:"([^"]*)"?|([^\s"]+))/g)) {
@@ -31,7 +31,7 @@ export function parseQuery(text: string): Question {
 
 const whole = (word: string): Wanted => ({ word, match: "whole" });
 
-/** `ann@cust` may begin within a word and end within one, and is exact between. */
+/** Returns the parts of a bare search word: `ann@cust` may begin within a word and end within one, and is exact between. */
 function partsOf(words: readonly string[]): Wanted[] {
   return words.map((word, index) => {
     const [first, last] = [index === 0, index === words.length - 1];

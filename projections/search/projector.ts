@@ -8,26 +8,29 @@ import { json } from "../projection.ts";
 import { shortestPart } from "./parseQuery.ts";
 import { vectorOf } from "./words.ts";
 
-/** Of each body; the rest of a longer one is not searched. */
+/** Characters of each body that are searchable; the rest is not. */
 const searchedCharacters = 20_000;
 
-/** What has words to be found by. */
+/** Events with searchable words. */
 type Found = Extract<DraftEvent | ThreadEvent, { type: "MessageReceived" | "DraftQueued" }>;
 
 type Row = { id: string; workspace_id: string; thread_id: string; draft_id: string | null; words: string };
 
-/** What is found of a mail: its subject and the beginning of its body, of one too large for an event what the event kept for this. */
+/**
+ * Returns the searchable words of a mail: its subject and the beginning of its body; for one too large for an event, the text that the
+ * event has for this.
+ */
 function inbound(message: InboundMessage) {
   const { from, subject, body, searchText } = message;
   const sender = from ? `${from.name} ${from.address}` : "";
   return vectorOf([subject, (body?.text ?? searchText ?? "").slice(0, searchedCharacters)], sender);
 }
 
-/** Of a mail of ours too large for an event nothing is found: its content lies in a blob. */
+/** Returns the searchable words of a mail of ours; none if it is too large for an event, because its content is in a blob. */
 const outbound = (content: DraftContent | null) =>
   vectorOf([content?.subject ?? "", (content?.body_text ?? "").slice(0, searchedCharacters)], "");
 
-/** Which thread has a message with which words. */
+/** Full-text index of threads by the words of their messages. */
 export const search: Projection<DraftEvent | ThreadEvent> = {
   name: "search",
   version: 1,
@@ -79,8 +82,8 @@ function writeRows(tx: ProjectorTx, rows: readonly Row[]): void {
 }
 
 /**
- * Only words long enough that parts of them can be asked for. Nearly all are known: each is looked up by its key, not written again, and never
- * compared with all of the vocabulary.
+ * Adds words to the vocabulary, only those long enough to be searched by parts. Nearly all are known: each is looked up by its key, not
+ * written again, and never compared with all of the vocabulary.
  */
 function learn(tx: ProjectorTx, vocabulary: ReadonlyMap<string, ReadonlySet<string>>): void {
   for (const [workspaceId, words] of vocabulary) {
@@ -95,7 +98,7 @@ function learn(tx: ProjectorTx, vocabulary: ReadonlyMap<string, ReadonlySet<stri
   }
 }
 
-/** A draft that ends stale never left: its message never was. */
+/** Removes the words of drafts that ended stale: their messages were never sent. */
 function forgetUnsent(tx: ProjectorTx, events: readonly Recorded[]): void {
   const unsent = events.filter(({ type }) => type === "DraftMarkedStale").map(({ stream }) => idOf(stream));
   if (unsent.length === 0) return;

@@ -1,4 +1,4 @@
--- The words of every message, folded (words.ts); a sender's begin with @. Kept out of the row, so that many hits are few pages.
+-- Words of every message, folded (words.ts); a sender's begin with @. Stored outside the row, so that many hits are few pages.
 create table message_words (
   id uuid primary key,
   workspace_id uuid not null,
@@ -10,7 +10,7 @@ alter table message_words alter column words set storage external;
 create index on message_words (thread_id);
 create index on message_words (draft_id) where draft_id is not null;
 
--- Every word a workspace ever had in its mail: where parts of words are looked up.
+-- Every word a workspace ever had in its mail, in which parts of words are searched.
 create table search_words (
   workspace_id uuid not null,
   word text collate "C" not null,
@@ -22,6 +22,6 @@ create table search_thread_merges (
   survivor_id uuid not null
 );
 
--- For work.threads_with, which is the owner's.
+-- For work.threads_with, which runs as the owner.
 create policy owner_searches on message_words for select to current_user using (true);
 create policy owner_searches on search_words for select to current_user using (true);

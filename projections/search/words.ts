@@ -1,10 +1,10 @@
 const ascii = /^[\0-\x7f]*$/;
 const marks = /\p{M}+/gu;
-/** Letters that people type without knowing how to type them, where Unicode sees no mark to take off. */
+/** Letters that people replace by plain ones, and from which Unicode removes no mark. */
 const plain: Record<string, string> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ł: "l", ı: "i", þ: "th" };
 const special = /[ßæœøđðłıþ]/g;
 
-/** Case, accents and forms of a letter taken away: Müller is muller, ＣＡＦÉ is cafe. */
+/** Removes case, accents and forms of letters: Müller becomes muller, ＣＡＦÉ becomes cafe. */
 export function fold(text: string): string {
   const lower = text.toLowerCase();
   if (ascii.test(lower)) return lower;
@@ -12,16 +12,16 @@ export function fold(text: string): string {
   return bare.replace(special, (letter) => plain[letter] as string);
 }
 
-/** Scripts that put no space between words: each sign is a word, and a word a row of them. */
+/** Scripts without spaces between words: each character is a word, and a word a phrase of them. */
 const unspaced = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]";
 const letters = "[\\p{L}\\p{N}]";
 const wordPattern = new RegExp(`[${letters}&&${unspaced}]|[${letters}--${unspaced}]+`, "gv");
-/** What is longer is found by its beginning. */
+/** Characters of an indexed word; a longer word is found by its beginning. */
 const longestWord = 60;
 
 const asciiWordPattern = /[a-z0-9]+/g;
 
-/** The words of a text, folded. An address, a number with hyphens and the like are several words side by side. */
+/** Returns the words of a text, folded. An address, a number with hyphens and the like are several adjacent words. */
 export function wordsOf(text: string): string[] {
   const folded = fold(text);
   const found = folded.match(ascii.test(folded) ? asciiWordPattern : wordPattern) ?? [];
@@ -32,7 +32,7 @@ export function wordsOf(text: string): string[] {
 const lastPosition = 16_000;
 const fieldGap = 10;
 
-/** A vector's text and its distinct words. `senders` are the words a sender is found by; they begin with @. */
+/** Returns a vector's text and its distinct words. `senders`: the words of a sender, which begin with @. */
 export function vectorOf(fields: readonly string[], sender: string): { vector: string; words: string[] } {
   const positions = new Map<string, number[]>();
   let position = 0;

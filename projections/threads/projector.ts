@@ -18,12 +18,12 @@ type Row = {
   last_message_at: string | Date | null;
   message_count: number;
   participants: string[];
-  /** What kind of mail of ours opened it, if one did. */
+  /** Kind of our mail that opened it, if one did. */
   opened_by: string | null;
   /** False while the thread is not listed: a cold send that was never sent, or a test mail without a reply. */
   listed: boolean;
   merged_into: string | null;
-  /** False while all that came is held: then the thread shows nowhere. */
+  /** False while all its mail is held: then the thread is not shown. */
   shown: boolean;
   created_at: string | Date;
   updated_at: string | Date;
@@ -79,7 +79,7 @@ const latest = (...times: (string | Date | null)[]): string | null => {
   return known.sort().at(-1) ?? null;
 };
 
-/** `rows`: all rows of the batch, an absorbed thread's among them. */
+/** Applies an event. `rows`: all rows of the batch, an absorbed thread's among them. */
 function apply(row: Row, event: Recorded<ThreadEvent | DraftEvent>, rows: ReadonlyMap<string, Row>): Row {
   switch (event.type) {
     case "ThreadOpened": {
@@ -148,16 +148,16 @@ function apply(row: Row, event: Recorded<ThreadEvent | DraftEvent>, rows: Readon
   }
 }
 
-/** A thread that mail of ours opened is listed once that mail waits for a decision or is on its way. */
+/** Lists a thread that a mail of ours opened, once that mail waits for a decision or is being sent. */
 const withDraft = (row: Row): Row => ({ ...row, listed: row.listed || row.opened_by === "send" });
 
-/** How many threads a list has by what it is mostly asked for; merged and hidden ones are in none. */
+/** Counts of threads by the most common filters of lists; merged and hidden ones are not counted. */
 const threadCounts: Counts = {
   table: "thread_counts",
   dimensions: ["workspace_id", "identity_id", "status", "needs_review", "priority"],
 };
 
-/** The queueing of a draft is an event of the draft. */
+/** Returns the thread of an event; DraftQueued is an event of the draft. */
 const threadOf = ({ stream, type, data }: Recorded<ThreadEvent | DraftEvent>): string =>
   type === "DraftQueued" ? data.threadId : idOf(stream);
 
@@ -186,7 +186,7 @@ export const threads: Projection<ThreadEvent | DraftEvent> = {
     const rows = await rowsById<Row>(tx, threadTable, ids);
     const before = [...rows.values()];
     for (const event of events) {
-      // A marker on a thread that shows something shows nothing.
+      // A marker on a visible thread does not change it.
       if (event.type === "MessageHeld" && !event.data.opensThread) continue;
       const id = threadOf(event);
       const { at } = event.metadata;
@@ -199,7 +199,9 @@ export const threads: Projection<ThreadEvent | DraftEvent> = {
   },
 };
 
-/** A thread merged into one that is merged on points at the last survivor, so that no reader has to walk. */
+/**
+ * Updates merges, so that a thread merged into one that is merged again points to the last survivor and no reader has to follow a chain.
+ */
 function followMerges(tx: ProjectorTx, events: readonly Recorded<ThreadEvent | DraftEvent>[]): void {
   for (const event of events) {
     if (event.type !== "ThreadFrozen") continue;

@@ -3,7 +3,7 @@ import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { threadsFrom, threadsWith } from "../search/queries.ts";
 
-/** The Thread of the contract, without its messages and drafts. */
+/** Thread as in the API, without its messages and drafts. */
 export type ThreadRow = {
   id: string;
   workspace_id: string;
@@ -31,7 +31,7 @@ export type ThreadFilter = Window & {
   priority?: string;
   q?: string;
   contact?: string;
-  /** Both inclusive; `to` of a bare date is that day's last moment (http). */
+  /** Both inclusive; `to` of a bare date is that day's end (http). */
   from?: Date;
   to?: Date;
   sort?: "last_message_at" | "priority";
@@ -42,7 +42,7 @@ const orders: Record<NonNullable<ThreadFilter["sort"]>, Order> = {
   priority: { columns: ["urgency", "sorted_at", "id"], direction: "desc" },
 };
 
-/** Survivors only, last message first; no thread that a mail of ours opened which never left. */
+/** Lists surviving threads, last message first; without threads opened by a mail of ours that was never sent. */
 export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
   const counted = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
@@ -53,7 +53,7 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
   const searched = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
     ["status = {n}", filter.status],
-    // As its own condition, so that the index of those that need review is seen to fit.
+    // A separate condition, so that the planner uses the index of threads that need review.
     [filter.needs_review ? "needs_review and {n}" : "needs_review = {n}", filter.needs_review],
     ["urgency = array_position(array['low', 'normal', 'high', 'urgent'], {n})", filter.priority],
     ...(filter.q === undefined ? [] : threadsWith("id", filter.q)),
@@ -75,11 +75,11 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
   return page<ThreadRow>(sql, hasTimes ? list : { ...list, counts: { table: "thread_counts", ...counted } });
 }
 
-/** A thread as itself, merged or not. */
+/** Returns a thread, merged or not. */
 export const threadById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ThreadRow>(reads, workspaceId, { id, select: columns, from: "threads", where: "shown" });
 
-/** The threads before and after one in the list of all, whose newest message is first; null at its ends. */
+/** Returns the threads before and after one in the list of all, whose newest message is first; null at its ends. */
 export async function neighbours(
   reads: Reads,
   workspaceId: string,

@@ -6,11 +6,11 @@ create table threads (
   subject text not null,
   status text not null,
   priority text not null,
-  -- The most urgent has the highest.
+  -- Rank of the priority; the most urgent has the highest.
   urgency smallint not null generated always as (array_position(array['low', 'normal', 'high', 'urgent'], priority)) stored,
   needs_review boolean not null,
   last_message_at timestamptz,
-  -- What lists go by: without a message a thread comes last.
+  -- Sort key of lists: a thread without a message is last.
   sorted_at timestamptz not null generated always as (coalesce(last_message_at, '-infinity')) stored,
   message_count int not null,
   participants json not null,

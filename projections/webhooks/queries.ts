@@ -21,7 +21,7 @@ const columns = `id, workspace_id, url, events, identity_ids, description, statu
 export const webhookById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<WebhookRow>(reads, workspaceId, { id, select: columns, from: "webhooks", where: "deleted_at is null" });
 
-/** Newest first. */
+/** Lists webhooks, newest first. */
 export const listWebhooks = (reads: Reads, workspaceId: string, window: Window) =>
   page<WebhookRow>(reads.of(workspaceId), {
     select: columns,
@@ -32,16 +32,16 @@ export const listWebhooks = (reads: Reads, workspaceId: string, window: Window) 
     window,
   });
 
-/** Those that want to hear of something, and when they began to. */
+/** An active webhook with its events, and the position of its creation. */
 export type Listener = {
   id: string;
   events: string[];
   identity_ids: string[] | null;
-  /** Of their creation: earlier events are not for them. */
+  /** Position of its creation: earlier events are not delivered. */
   created_position: number;
 };
 
-/** The active webhooks of a workspace. */
+/** Returns the active webhooks of a workspace. */
 export async function listeningWebhooks(reads: Reads, workspaceId: string): Promise<Listener[]> {
   const { rows } = await reads.of(workspaceId).query<Listener>(
     `select id, events, identity_ids, created_position from webhooks

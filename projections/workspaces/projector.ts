@@ -11,7 +11,7 @@ type Row = {
   plan_status: string;
   beta_override: boolean;
   sending_paused: boolean;
-  /** The next three are null while it is not paused. */
+  /** These three fields are null while it is not paused. */
   sending_paused_reason: string | null;
   sending_paused_by: PausedBy | null;
   sending_paused_at: string | null;
@@ -77,7 +77,7 @@ function apply(row: Row, event: Recorded<WorkspaceEvent>): Row {
   }
 }
 
-/** Until somebody says otherwise. */
+/** Values until set otherwise. */
 const empty = { ...notPaused, require_human_approval: false };
 
 export const workspaces: Projection<WorkspaceEvent> = {

@@ -1,7 +1,7 @@
 import type { Reads } from "../reads.ts";
 import type { PausedBy } from "./projector.ts";
 
-/** The Workspace of the contract; its counters come from the quota streams (src/commands/plans/quotas.ts). */
+/** Workspace as in the API; its counters are from the quota streams (src/commands/plans/quotas.ts). */
 export type WorkspaceRow = {
   id: string;
   name: string;
@@ -28,7 +28,7 @@ export async function workspaceById(reads: Reads, workspaceId: string): Promise<
   return rows[0];
 }
 
-/** Every workspace, for the operator. */
+/** Returns all workspaces, for the operator. */
 export async function allWorkspaces(reads: Reads): Promise<WorkspaceRow[]> {
   const { rows } = await reads.ofAll.query<WorkspaceRow>(`select ${columns} from workspaces order by created_at, id`);
   return rows;

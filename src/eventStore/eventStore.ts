@@ -3,20 +3,23 @@ import type { Event, Metadata, Recorded } from "#streams/event.ts";
 /** The revision of a stream that does not exist yet. */
 export const noStream = -1;
 
-/** An event on its way in. The id makes a retry recognisable: same ids at the same expected revision succeed again. */
+/** An event to append. The id makes a retry recognisable: the same ids at the same expected revision succeed again. */
 export type NewEvent<E extends Event = Event> = E & { id: string; schemaVersion?: number; metadata: Metadata };
 
-/** Where an append ended up: the revision and position of the last event written. */
+/** Result of an append: the revision and position of its last event. */
 export type Appended = { revision: number; position: number };
 
-/** A stream, and where it was seen. */
+/** A stream, and the revision at which it was read. */
 export type Guard = { stream: string; revision: number };
 
-/** What an append expects of the log: StreamMoved if it is not so. */
+/** Revisions that an append expects; StreamMoved if one differs. */
 export type Expected = {
-  /** Of the stream itself (noStream = must not exist). */
+  /** Expected revision of the stream itself (noStream = must not exist). */
   revision: number;
-  /** Other streams and their revisions, each once. Exact if `guards` is true; otherwise checked just before the append. */
+  /**
+   * Other streams and their expected revisions, each once. Checked atomically with the append if `guards` is true; otherwise just before
+   * it.
+   */
   unlessMoved?: readonly Guard[];
 };
 
@@ -27,56 +30,60 @@ export const asExpected = (expected: number | Expected): Expected =>
 export type SubscribeOptions = {
   /** Exclusive: the first event delivered has a higher position. 0 is the beginning. */
   after: number;
-  /** Only streams of these categories; all if absent. */
+  /** Categories of streams to deliver; all if absent. */
   categories?: readonly string[];
-  /** Events in a batch (default 500). Adapters deliver at most this many; the composed store may add the rest of the last append. */
+  /** Events per batch (default 500). Adapters deliver at most this many; the composed store may add the rest of the last append. */
   batchSize?: number;
   /** True: an event that cannot be brought to its newest version is delivered, and only its data throw. Otherwise the subscription does. */
   keepsUnreadable?: boolean;
-  /** Called when the log has grown beyond its end at `position`: what is appended before it resolves is read together. */
+  /** Called when the log has grown beyond its end at `position`: events appended before it resolves are read together. */
   gather?: (position: number) => Promise<void>;
   signal: AbortSignal;
 };
 
 /**
- * What a subscription delivers: events in position order, never one twice, none left out. `position` is how far the log was read,
- * also over events of other categories: a checkpoint may move there once the batch is consumed. `caughtUp` is true when the
- * batch reached the end of the log as it was. An adapter may end a batch within an append; what is composed never does (wholeAppends.ts).
+ * A batch of a subscription: events in position order, each once, none left out. `position`: how far the log was read, also over events of
+ * other categories; a checkpoint may move there once the batch is consumed. `caughtUp`: the batch reached the end of the log as it was. An
+ * adapter may end a batch within an append; the composed store never does (wholeAppends.ts).
  */
 export type Batch = { events: Recorded[]; position: number; caughtUp: boolean };
 
-/** Which stretch of a stream: from a revision on (inclusive), so many events at most, and cut behind the event that makes it this many bytes. */
+/** Part of a stream: events from a revision on (inclusive), `events` at most, cut after the event that makes it `bytes` long. */
 export type Stretch = { from: number; events: number; bytes: number };
 
-/** A stretch of a stream, oldest first. `atEnd`: it is known that nothing came after it. */
+/** Part of a stream, oldest first. `atEnd`: it is known that no event followed. */
 export type StreamPage = { events: Recorded[]; atEnd: boolean };
 
-/** The event log. Both adapters pass test/eventStore/contract.ts. */
+/** Port of the event log. Both adapters pass test/eventStore/contract.ts. */
 export type EventStore = {
   /** True if `unlessMoved` is judged in the same transaction as the append. */
   readonly guards: boolean;
   /**
-   * Appends atomically at exactly this revision. Resolves when durable.
-   * Throws StreamMoved, InvalidAppend, or Unavailable: then the outcome is unknown, and no caller may assume one; the adapter
-   * has already retried the same ids for as long as `timeoutMs` allowed.
+   * Appends atomically at exactly this revision. Resolves when durable. Throws StreamMoved, InvalidAppend, or Unavailable: then the outcome
+   * is unknown, and a caller must not assume one; the adapter has already retried the same ids for as long as `timeoutMs` allowed.
    */
   append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended>;
-  /** The events of one stream from `fromRevision` on (inclusive, default 0), oldest first, [] for a stream that does not exist. Linearisable. */
+  /**
+   * Reads the events of one stream from `fromRevision` on (inclusive, default 0), oldest first; [] for a stream that does not exist.
+   * Linearisable.
+   */
   read(stream: string, fromRevision?: number, maxCount?: number): Promise<Recorded[]>;
-  /** A stretch of one stream, with at least one event where there is one. Linearisable. */
+  /** Reads part of one stream, at least one event if there is one. Linearisable. */
   readPage(stream: string, stretch: Stretch): Promise<StreamPage>;
-  /** The last event of a stream. Linearisable. */
+  /** Reads the last event of a stream. Linearisable. */
   readLast(stream: string): Promise<Recorded | undefined>;
-  /** Batches in position order until aborted; heals itself over lost connections; throws LogRewound. Consume one batch before asking for the next. */
+  /**
+   * Yields batches in position order until aborted; reconnects by itself; throws LogRewound. Consume one batch before asking for the next.
+   */
   subscribe(options: SubscribeOptions): AsyncIterable<Batch>;
-  /** The position of the newest event, 0 for an empty log. */
+  /** Returns the position of the newest event, 0 for an empty log. */
   head(): Promise<number>;
   close(): Promise<void>;
 };
 
 /**
- * The events of a stream whose contract the caller knows: its category has no other events than those of `E`. `from`: a revision
- * (inclusive, default 0); `count`: so many at most.
+ * Reads events of a stream whose contract the caller knows: its category has no events other than `E`. `from`: a revision (inclusive,
+ * default 0); `count`: maximum number.
  */
 export const readEvents = async <E extends Event>(
   store: Pick<EventStore, "read">,
@@ -84,7 +91,7 @@ export const readEvents = async <E extends Event>(
   { from, count }: { from?: number; count?: number } = {},
 ): Promise<Recorded<E>[]> => (await store.read(stream, from, count)) as Recorded<E>[];
 
-/** The log from its beginning to the head of now, batch by batch. `categories`: only streams of these; all if absent. */
+/** Yields the log from its beginning to the current head, batch by batch. `categories`: only streams of these; all if absent. */
 export async function* wholeLog(
   store: Pick<EventStore, "head" | "subscribe">,
   categories?: readonly string[],
@@ -104,7 +111,10 @@ export async function* wholeLog(
 
 const unreadable = new WeakSet<Recorded>();
 
-/** The event as a subscription with `keepsUnreadable` delivers it if it cannot be read: looking at its data throws the error. */
+/**
+ * Returns the event in the form in which a subscription with `keepsUnreadable` delivers an unreadable one: accessing its data throws the
+ * error.
+ */
 export function asUnreadable(event: Recorded, error: unknown): Recorded {
   const failing = Object.defineProperty({ ...event }, "data", {
     enumerable: false,
@@ -116,10 +126,10 @@ export function asUnreadable(event: Recorded, error: unknown): Recorded {
   return failing;
 }
 
-/** True for one of these. Its type is the stored one, which may have another name by now. */
+/** True for an event that could not be read. Its type is the stored one, which may have been renamed since. */
 export const isUnreadable = (event: Recorded): boolean => unreadable.has(event);
 
-/** Somebody else appended first. `actualRevision` is the revision that the stream has. */
+/** Another append came first. `actualRevision`: the current revision of the stream. */
 export class StreamMoved extends Error {
   readonly stream: string;
   readonly expectedRevision: number;
@@ -143,7 +153,7 @@ export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
-/** What is derived from the log has not come to this position of it in time. `of`: which of it, by name. */
+/** A read model has not reached this position of the log in time. `of`: the names of those waited for. */
 export class Behind<Name extends string = string> extends Unavailable {
   override readonly name = "Behind";
   readonly position: number;
@@ -155,14 +165,14 @@ export class Behind<Name extends string = string> extends Unavailable {
   }
 }
 
-/** The database gave up on a statement that took too long: it may be busy, or be asked for too much. */
+/** The database cancelled a statement that took too long: it may be overloaded, or the statement too expensive. */
 export class StatementTimedOut extends Unavailable {
   override readonly name = "StatementTimedOut";
 }
 
 /**
- * The log is not the one that was read before: wiped, replaced, or restored from an older copy. What was derived from it no longer fits,
- * so a subscription ends with this instead of going on quietly, and nobody may go on from their checkpoint.
+ * The log is not the one that was read before: wiped, replaced, or restored from an older copy. Derived data no longer fit it, so a
+ * subscription ends with this error, and no reader may continue from its checkpoint.
  */
 export class LogRewound extends Error {
   override readonly name = "LogRewound";
@@ -172,7 +182,7 @@ export class LogRewound extends Error {
 export const maxEventBytes = 512 * 1024;
 export const maxAppendBytes = 1_000_000;
 
-/** About how many characters an event takes as JSON, without writing it out. */
+/** Estimates the characters of an event as JSON, without serialising it. */
 export const textOf = ({ data, metadata }: Pick<Recorded, "data" | "metadata">): number =>
   textIn(data) + textIn(metadata);
 

@@ -1,7 +1,7 @@
 import type { Metrics } from "#src/platform/metrics/metrics.ts";
 import { type EventStore, StreamMoved } from "./eventStore.ts";
 
-/** An event store whose appends are counted and timed. */
+/** Wraps an event store to count and time its appends. */
 export function measured(
   store: EventStore,
   { metrics, clock }: { metrics: Pick<Metrics, "appended">; clock: { monotonic(): number } },

@@ -3,7 +3,7 @@ export type Log = { warn(details: object, message: string): void };
 
 export const silent: Log = { warn: () => {} };
 
-/** Milliseconds to wait between tries of something that is away: short at first, never longer than half a second. */
+/** Returns milliseconds to wait between attempts during an outage: short at first, never longer than half a second. */
 export function pauses(): { next(): number; reset(): void } {
   const [shortest, longest] = [20, 500];
   let pause = shortest;

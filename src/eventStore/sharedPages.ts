@@ -1,18 +1,18 @@
 import { LRUCache } from "lru-cache";
 import type { Batch } from "./eventStore.ts";
 
-/** Bounds the memory that kept pages take: an adapter bounds each in bytes. */
+/** Pages cached at most, to bound memory: an adapter bounds each in bytes. */
 const mostPages = 4;
 
 export type SharedPages = {
   page(after: number): Promise<Batch>;
-  /** Drops what is kept of a log that was replaced. */
+  /** Drops cached pages of a log that was replaced. */
   forget(): void;
 };
 
 /**
- * Lets loops that are at the same position of the log share one read of the page after it. A page that ended before the log did would be read again
- * just the same, so the newest few of these are kept for the loops that come behind; one that reached the end is shared only while it is read.
+ * Lets readers at the same position of the log share one read of the next page. A page that does not end at the log's end never changes, so
+ * the newest few of these are cached for slower readers; one that reached the end is shared only while it is read.
  */
 export function sharingPages(read: (after: number) => Promise<Batch>): SharedPages {
   const pages = new LRUCache<number, Promise<Batch>>({ max: mostPages });

@@ -3,11 +3,11 @@ import { categoryOf } from "#streams/event.ts";
 import { type Batch, type SubscribeOptions, Unavailable } from "./eventStore.ts";
 import { type Log, pauses } from "./recovery.ts";
 
-/** The log, as an adapter lets subscriptions read it. */
+/** Access of subscriptions to an adapter's log. */
 export type PagedLog = {
   /**
-   * Reads the events of all categories after a position, as many as fit into a page. `caughtUp`: nothing came after them. The page ends at the same
-   * position where there is nothing yet. Throws Unavailable or LogRewound; does not try again.
+   * Reads a page of events of all categories after a position. `caughtUp`: no event followed. If there is nothing new, the page ends at the
+   * same position. Throws Unavailable or LogRewound; does not retry.
    */
   page(after: number): Promise<Batch>;
   /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
@@ -24,14 +24,14 @@ export async function* subscription(paged: PagedLog, options: SubscribeOptions):
   const { categories, batchSize = defaultBatchSize } = options;
   const signal = AbortSignal.any([options.signal, paged.closing]);
   let read = { position: options.after, caughtUp: true };
-  // What was there before it began is read at once.
+  // Events that existed before the subscription began are read without gathering.
   let gather: SubscribeOptions["gather"];
   for (;;) {
     const page = await unlessAborted(nextPage(paged, read, { gather, signal }), signal);
     gather = options.gather;
     if (!page) return;
     read = page;
-    if (!page.caughtUp) paged.page(page.position).catch(() => {}); // the loop itself asks again
+    if (!page.caughtUp) paged.page(page.position).catch(() => {}); // the loop itself reads it again
     for (const batch of batchesOf(page, categories, batchSize)) {
       yield batch;
       if (signal.aborted) return;
@@ -39,7 +39,7 @@ export async function* subscription(paged: PagedLog, options: SubscribeOptions):
   }
 }
 
-/** Tries until the log has more than was read, or is known to have no more; undefined on abort. */
+/** Returns the next page, retrying until the log has more events or is known to have none; undefined on abort. */
 async function nextPage(
   paged: PagedLog,
   { position, caughtUp }: Omit<Batch, "events">,
@@ -61,7 +61,7 @@ async function nextPage(
   }
 }
 
-/** The events of a page that a subscription asks for, so many at most in a batch. The last batch moves over all of the page. */
+/** Splits a page into batches of the subscribed categories. The last batch moves to the page's end. */
 function* batchesOf(
   { events: all, position, caughtUp }: Batch,
   categories: readonly string[] | undefined,
@@ -76,7 +76,7 @@ function* batchesOf(
   yield { events: events.slice(begin), position, caughtUp };
 }
 
-/** Gives what the promise gives, or undefined as soon as the signal is aborted. */
+/** Resolves like the promise, or to undefined as soon as the signal is aborted. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const leave = (): void => resolve(undefined);

@@ -2,11 +2,11 @@ import type { Recorded } from "#streams/event.ts";
 import { newestVersion, type Upcasters, upcast, upcasters } from "#streams/upcast.ts";
 import { asUnreadable, type Batch, type EventStore } from "./eventStore.ts";
 
-/** An event store whose readers see every event in its newest version, whichever it was stored in; what is written says its own. */
+/** Wraps an event store so that readers see every event in its newest version. Appended events name their own version. */
 export function upcasting(store: EventStore, known: Upcasters = upcasters): EventStore {
   const newest = (event: Recorded): Recorded => upcast(event, known);
 
-  /** One that cannot be read ends no subscription: who needs its data fails on it, and nobody else. */
+  /** An unreadable event ends no subscription: only those who need its data fail on it. */
   function upcastIfReadable(event: Recorded): Recorded {
     try {
       return newest(event);

@@ -1,6 +1,6 @@
 import { InvalidAppend, maxAppendBytes, maxEventBytes, type NewEvent, noStream } from "./eventStore.ts";
 
-/** An event checked and written out: `data` and `metadata` are JSON text, kept so that no adapter has to write them twice. */
+/** A validated and serialised event: `data` and `metadata` are JSON text, so that no adapter serialises them twice. */
 export type ValidEvent = { id: string; type: string; schemaVersion: number; data: string; metadata: string };
 
 const streamName = /^[A-Za-z][A-Za-z0-9]*-[A-Za-z0-9._:@+=~/-]{1,200}$/;
@@ -9,8 +9,8 @@ const eventType = /^[A-Za-z][A-Za-z0-9]{0,99}$/;
 const maxSchemaVersion = 32_767;
 
 /**
- * Everything that makes an append impossible, found before a store is asked: a store may answer a bad one by never answering.
- * Returns the events ready to be stored. Throws InvalidAppend.
+ * Finds everything that makes an append impossible before a store is called: a store may never answer a bad one. Returns the events ready
+ * to be stored. Throws InvalidAppend.
  */
 export function validateAppend(stream: string, expectedRevision: number, events: readonly NewEvent[]): ValidEvent[] {
   validateStream(stream);
@@ -28,7 +28,7 @@ export function validateAppend(stream: string, expectedRevision: number, events:
   return valid;
 }
 
-/** `category-id`, the category without a dash; ASCII, so that no store normalises or refuses it. */
+/** True for `category-id`, the category without a dash; ASCII, so that no store normalises or refuses it. */
 export const isStreamName = (stream: string): boolean => streamName.test(stream);
 
 /** Throws InvalidAppend. */
@@ -36,12 +36,12 @@ export function validateStream(stream: string): void {
   if (!isStreamName(stream)) throw new InvalidAppend(`${JSON.stringify(stream)} is not a stream name`);
 }
 
-/** An explicit revision, or noStream: never "any". Throws InvalidAppend. */
+/** Requires an explicit revision or noStream, never "any". Throws InvalidAppend. */
 export function validateRevision(revision: number): void {
   if (!Number.isSafeInteger(revision) || revision < noStream) throw new InvalidAppend(`${revision} is not a revision`);
 }
 
-/** `more`: so many events of the append come after it. */
+/** `more`: number of events of the append that follow it. */
 function validateEvent(event: NewEvent, more: number): ValidEvent {
   const { id, type, schemaVersion = 1 } = event;
   if (!uuid.test(id)) throw new InvalidAppend(`${JSON.stringify(id)} is not an event id: expected a UUID`);
@@ -59,7 +59,7 @@ function validateEvent(event: NewEvent, more: number): ValidEvent {
   return { id: id.toLowerCase(), type, schemaVersion, data, metadata };
 }
 
-/** Who takes over another event's metadata does not take over its place in an append. What is no object is left to be refused. */
+/** Sets `more`, also if the metadata were copied from another event. Metadata that are no object are refused later. */
 const placedIn = (metadata: unknown, more: number): unknown =>
   isObject(metadata) ? { ...metadata, more: more || undefined } : metadata;
 

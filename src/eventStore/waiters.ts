@@ -2,13 +2,13 @@ import { LogRewound } from "./eventStore.ts";
 
 type Waiter = { after: number; since: number; wake(): void; fail(error: LogRewound): void };
 
-/** Loops that have read the whole log and wait until it grows. */
+/** Readers that have read the whole log and wait until it grows. */
 export type Waiters = {
   /** Resolves when the log has grown beyond `after`, or on abort. */
   wait(after: number, signal: AbortSignal): Promise<void>;
-  /** Wakes the loops that are before a position which the log has reached. */
+  /** Wakes the readers before a position that the log has reached. */
   wake(position: number): void;
-  /** Fails the loops that are beyond `end`: where the log ended, read after the monotonic millisecond `askedAt`. */
+  /** Fails the readers that are beyond `end`, the end of the log read after the monotonic millisecond `askedAt`. */
   failBeyond(end: number, askedAt: number): void;
   failAll(error: LogRewound): void;
 };

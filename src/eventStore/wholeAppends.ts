@@ -2,9 +2,9 @@ import type { Recorded } from "#streams/event.ts";
 import type { Batch, EventStore } from "./eventStore.ts";
 
 /**
- * An event store whose subscriptions never part the events of one append: what was written together is read together, and no read model shows a
- * thread without the message that opened it. A batch then has up to the rest of an append more than was asked for. Adapters end
- * a batch wherever its size or a page of the log ends.
+ * Wraps an event store so that its subscriptions never split the events of one append: no read model shows a thread without the message
+ * that opened it. A batch may therefore exceed its size by the rest of an append. Adapters end a batch wherever its size or a page of the
+ * log ends.
  */
 export const keepingAppendsWhole = (store: EventStore): EventStore => ({
   ...store,
@@ -12,7 +12,7 @@ export const keepingAppendsWhole = (store: EventStore): EventStore => ({
 });
 
 async function* wholeBatches(batches: AsyncIterable<Batch>): AsyncGenerator<Batch, void> {
-  /** The beginning of an append, the rest of which is on its way. */
+  /** First events of an append whose rest has not arrived. */
   let begun: readonly Recorded[] = [];
   for await (const batch of batches) {
     const events = [...begun, ...batch.events];
@@ -25,13 +25,13 @@ async function* wholeBatches(batches: AsyncIterable<Batch>): AsyncGenerator<Batc
 }
 
 /**
- * True if the log was read beyond the begun append without another event. An append is in one piece in the log, so nothing more of it follows.
- * The beginning of an append at the very end of a log, which no store leaves, is delivered only once something follows it.
+ * True if the log was read beyond the incomplete append without another event. An append is contiguous in the log, so no more of it
+ * follows. The beginning of an append at the very end of a log, which no store leaves, is delivered only once another event follows it.
  */
 const isBeyond = ({ events, position }: Batch, begun: readonly Recorded[]): boolean =>
   events.length === 0 && position > (begun.at(-1)?.position ?? 0);
 
-/** Returns how many of the events come before an append of which the rest is missing. */
+/** Returns how many of the events precede an incomplete append. */
 function endOfWhole(events: readonly Recorded[]): number {
   let end = events.length;
   if (moreThan(events.at(-1)) === 0) return end;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { v7 } from "uuid";
 
-/** Time, as a port: tests and a simulator drive it. */
+/** Port for time: tests and a simulator control it. */
 export type Clock = {
   now(): Date;
   /** Milliseconds that never go backwards, for measuring how old something is within this process. */
@@ -10,20 +10,23 @@ export type Clock = {
 
 export const systemClock: Clock = { now: () => new Date(), monotonic: () => performance.now() };
 
-/** A moment, to be measured from. */
+/** A moment from which time is measured. */
 export type Moment = { monotonic: number; date: number };
 
 export const momentOf = (clock: Clock): Moment => ({ monotonic: clock.monotonic(), date: clock.now().getTime() });
 
 /**
- * Milliseconds since a moment of this process, by whichever of its two clocks says more: while a machine sleeps the one that never goes backwards may
- * stand still. For what must not be believed for longer; one whose date is set is too old as well.
+ * Milliseconds since a moment of this process, by whichever of its two clocks shows more: the monotonic one may stop while a machine
+ * sleeps. For data that must not be trusted for longer; after a change of the system time it counts as too old as well.
  */
 export function longestSince(clock: Clock, { monotonic, date }: Moment): number {
   return Math.max(clock.monotonic() - monotonic, Math.abs(clock.now().getTime() - date));
 }
 
-/** Looks again and again, never twice at once, the first time before this resolves. A look that fails changes nothing. Returns how to end it. */
+/**
+ * Calls `look` repeatedly, never concurrently; the first call completes before this resolves. Errors are ignored. Returns a function that
+ * stops it.
+ */
 export async function repeatedly(look: () => Promise<void>, everyMs: number): Promise<() => void> {
   let looking = false;
   const lookOnce = async (): Promise<void> => {
@@ -38,7 +41,7 @@ export async function repeatedly(look: () => Promise<void>, everyMs: number): Pr
   return () => clearInterval(timer);
 }
 
-/** New ids and random bytes, as a port. */
+/** Port for new ids and random bytes. */
 export type Ids = {
   /** A fresh UUIDv7. */
   uuid(): string;

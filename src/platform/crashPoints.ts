@@ -1,6 +1,6 @@
 /**
- * Named places where a process can be told to kill itself (`CRASH_AT=<point>[:n]`, never in production), so that a crash between any
- * two steps of filing, sending and of the work of processes can be tried for real. test/README.md lists them.
+ * Named places where a process can be made to kill itself (`CRASH_AT=<point>[:n]`, never in production), so that a crash between any two
+ * steps of filing, sending and of the processes' work can be tested. test/README.md lists them.
  */
 export const crashPoints = [
   "http:effect-done",

@@ -3,14 +3,14 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import pretty from "pino-pretty";
 
 /**
- * Lines without secrets: what looks like one is blanked in the finished line, in whichever field it is. Bodies of mail are not given to a
- * logger in the first place; fields that would carry one by name are dropped all the same.
+ * Creates a logger that removes secrets: text that looks like one is replaced in the finished line, in any field. Bodies of mail are never
+ * passed to a logger; fields that would contain one by name are dropped all the same.
  */
 export function createLogger(level: string, destination: DestinationStream = logTo(1)): Logger {
   return pino(
     {
       level,
-      // Names and times as the usual tools read them: {"level":"info","time":"2026-11-26T22:30:00.000Z",…}.
+      // Level names and times in the form that common tools read: {"level":"info","time":"2026-11-26T22:30:00.000Z",…}.
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
       base: { pid: process.pid },
@@ -22,12 +22,12 @@ export function createLogger(level: string, destination: DestinationStream = log
   );
 }
 
-/** Standard output (1) or standard error (2): for a person on a terminal, as JSON lines everywhere else. */
+/** Destination on standard output (1) or standard error (2): readable text on a terminal, JSON lines otherwise. */
 export const logTo = (fd: 1 | 2): DestinationStream =>
-  // Each line takes the place of a progress line.
+  // Each line overwrites a progress line.
   isatty(fd) ? readable(fd, { customPrettifiers: { time: (time) => `\r\x1b[K[${time}]` } }) : pino.destination(fd);
 
-/** One line each that a person can read, errors with their stack below it. */
+/** Destination with one readable line per entry, errors with their stack below. */
 export const readable = (
   destination: number | NodeJS.WritableStream,
   options: pretty.PrettyOptions = {},
@@ -48,18 +48,21 @@ const sensitive = [
   "raw",
 ];
 
-/** An error in what helps to find it. PostgreSQL's `detail` and the like are left out: they quote rows, and rows are mail. */
+/**
+ * Reduces an error to the fields that help to find its cause. PostgreSQL's `detail` and similar fields are dropped: they quote rows, which
+ * contain mail.
+ */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message, stack, cause, code } = error as Error & { code?: string };
   return { type: name, message, code, stack, ...(cause !== undefined && { cause: describeError(cause) }) };
 }
 
-/** The line in which a development install shows its first API key, once; there is no other way to learn it. */
+/** True for the line in which a development installation shows its first API key, once: it is the only place to learn it. */
 const isReadyLine = (line: string): boolean => /"msg":"ready"\}\s*$/.test(line);
 
 const secrets: readonly [pattern: RegExp, shown: string][] = [
-  // Passwords in URLs, however long: each stretch up to an @ is looked through once, as a line may repeat what a stranger sent.
+  // Passwords in URLs, however long. Each stretch up to an @ is scanned once, as a line may repeat text sent by a stranger.
   [/(?<![^\s@"])(?=[^\s@"]+@)([^\s@"]*?(?<![a-z+])[a-z+]+:\/\/[^\s:/@"]*:)[^\s@"]+@/g, "$1[removed]@"],
   // The token of an approval page, the secret of a hook's path.
   [/(\/a\/)[A-Za-z0-9_-]{16,}/g, "$1[removed]"],

@@ -1,7 +1,7 @@
 /** Work that runs once at a time for each key: callers that arrive while it runs share its outcome. */
 export type SingleFlight<T> = {
   run(key: string, work: () => Promise<T>): Promise<T>;
-  /** The work that runs for this key; undefined if none does. */
+  /** Returns the work in progress for this key; undefined if none is. */
   underWay(key: string): Promise<T> | undefined;
 };
 

@@ -1,7 +1,7 @@
-/** Amounts by key, of what is held at one moment. A key that holds nothing takes no memory. */
+/** Current amounts by key. A key without an amount takes no memory. */
 export type Tally<Key> = {
   of(key: Key): number;
-  /** `amount`: negative for what is given back. */
+  /** Changes the amount of a key; negative amounts release. */
   add(key: Key, amount: number): void;
 };
 

@@ -1,7 +1,7 @@
 import type { Event } from "../event.ts";
 import type { InboxEvent } from "../inbox/events.ts";
 
-/** Somebody answered an approval mail. It is kept, and decides nothing. Whose mail it answered may not be known. */
+/** A reply to an approval mail arrived. It is stored, and decides nothing. The workspace of the answered mail may be unknown. */
 export type ApprovalReplyEvent = Event<
   "ApprovalReplyReceived",
   Omit<InboxEvent["data"], "workspaceId" | "identityId"> & { workspaceId: string | null; identityId: string | null }

@@ -4,19 +4,19 @@ import { unreachable } from "../unreachable.ts";
 import { type BillingEvent, billingStream, type Checkout, type Subscription } from "./events.ts";
 
 export type Billing = {
-  /** null: there is none yet, or it was deleted. */
+  /** The processor's customer; null if there is none yet, or it was deleted. */
   customerId: string | null;
-  /** The one that was deleted last. */
+  /** The customer that was deleted last. */
   lostCustomerId: string | null;
-  /** As they were read last: those that go on, and the one that is followed. */
+  /** Subscriptions as last read: the active ones, and the one that is followed. */
   subscriptions: readonly Subscription[];
   /** The subscription that the plan follows. */
   followed: string | null;
-  /** A trial is offered once. */
+  /** True once a trial was used: it is offered only once. */
   trialUsed: boolean;
-  /** How often something new was read: who read before that has old news. */
+  /** Number of reads with changes: a result read before the latest one is outdated. */
   reads: number;
-  /** Subscriptions that were started beside another one. */
+  /** Additional subscriptions, started while another one was active. */
   seconds: Readonly<Record<string, "to be ended" | "ended">>;
   checkout: Checkout | null;
 };
@@ -25,7 +25,7 @@ export type BillingCommand =
   | { type: "KeepCustomer"; customerId: string }
   | { type: "LoseCustomer"; customerId: string }
   | { type: "AskForSubscriptions"; because: string }
-  /** Changes nothing where `basedOn` is not the state's `reads`, or of another customer: something newer was read meanwhile. */
+  /** Changes nothing if `basedOn` is not the state's `reads`, or of another customer: something newer was read meanwhile. */
   | {
       type: "RecordSubscriptions";
       basedOn: number;
@@ -33,7 +33,7 @@ export type BillingCommand =
       seconds: readonly string[];
     }
   | { type: "EndSecondSubscription"; subscriptionId: string }
-  /** Changes nothing where another checkout than the one it `replaces` (a session's id) was opened meanwhile. */
+  /** Changes nothing if a checkout other than the one it `replaces` (a session's id) was opened meanwhile. */
   | { type: "OpenCheckout"; checkout: Checkout; replaces: string | null };
 
 const initial: Billing = {
@@ -112,7 +112,7 @@ function recordSubscriptions(
   return events;
 }
 
-/** The same text for the same facts: a log may keep the fields of an event in another order. */
+/** Serialises facts in a fixed order: a log may store the fields of an event in another order. */
 const asText = ({ followed, trialUsed, subscriptions }: Pick<Billing, "followed" | "trialUsed" | "subscriptions">) =>
   JSON.stringify([
     followed,

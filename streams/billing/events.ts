@@ -3,48 +3,48 @@ import type { Interval, Plan } from "../workspace/events.ts";
 
 export type PaidPlan = Exclude<Plan, "builder_pack">;
 
-/** A subscription as the payment processor had it when it was asked. Times are ISO 8601. */
+/** A subscription as last read from the payment processor. Times are ISO 8601. */
 export type Subscription = {
   id: string;
-  /** The processor's word. */
+  /** The processor's status. */
   status: string;
   priceId: string;
-  /** By the price alone; null: a price that no setting named. */
+  /** Plan of the price; null if no setting named the price. */
   plan: PaidPlan | null;
   interval: Interval | null;
   periodStart: string;
   periodEnd: string;
   trialEnd: string | null;
-  /** It ends then; null: it renews itself. */
+  /** Time at which it ends; null if it renews. */
   cancelAt: string | null;
-  /** It was canceled while its last period was not paid. */
+  /** True if it was canceled while its last period was unpaid. */
   endedUnpaid: boolean;
   createdAt: string;
 };
 
-/** A page of the processor's on which a subscription can be started until it expires (ISO). */
+/** A checkout page of the processor, on which a subscription can be started until it expires (ISO). */
 export type Checkout = { sessionId: string; plan: PaidPlan; interval: Interval; expiresAt: string };
 
 export type BillingEvent =
-  /** The workspace has a customer at the payment processor, which has the way back (streams/processorCustomer). */
+  /** The workspace has a customer at the payment processor; streams/processorCustomer maps it back to the workspace. */
   | Event<"CustomerCreated", { customerId: string }>
-  /** The processor has deleted it. Another one is made in its place. */
+  /** The processor has deleted the customer. A new one is created in its place. */
   | Event<"CustomerLost", { customerId: string }>
-  /** Somebody has reason to believe that the subscriptions are not what was read last. */
+  /** The subscriptions may have changed since they were last read. */
   | Event<"SubscriptionsAsked", { because: string }>
   /**
-   * The subscriptions are not what was read last. `subscriptions` are those that go on, and the one that the plan follows. `trialUsed`: one of
-   * all there ever were had a trial.
+   * The subscriptions have changed. `subscriptions`: the active ones, and the one that the plan follows. `trialUsed`: any subscription ever
+   * had a trial.
    */
   | Event<
       "SubscriptionsRead",
       { customerId: string; followed: string | null; trialUsed: boolean; subscriptions: Subscription[] }
     >
-  /** Beside the one that is kept another one was started: it is ended at once, and what was paid for it is given back. */
+  /** An additional subscription was started: it is ended at once, and its payments are refunded. */
   | Event<"SecondSubscriptionFound", { subscriptionId: string; kept: string }>
   | Event<"SecondSubscriptionEnded", { subscriptionId: string }>
-  /** It takes the place of the one that was opened before. */
+  /** A new checkout, which replaces the earlier one. */
   | Event<"CheckoutOpened", Checkout>;
 
-/** What is known of how a workspace pays. */
+/** Stream of a workspace's billing. */
 export const billingStream = (workspaceId: string): string => `billing-${workspaceId}`;

@@ -2,17 +2,17 @@ import type { Checkout, Subscription } from "./events.ts";
 import { isAlive } from "./planFrom.ts";
 
 const minuteMs = 60_000;
-/** What goes on is looked at once a day, whatever the processor says or does not say. */
+/** Milliseconds between reads of active subscriptions, whatever the processor reports. */
 const daily = 24 * 60 * minuteMs;
-/** The processor's own clock may be a little behind, and its renewals take a moment. */
+/** Milliseconds of tolerance: the processor's clock may be slow, and its renewals take a moment. */
 const grace = minuteMs;
-/** A period that should have turned and has not: soon, then as long again as it has been late. */
+/** Milliseconds to the first retry for a period that should have been renewed; each later wait is as long as it has been overdue. */
 const overdue = 10 * minuteMs;
 
 /**
- * When the subscriptions have to be read again although nobody says anything: when a period, a trial or what was paid for should have ended,
- * when an open checkout has expired, and once a day while one goes on. So what the processor tells and nobody hears is found out all the same.
- * null: nothing of them can change by itself.
+ * Returns when the subscriptions must be read again without any notification: when a period, a trial or a paid time should have ended, when
+ * an open checkout has expired, and once a day while one is active. So a lost notification is made up for. Null if nothing can change by
+ * itself.
  */
 export function nextLook(
   { subscriptions, checkout }: { subscriptions: readonly Subscription[]; checkout: Pick<Checkout, "expiresAt"> | null },

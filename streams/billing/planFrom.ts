@@ -5,25 +5,25 @@ import type { Billing } from "./decider.ts";
 import type { Subscription } from "./events.ts";
 
 /**
- * What a customer's subscriptions make of the workspace's plan. It looks at all of them as they are now and at next to nothing of what was
- * before, so it comes to the same end whichever news arrived, in whatever order.
+ * Derives the workspace's plan from a customer's subscriptions. It uses all of their current states and hardly any history, so the result
+ * does not depend on the order of notifications.
  */
 
 type Present = Pick<Workspace, "plan" | "planStatus" | "trialEndsAt" | "interval" | "periodsFrom"> &
   Pick<Workspace, "currentPeriodStart" | "currentPeriodEnd">;
 
 export type PlanFound = {
-  /** The subscription that the plan follows; null: none there is. */
+  /** The subscription that the plan follows; null if there is none. */
   followed: string | null;
-  /** null: the plan stays as it is. */
+  /** The new plan; null if it does not change. */
   subscribed: SubscribedPlan | null;
-  /** Those that go on beside the one that is followed. */
+  /** Active subscriptions other than the followed one. */
   seconds: readonly string[];
-  /** What nobody foresaw about the one that is followed: the plan stays. */
+  /** Unknown price or status of the followed subscription; the plan does not change then. */
   puzzle: "price" | "status" | null;
 };
 
-/** Those that go on. What is not paid for, or paused, is past due: the limits stay. */
+/** Plan status by status of an active subscription. An unpaid or paused one is past due: the limits stay. */
 const goingOn: Record<string, PlanStatus> = {
   trialing: "trialing",
   active: "active",
@@ -34,16 +34,16 @@ const goingOn: Record<string, PlanStatus> = {
 
 const ended = ["canceled", "incomplete_expired"];
 
-/** One that waits for its first payment is none yet. */
+/** Status of a subscription that waits for its first payment, which does not count yet. */
 const unborn = "incomplete";
 
 const isKnownStatus = (status: string): boolean =>
   Object.hasOwn(goingOn, status) || ended.includes(status) || status === unborn;
 
-/** True of one that its customer still has, or is about to have. */
+/** True for a subscription that the customer has, or is about to have. */
 export const isAlive = ({ status }: Pick<Subscription, "status">): boolean => !ended.includes(status);
 
-/** True of one that works: beside it no other is started. */
+/** True for an active subscription: no other is started then. */
 export const works = ({ status }: Pick<Subscription, "status">): boolean => Object.hasOwn(goingOn, status);
 
 export function planFrom(
@@ -71,7 +71,7 @@ export function planFrom(
 const firstMade = (one: Subscription, other: Subscription): number =>
   one.createdAt === other.createdAt ? (one.id < other.id ? -1 : 1) : one.createdAt < other.createdAt ? -1 : 1;
 
-/** The plan follows the price alone. With a price that is not known it stays, and only its time is the subscription's. */
+/** Returns the plan of the price. With an unknown price the plan stays, and only its times are the subscription's. */
 function planOf(kept: Subscription, present: Present, now: Date): SubscribedPlan | null {
   const plan = kept.plan ?? planNow(present, now);
   if (plan === "builder_pack") return null;
@@ -88,13 +88,19 @@ function planOf(kept: Subscription, present: Present, now: Date): SubscribedPlan
   };
 }
 
-/** Nothing was ever paid for one that expired before its first payment, nor for the last period of one that was given up. */
+/**
+ * Returns the end of the paid time. A subscription that expired before its first payment was never paid, nor was the last period of one
+ * that was given up.
+ */
 function paidUntil({ status, periodStart, periodEnd, endedUnpaid, createdAt }: Subscription): string {
   if (status !== "canceled") return createdAt;
   return endedUnpaid ? periodStart : periodEnd;
 }
 
-/** Of those that have ended the one that was paid for longest. What the operator set after one was made is not taken back by its end. */
+/**
+ * Returns the ended subscription that was paid for longest. A plan that the operator set after a subscription began is not reverted by its
+ * end.
+ */
 function lastPaidFor(own: readonly Subscription[], { periodsFrom }: Present): Subscription | undefined {
   return own
     .filter((each) => !isAlive(each) && (periodsFrom === null || each.createdAt > periodsFrom))
@@ -103,7 +109,7 @@ function lastPaidFor(own: readonly Subscription[], { periodsFrom }: Present): Su
     )[0];
 }
 
-/** The free plan, after one that was canceled. */
+/** The free plan, after a canceled one. */
 const fallenBack: SubscribedPlan = {
   plan: "builder_pack",
   planStatus: "canceled",
@@ -129,7 +135,7 @@ function endedPlan(last: Subscription, present: Present, now: Date): SubscribedP
   };
 }
 
-/** The one that was followed is nowhere any more: its customer was deleted. What was paid for is kept. */
+/** Returns the plan after the followed subscription vanished because its customer was deleted. The paid time is kept. */
 function gonePlan({ plan, currentPeriodStart, currentPeriodEnd, interval }: Present, now: Date): SubscribedPlan {
   if (currentPeriodEnd === null || now >= new Date(currentPeriodEnd)) return fallenBack;
   return { ...fallenBack, plan, currentPeriodStart, currentPeriodEnd, interval };

@@ -8,9 +8,9 @@ export type ChannelTest = {
   workspaceId: string;
   identityId: string;
   channel: TestedChannel | null;
-  /** `retrying`: it failed, and is tried again. */
+  /** `retrying`: an attempt failed, and another follows. */
   status: "running" | "retrying" | "delivered" | "failed";
-  /** Why the last try failed. */
+  /** Error of the last attempt. */
   error: string | null;
   requestedAt: string;
   endedAt: string | null;
@@ -32,7 +32,7 @@ const initial: ChannelTest = {
   endedAt: null,
 };
 
-/** It ends once: what a second run of the same try says then is nothing new. */
+/** A test ends once: the result of a second run of the same attempt changes nothing. */
 function decide(command: ChannelTestCommand, test: ChannelTest): ChannelTestEvent[] {
   const { type, ...data } = command;
   if (type === "RequestChannelTest") {

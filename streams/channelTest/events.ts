@@ -1,12 +1,12 @@
 import type { Event } from "../event.ts";
 
-/** Which channel of an identity is tried, and whom it reached when the test was asked for (compared alone, no secret). */
+/** The tested channel of an identity, and the address it had at the request (only compared; not a secret). */
 export type TestedChannel = { slot: "primary" | "secondary"; type: "telegram" | "slack" | "email"; address: string };
 
-/** A test notification through an approval channel: asked for, perhaps tried several times, and how it ended. Times are ISO 8601 UTC. */
+/** A test notification through an approval channel: its request, perhaps several attempts, and the result. Times are ISO 8601 UTC. */
 export type ChannelTestEvent =
   | Event<"ChannelTestRequested", { workspaceId: string; identityId: string; channel: TestedChannel; at: string }>
-  /** `error`: why nobody was reached, in words that may quote the provider. `final`: it is not tried again. */
+  /** `error`: why no approver was reached; may quote the provider. `final`: no further attempt follows. */
   | Event<"ChannelTestFailed", { error: string; final: boolean; at: string }>
   | Event<"ChannelTestDelivered", { at: string }>;
 

@@ -5,7 +5,7 @@ import type { ContactStatus } from "../thread/events.ts";
 import { unreachable } from "../unreachable.ts";
 import { type ContactEvent, contactStream } from "./events.ts";
 
-/** `exists`: it was changed through the API or by a rule since it was created, or last deleted. Mail alone leaves no event here. */
+/** `exists`: changed through the API or by a rule since it was created, or last deleted. Mail alone adds no event to this stream. */
 export type Contact = { exists: boolean; name: string | null; status: ContactStatus; tags: readonly string[] };
 
 type Of = { workspaceId: string; email: string };
@@ -61,7 +61,7 @@ function decide(command: ContactCommand, contact: Contact): ContactEvent[] {
   }
 }
 
-/** A name is always taken: the one shown may be a mail's, which this stream does not know. */
+/** A name is always recorded: the displayed one may be from a mail, which this stream does not know. */
 function changed({ name, status, tags }: ContactChanges, contact: Contact): ContactChanges {
   const distinct = tags && [...new Set(tags)];
   return {

@@ -4,35 +4,38 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type DeliveryEvent, deliveryStream } from "./events.ts";
 
-/** Why no provider could be reached, as the code with which a draft fails in the end. */
+/** Reason why no provider could be reached, as the failure code of the draft. */
 export type NoConnection = "provider_unavailable" | "provider_credentials";
 
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
 
 /**
- * `reports`: the reported outcomes; each is recorded once. `nobodyGetsIt`: the provider dropped it for its one recipient. `learnedIds`: further
- * Message-IDs that it travels under.
+ * `reports`: reported outcomes, each recorded once. `nobodyGetsIt`: the provider dropped the mail for its only recipient. `learnedIds`:
+ * further Message-IDs of the mail.
  */
 type Told = { reports: readonly ReportEvent["type"][]; nobodyGetsIt: boolean; learnedIds: readonly string[] };
 
-/** The hand-over of this attempt has not begun; once `abandoned`, it never will. `noConnection`: for want of a connection, which counts as a try. */
+/**
+ * A delivery whose hand-over has not begun; once `abandoned`, it never will. `noConnection`: abandoned because no connection could be made,
+ * which counts as an attempt.
+ */
 export type UnstartedDelivery = Told &
   (
     | { phase: "none"; started: null }
     | { phase: "abandoned"; started: null; message: string; noConnection: NoConnection | null }
   );
 
-/** The provider took it. `message`: what it answered, or the evidence. */
+/** The provider accepted the mail. `message`: its answer, or the evidence. */
 export type AcceptedDelivery = Told & { phase: "accepted"; started: Started; message: string };
 
-/** The phase of the one attempt to hand over a mail, with the data of that phase. */
+/** Phase of the one attempt to hand over a mail, with the data of that phase. */
 export type Delivery =
   | UnstartedDelivery
   | AcceptedDelivery
   | (Told & { phase: "started"; started: Started })
-  /** `withheld`: the service itself did not let it go. */
+  /** `withheld`: the service itself withheld the mail. */
   | (Told & { phase: "not_handed_over"; started: Started; message: string; withheld: boolean })
-  /** `code`: empty if evidence says so rather than an answer. `retryAfterSeconds`: 0 where the provider named no time. */
+  /** `code`: empty if known from evidence rather than an answer. `retryAfterSeconds`: 0 if the provider named no time. */
   | (Told & {
       phase: "refused";
       started: Started;
@@ -48,7 +51,7 @@ type Outcome = Extract<
   { type: "DeliveryNotHandedOver" | "DeliveryAccepted" | "DeliveryRefused" | "DeliveryUnknown" }
 >;
 
-/** What a mailbox, or a server on the way there, reported about a mail that was handed over. */
+/** A report of a mailbox, or of a server on the way there, about a mail that was handed over. */
 export type ReportEvent = Extract<
   DeliveryEvent,
   { type: "DeliveryProcessed" | "DeliveryDelivered" | "DeliveryDropped" | "DeliveryBounced" | "DeliveryComplained" }
@@ -56,7 +59,7 @@ export type ReportEvent = Extract<
 
 type Learned = Extract<DeliveryEvent, { type: "DeliveryMessageIdLearned" }>["data"];
 
-/** A provider has one for a mail, or one for each recipient: what is more than a few leads nowhere. */
+/** Message-IDs learned, at most: a provider uses one per mail or one per recipient, and more than a few are useless. */
 const maxLearnedIds = 10;
 
 export type DeliveryCommand =
@@ -97,7 +100,7 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
     case "DeliveryRefused":
     case "DeliveryUnknown":
     case "DeliverySettled":
-      // Only what was started has an outcome: without its start, nobody would know whose.
+      // Only a started delivery has an outcome.
       return started === null ? delivery : { ...endedBy(event), started, ...told };
     default:
       return unreachable(event);
@@ -134,7 +137,7 @@ type Settled = Extract<DeliveryEvent, { type: "DeliverySettled" }>;
 function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
   switch (command.type) {
     case "StartDelivery":
-      // No "already so" here: a caller that finds it started did not start it, and may not hand over.
+      // Never "already so": a caller that finds the attempt started did not start it, and must not hand over.
       if (delivery.phase !== "none") throw new Rejected("send_in_progress", `this attempt is ${delivery.phase}`);
       return [{ type: "DeliveryStarted", data: command.started }];
     case "AbandonDelivery": {
@@ -157,7 +160,10 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
   }
 }
 
-/** The provider's answer. One that comes after somebody gave up waiting is evidence, and settles. What it reported before says more than "later". */
+/**
+ * Records the provider's answer. An answer after the caller gave up waiting is evidence, and settles the outcome. An earlier report of the
+ * provider outweighs "later".
+ */
 function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
   if (delivery.phase === "started") {
     const isOpen = outcome.type === "DeliveryUnknown" || (outcome.type === "DeliveryRefused" && outcome.data.retryable);
@@ -174,8 +180,8 @@ function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
 }
 
 /**
- * A reported outcome settles what nobody knew, and what was refused for now: a provider that has the mail must not get it again. That it has the mail is
- * news only until it has said so. An attempt that never started has no outcome.
+ * Records a report. It settles an unknown outcome and a temporary refusal: a provider that has the mail must not get it again.
+ * DeliveryProcessed is recorded only if acceptance was not known. An attempt that never started has no outcome.
  */
 function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
   if (delivery.started === null || delivery.reports.includes(reported.type)) return [];
@@ -186,7 +192,7 @@ function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
   return [reported];
 }
 
-/** What reports show of the hand-over: whatever the provider did with a mail, it had accepted it, unless all it did was to drop the whole. */
+/** Derives the result of the hand-over from reports: the provider had accepted the mail, unless it only dropped the whole mail. */
 const shownBy = ({ reports, nobodyGetsIt }: Delivery): "accepted" | "refused" =>
   nobodyGetsIt && reports.every((type) => type === "DeliveryDropped") ? "refused" : "accepted";
 

@@ -1,6 +1,6 @@
 import type { Event } from "../event.ts";
 
-/** What became of a mail after the provider had taken it. `evidence`: who says so, in words. */
+/** A report about a mail after the provider accepted it. `evidence`: its source, as text. */
 export type DeliveryReport = { draftId: string; threadId: string; messageId: string; evidence: string };
 
 /** One attempt to hand over one mail. The stream has at most one `DeliveryStarted`, and only its writer may hand over. */
@@ -17,17 +17,17 @@ export type DeliveryEvent =
         /** The frozen MIME, in the blob store. */
         mimeSha256: string;
         instanceId: string;
-        /** Fresh per call: only the call that wrote it may act on it. */
+        /** Fresh per call: only the call that wrote it may hand over. */
         fence: string;
       }
     >
-  /** This attempt will not be handed over. */
+  /** The attempt is abandoned and will not be handed over. */
   | Event<
       "DeliveryAbandoned",
       {
         draftId: string;
         because: string;
-        /** There was no connection, and why, as the code with which the draft fails in the end: that counts as a try. */
+        /** Set if no connection could be made: the failure code of the draft. Counts as an attempt. */
         code?: "provider_unavailable" | "provider_credentials";
       }
     >
@@ -35,7 +35,7 @@ export type DeliveryEvent =
       "DeliveryNotHandedOver",
       {
         message: string;
-        /** The service itself did not let it go: that counts as no try. */
+        /** The service itself withheld the mail: not counted as an attempt. */
         withheld?: true;
       }
     >
@@ -46,19 +46,19 @@ export type DeliveryEvent =
         retryable: boolean;
         code: string;
         message: string;
-        /** The provider takes it again after so long. Absent where it named no time. */
+        /** Seconds after which the provider accepts a retry. Absent if it named no time. */
         retryAfterSeconds?: number;
       }
     >
   | Event<"DeliveryUnknown", { message: string }>
-  /** The provider says that it has the mail. Recorded only where its answer had not told that yet. */
+  /** The provider reports that it has the mail. Recorded only if its answer had not said so. */
   | Event<"DeliveryProcessed", DeliveryReport>
   | Event<"DeliveryDelivered", DeliveryReport>
-  /** The provider will not deliver it. `wholeMail`: it had one recipient, so nobody gets it. */
+  /** The provider will not deliver the mail. `wholeMail`: its only recipient was dropped. */
   | Event<"DeliveryDropped", DeliveryReport & { wholeMail: boolean }>
   | Event<"DeliveryBounced", DeliveryReport>
   | Event<"DeliveryComplained", DeliveryReport>
-  /** The mail travels under another Message-ID than ours: that one leads to its thread, too. */
+  /** The mail is sent under another Message-ID than ours, which then leads to its thread, too. */
   | Event<
       "DeliveryMessageIdLearned",
       { draftId: string; threadId: string; identityId: string /** With angle brackets. */; rfcMessageId: string }
@@ -68,7 +68,7 @@ export type DeliveryEvent =
       {
         outcome: "accepted" | "refused" | "unconfirmed";
         evidence: string;
-        /** Whose attempt it is. */
+        /** The draft of the attempt. */
         draftId: string;
       }
     >;

@@ -15,10 +15,10 @@ export type DomainCommand =
   | { type: "RecordCheck"; check: Checked }
   | { type: "AttachIdentity"; identityId: string; at: string }
   | { type: "ResealKey"; privateKey: string }
-  /** `gone`: identities known to be deleted, or never made. */
+  /** `gone`: identities known to be deleted, or never created. */
   | { type: "DeleteDomain"; gone: readonly string[]; at: string };
 
-/** So many failing checks in a row, and a verified domain is verified no more. */
+/** Failing checks in a row after which a verified domain is no longer verified. */
 const checksUntilLost = 3;
 
 function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
@@ -69,7 +69,7 @@ function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdenti
     : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
 }
 
-/** Throws Rejected invalid_request if no identity may be made on it. */
+/** Throws Rejected invalid_request if no identity may be created on the domain. */
 export function requireVerified({ status, name }: Pick<Domain, "status" | "name">): void {
   if (status === "verified") return;
   const remedy = "add its DNS records, and wait until its status is verified";

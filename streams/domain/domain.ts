@@ -5,19 +5,19 @@ export type Domain = DomainFacts & {
   exists: boolean;
   deleted: boolean;
   status: DomainStatus;
-  /** At the mail provider, if one gives the values of records. */
+  /** Registration at the mail provider, if one determines the values of records. */
   registration: Registration | null;
-  /** As last found by a check that got an answer. */
+  /** Status of each record, by the last check that got an answer. */
   records: Readonly<Record<DomainRecord, DomainStatus>>;
-  /** Since when it waits to be verified: its adding, or the request that took it up again. */
+  /** Start of the current verification: when the domain was added, or verification was requested again. */
   pendingSince: string;
   lastCheckedAt: string | null;
   attempts: number;
-  /** A check was asked for by hand and has not come yet. */
+  /** True while a manually requested check is outstanding. */
   checkRequested: boolean;
-  /** In a row, of a verified domain. */
+  /** Consecutive failing checks of a verified domain. */
   failingChecks: number;
-  /** Since when its identities are on it, by id; those deleted since included. */
+  /** Time since which each identity is on the domain, by id, including identities deleted since. */
   identities: Readonly<Record<string, string>>;
 };
 
@@ -97,7 +97,7 @@ function checked(domain: Domain, { attempt, at, records }: Checked): Domain {
   };
 }
 
-/** A check without an answer to everything neither counts nor ends a row of failing ones. */
+/** Counts failing checks in a row. A check with unanswered queries neither counts nor ends the row. */
 function failingChecks(domain: Domain, found: readonly (readonly [string, { status: string }])[]): number {
   if (domain.status !== "verified") return 0;
   if (found.some(([, { status }]) => status === "failed")) return domain.failingChecks + 1;

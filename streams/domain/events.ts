@@ -1,27 +1,29 @@
 import type { Event } from "../event.ts";
 
-/** The five records a domain needs: who owns it, who may send for it, what it signs with, the sending identity, where its mail goes. */
+/**
+ * The five records a domain needs: its ownership, permitted senders (SPF), signing key (DKIM), sending identity, and receiving host (MX).
+ */
 export type DomainRecord = "ownership" | "spf" | "dkim" | "sending" | "mx";
 export const domainRecords: readonly DomainRecord[] = ["ownership", "spf", "dkim", "sending", "mx"];
 
 export type DomainStatus = "pending" | "verified" | "failed";
 
-/** How a check found a record. `reason`: what was found instead, or why the check had no result; null if the record is correct. */
+/** Result of a check of a record. `reason`: the values found instead, or why the check had no result; null if the record is correct. */
 export type RecordFinding = { status: "verified" | "failed" | "temporary_failure"; reason: string | null };
 
 export type DomainFacts = {
   workspaceId: string;
-  /** The name that was asked for, in ASCII and lower case. */
+  /** Requested name, in ASCII and lower case. */
   name: string;
-  /** Relative to the name; null if mail goes to the name itself. */
+  /** Subdomain that receives mail, relative to the name; null if the name itself does. */
   subdomain: string | null;
   /** The domain part of its identities' addresses. */
   mailDomain: string;
-  /** Proves the ownership. */
+  /** Token that proves ownership. */
   token: string;
-  /** Proves the sending identity. */
+  /** Token that proves the sending identity. */
   sendingToken: string;
-  /** Of the DKIM key. */
+  /** Selector of the DKIM key. */
   selector: string;
   /** RSA, the DER of SPKI in base64: the p= of its DKIM record. */
   publicKey: string;
@@ -29,26 +31,26 @@ export type DomainFacts = {
   privateKey: string;
 };
 
-/** Those of the five records that a mail provider may give the values of. */
+/** Records whose values a mail provider may determine. */
 export type ProvidersRecord = Extract<DomainRecord, "spf" | "dkim" | "sending">;
 
-/** A record as a mail provider wants it; there may be more than one of a kind. */
+/** A record required by a mail provider; there may be several of a kind. */
 export type ProviderRecord = {
   record: ProvidersRecord;
   type: "TXT" | "MX";
   fqdn: string;
   value: string;
-  /** Of MX records. */
+  /** Priority of an MX record, otherwise null. */
   priority: number | null;
 };
 
-/** The domain at the mail provider that mail is sent through. */
+/** The domain's registration at the mail provider that sends its mail. */
 export type Registration = {
-  /** What people know the provider as. */
+  /** The provider's name. */
   provider: string;
   /** The provider's own id. */
   providerId: string;
-  /** False if it was there before. */
+  /** True if the service created the registration; false if it existed. */
   made: boolean;
   records: ProviderRecord[];
 };
@@ -56,7 +58,7 @@ export type Registration = {
 /** Times are ISO 8601 UTC. */
 export type DomainEvent =
   | Event<"DomainAdded", DomainFacts & { at: string }>
-  /** From here on the provider's records count in place of the service's own, as long as mail is sent through it. */
+  /** From now on the provider's records replace the service's own, as long as mail is sent through it. */
   | Event<"DomainRegistered", Registration & { at: string }>
   /** A check requested by a person: it counts like any other, and sets a failed domain back to pending. */
   | Event<"DomainCheckRequested", { at: string }>
@@ -67,22 +69,24 @@ export type DomainEvent =
         attempt: number;
         at: string;
         records: Record<DomainRecord, RecordFinding>;
-        /** Null if DNS did not say. */
+        /** Null if DNS did not answer. */
         hasExistingMx: boolean | null;
         recommendedSubdomain: string | null;
         dnsProvider: string | null;
-        /** The mail provider could not be asked, or is not set up yet: the domain is not verified by this check, whatever DNS says. Absent: no. */
+        /**
+         * Set if the mail provider could not be queried, or is not set up yet: this check does not verify the domain, whatever DNS answers.
+         */
         heldBack?: true;
       }
     >
   | Event<"DomainVerified", { domainName: string; at: string }>
   /** The domain was not verified in time. */
   | Event<"DomainFailed", { at: string; because: string }>
-  /** It was verified, and no longer is. */
+  /** The domain is no longer verified. */
   | Event<"DomainLost", { domainName: string; at: string; because: string }>
-  /** An identity's address is on it from here on. */
+  /** An identity was created on the domain. */
   | Event<"DomainIdentityAttached", { identityId: string; at: string }>
-  /** The same private key under another key of the ring. */
+  /** The private key was sealed again, under another key of the ring. */
   | Event<"DomainKeyResealed", { privateKey: string }>
   | Event<"DomainDeleted", { at: string }>;
 

@@ -5,13 +5,13 @@ import { unreachable } from "../unreachable.ts";
 import { type DomainNameEvent, domainNameStream } from "./events.ts";
 
 export type DomainName = {
-  /** The domain that has the name in a workspace, by workspace. */
+  /** Id of the domain that has the name in each workspace, by workspace. */
   registered: Readonly<Record<string, string>>;
   verified: { domainId: string; workspaceId: string; receives: boolean } | null;
 };
 
 export type DomainNameCommand =
-  /** `gone`: a domain known to be deleted, or never made. */
+  /** `gone`: a domain known to be deleted, or never created. */
   | { type: "RegisterName"; name: string; domainId: string; workspaceId: string; gone: string | null }
   | { type: "ClaimName"; domainId: string; workspaceId: string; receives: boolean }
   | { type: "LoseName"; domainId: string }
@@ -57,7 +57,7 @@ function evolve(name: DomainName, event: DomainNameEvent): DomainName {
   switch (event.type) {
     case "NameRegistered": {
       const { workspaceId } = event.data;
-      // The domain that had the name here before is gone, with everything it had proven.
+      // The workspace's former domain of this name is gone, with everything it had proven.
       const verified = name.verified?.workspaceId === workspaceId ? null : name.verified;
       return { verified, registered: { ...name.registered, [workspaceId]: domainId } };
     }

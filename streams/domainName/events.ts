@@ -1,9 +1,9 @@
 import type { Event } from "../event.ts";
 
-/** One name, over all workspaces: any of them may try for it, one has proven it. */
+/** A domain name over all workspaces: any workspace may register it, one has proven it. */
 export type DomainNameEvent =
   | Event<"NameRegistered", { name: string; domainId: string; workspaceId: string }>
-  /** `receives`: this is the domain part of that domain's identities' addresses. */
+  /** `receives`: the name is the domain part of that domain's identities' addresses. */
   | Event<"NameVerified", { domainId: string; workspaceId: string; receives: boolean }>
   | Event<"NameLost", { domainId: string }>
   | Event<"NameReleased", { domainId: string }>;

@@ -4,14 +4,14 @@ import type { DraftEvent } from "./events.ts";
 import { decideNotification, findToken, maxWrongCodes } from "./notification.ts";
 
 /**
- * A press on an approval page. `codeMacs`: what the typed code would be kept as, under each key that may have made it; absent if nothing was
+ * A press on an approval page. `codeMacs`: MACs of the typed code, under each key that may have made the stored one; absent if nothing was
  * typed.
  */
 export type Press = { tokenSha256: string | null; codeMacs?: readonly string[] | undefined };
 
 /**
- * What a press comes to that lacks the code its page asks for: a wrong one is on record, and the fifth closes the link. Null if it lacks nothing.
- * Judged on the stream, at the append: of presses that come at once none is judged before the wrong ones ahead of it count.
+ * Returns the events of a press without the required code: a wrong code is recorded, and the fifth closes the link. Null if the press is
+ * valid. Decided on the stream, at the append: of simultaneous presses none is judged before the wrong ones ahead of it count.
  */
 export function unconfirmed({ tokenSha256, codeMacs }: Press, draft: Draft): DraftEvent[] | null {
   const asked = tokenSha256 === null ? undefined : findToken(draft, tokenSha256);
@@ -20,6 +20,6 @@ export function unconfirmed({ tokenSha256, codeMacs }: Press, draft: Draft): Dra
   return decideNotification({ type: "RefuseConfirmCode", notificationId: asked.notificationId }, draft);
 }
 
-/** How many wrong codes may still be typed on the page of this notification, the last of which closes its link. */
+/** Returns how many wrong codes may still be typed on the page of this notification; the last one closes its link. */
 export const codeTriesLeft = ({ notified }: Draft, notificationId: string): number =>
   Math.max(0, maxWrongCodes - (notified.wrongCodes[notificationId] ?? 0));

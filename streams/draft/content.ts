@@ -1,6 +1,6 @@
 /**
- * Exactly what would be sent, in the names of the wire, so that the object that is hashed, shown, stored and
- * answered by `GET /v1/drafts/{id}/content` is one and the same. Absent values are null or [].
+ * Content exactly as it would be sent, in the names of the wire, so that the object that is hashed, shown, stored and returned by `GET
+ * /v1/drafts/{id}/content` is one and the same. Absent values are null or [].
  */
 export type DraftContent = {
   from: { name: string; address: string };
@@ -19,17 +19,22 @@ export type DraftContent = {
   attachments: { filename: string; content_type: string; sha256: string }[];
 };
 
-/** What was taken out of HTML when it was reduced to what can be shown: `element:NAME`, `attribute:NAME`, `style:PROPERTY`, `comment`, `image:remote` or `link:SCHEME`. */
+/**
+ * A part removed from HTML when it was reduced to what can be shown: `element:NAME`, `attribute:NAME`, `style:PROPERTY`, `comment`,
+ * `image:remote` or `link:SCHEME`.
+ */
 export type HtmlRemoved = { what: string; count: number };
 
-/** A picture among a draft's attachments that its body may show. `contentId`: as its author names it; null for one that came inside the body. */
+/**
+ * A picture among a draft's attachments that its body may show. `contentId`: the author's name for it; null for one embedded in the body.
+ */
 export type Picture = { contentId: string | null; sha256: string };
 
-/** How a content came to be what it is. */
+/** Origin of a content. */
 export type Making = {
-  /** What the body's HTML lost when it was reduced. */
+  /** Parts removed from the body's HTML. */
   htmlRemoved: HtmlRemoved[];
-  /** The text part was made from the HTML: its author gave none. */
+  /** True if the text part was derived from the HTML because the author gave none. */
   textDerived?: true;
   pictures?: Picture[];
 };

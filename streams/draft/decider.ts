@@ -9,12 +9,12 @@ import { decideNotification, type NotificationCommand } from "./notification.ts"
 import { type AuthorsWord, decideReview, type ReviewCommand, rulesApplied, submitWithWord } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
 
-/** `word`: a signed-in person wrote it, and approves it by the same act. */
+/** `word`: approval of the signed-in person who wrote it, by the same act. */
 export type SubmitDraft = {
   type: "SubmitDraft";
   draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"];
   word?: AuthorsWord;
-  /** No rule says anything about it: its rules count as run. */
+  /** Set if no rules apply: its rules count as run. */
   withoutRules?: true;
 };
 export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;

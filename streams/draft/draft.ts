@@ -5,25 +5,25 @@ import type { Asked, ChatMessage, LinkClosure, Quorum, StoredContent } from "./e
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
-/** The part of an event that says how its content came to be. */
+/** Picks the fields of an event that describe the content's origin. */
 export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making => ({
   htmlRemoved,
   ...(textDerived && { textDerived }),
   ...(pictures && { pictures }),
 });
 
-/** Who approved. What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent. */
+/** The approval of a draft. A grant by the switch (auto_approve_replies) or a rule must still hold whenever the draft is sent. */
 export type Approval =
-  /** `quorum`: where more than one had to approve. */
+  /** `quorum`: if more than one approval was required. */
   { by: "person" | "key"; quorum?: Quorum } | { by: "switch" } | { by: "rule"; runId: string; ruleId: string };
 
-/** Approved, and certainly by a person or a key: no approver is asked again. */
+/** True if a person or a key approved: no approver is asked again. */
 export const isByPersonOrKey = (approval: Approval | null): boolean =>
   approval?.by === "person" || approval?.by === "key";
 
 /**
- * One approver's approval of the draft's newest version. `voter`: who counts once, whichever way they came; `place`: the chat it was given in, its
- * kind first, which tells nobody apart by itself. `sendRequested`: it means to send.
+ * One approver's approval of the draft's newest version. `voter`: the id that counts once, whichever way the approval was given; `place`:
+ * the chat it was given in, prefixed with its kind, which does not identify a person. `sendRequested`: the approval also requests the send.
  */
 export type Vote = {
   voter: string;
@@ -33,7 +33,7 @@ export type Vote = {
   sendRequested: boolean;
 };
 
-/** What every draft has, whatever its status. */
+/** Fields of every draft, whatever its status. */
 export type DraftFacts = {
   exists: boolean;
   workspaceId: string;
@@ -41,37 +41,46 @@ export type DraftFacts = {
   identityId: string;
   basedOnMessageId: string | null;
   basedOnNumber: number;
-  /** Where in the log the answered message is; null if it answers none. */
+  /** Location of the answered message in the log; null if it answers none. */
   answers: MessagePlace | null;
-  /** If it answers a machine: the addresses it goes to. */
+  /** For a reply to a machine: its recipients' addresses. */
   machineAddresses: readonly string[];
   messageId: string;
   version: number;
-  /** The newest version that somebody wrote: the submission or an edit. The service itself makes the others, after an identity's change. */
+  /**
+   * The newest version written by an author: the submission or an edit. The service itself makes other versions, after an identity's
+   * change.
+   */
   authoredVersion: number;
-  /** The newest version that was approved, by anybody and in any way; 0 before any. */
+  /** The newest version that was approved, by whomever and in any way; 0 if none. */
   approvedVersion: number;
   contentSha256: string;
   stored: StoredContent;
   making: Making;
   rationale: string | null;
-  /** Approved only by its identity's auto_approve_replies, and by no person or key since: then it waits for the rules of its creation. */
+  /**
+   * True if approved only by its identity's auto_approve_replies, not by a person or key since: then it waits for the rules of its
+   * creation.
+   */
   autoApproved: boolean;
   rulesBegun: boolean;
   rulesApplied: boolean;
   abandoned: readonly string[];
-  /** The newest version that went to the secondary channel; 0 before any. */
+  /** The newest version that was sent to the secondary channel; 0 if none. */
   escalatedVersion: number;
   notified: Notified;
-  /** Approvals of this version: while they are too few, and those that an approval of several is made of. */
+  /** Approvals of this version: those given so far, and those of a completed quorum. */
   votes: readonly Vote[];
-  /** The drafts whose sends its approvers were asked again about. */
+  /** Drafts that answered the same message, and about which its approvers were asked again. */
   askedAgainAbout: readonly string[];
-  /** The signed-in person whose approval it has; null if it has none, or another's. */
+  /** The signed-in person who approved it; null if none did. */
   approver: Approver | null;
 };
 
-/** `voter`: whom it counts for. `sendAfter` (ISO 8601): nothing leaves before, and until it is on its way they can take it back; null if it does not send. */
+/**
+ * `voter`: the id it counts for. `sendAfter` (ISO 8601): the draft is not sent before, and until it is queued the approver can take the
+ * approval back; null if it requests no send.
+ */
 export type Approver = { voter: string; sendAfter: string | null };
 
 /** This version has no approval, or its approval was withdrawn. */
@@ -79,34 +88,34 @@ export type Unapproved = { approval: null; sendRequested: false; held: null };
 
 export type Approved = {
   approval: Approval;
-  /** The approval means to send; until that send was queued, held or given up. */
+  /** True while the approval requests a send that was not yet queued, held or given up. */
   sendRequested: boolean;
-  /** Why the send cannot go on now, in a code of the contract. */
+  /** Code of the contract for why the send cannot continue now. */
   held: string | null;
 };
 
-/** It never came to a send. */
+/** A draft that was never queued. */
 export type Unsent = { attemptId: null; tries: 0; reservation: null };
 
 export type Reservation = { quotaStream: string; reservationId: string };
 
-/** Queued: it leaves under this attempt, and under no other. `tries`: how often the provider said "later" before. */
+/** A queued draft: it is sent under this attempt and no other. `tries`: number of temporary refusals by the provider so far. */
 export type UnderWay = { attemptId: string; tries: number; reservation: Reservation };
 
-/** Over. `held`: the last obstacle on the way; the rest as its last send left it. */
+/** An ended draft. `held`: the last obstacle; the other fields as of its last send. */
 export type Ended = (Unsent | UnderWay) & { approval: Approval | null; sendRequested: false; held: string | null };
 
 export type Unfailed = { failureCode: null; lateEvidence: null };
 
 export type Failed = {
   failureCode: string;
-  /** What was found out after it had failed as unconfirmed. */
+  /** Outcome learned after it had failed as unconfirmed. */
   lateEvidence: "accepted" | "refused" | null;
 };
 
 export type PendingDraft = DraftFacts & { status: "pending" } & Unapproved & Unsent & Unfailed;
 export type ApprovedDraft = DraftFacts & { status: "approved" } & Approved & Unsent & Unfailed;
-/** `approval` null: events of a queued draft alone, without what came before. */
+/** `approval` null: only when folded from a queued draft's events without the earlier ones. */
 export type SendingDraft = DraftFacts & {
   status: "sending";
   approval: Approval | null;
@@ -120,31 +129,31 @@ export type FailedDraft = DraftFacts & Ended & { status: "failed" } & Failed;
 /** A draft's current state: fields that its status does not have are null. */
 export type Draft = PendingDraft | ApprovedDraft | SendingDraft | EndedDraft | FailedDraft;
 
-/** What was shown to approvers: the tokens by which a decision is recognised, by notification. */
+/** Notifications of approvers: the tokens by which a decision is recognised, by notification. */
 export type Notified = {
   requestedAt: string | null;
   open: Readonly<Record<string, Asked>>;
   answered: readonly string[];
-  /** Notifications that a channel took. */
+  /** Notifications that a channel accepted. */
   reached: readonly string[];
-  /** Where those are that a chat took, by notification. */
+  /** Chat messages of the accepted notifications, by notification. */
   messages: Readonly<Record<string, ChatMessage>>;
-  /** Notifications that failed for good: not taken, or taken and come back. */
+  /** Notifications that failed for good: not accepted, or bounced. */
   failed: readonly string[];
-  /** Notifications whose links decide nothing any more, in the order of their closing. */
+  /** Notifications whose links are closed, in the order of their closing. */
   closed: Readonly<Record<string, { because: LinkClosure; messageId: string | null }>>;
-  /** How many wrong codes were typed, by notification. */
+  /** Number of wrong codes typed, by notification. */
   wrongCodes: Readonly<Record<string, number>>;
 };
 
 /**
- * An earlier version was approved, the service itself made a newer one, and nobody has decided on that: a key's plain send was never
- * meant for it.
+ * True if an earlier version was approved, the service itself made a newer one, and no decision about that was made: a key's plain send was
+ * not meant for it.
  */
 export const isUndecidedChange = ({ version, authoredVersion, approvedVersion }: Draft): boolean =>
   approvedVersion > 0 && approvedVersion < version && authoredVersion < version;
 
-/** Rejected content_changed, with the version and hash that have to be decided on now. */
+/** Creates Rejected content_changed, with the version and hash to decide on now. */
 export function contentChanged({ version, contentSha256 }: Pick<Draft, "version" | "contentSha256">): Rejected {
   return new Rejected(
     "content_changed",
@@ -153,7 +162,7 @@ export function contentChanged({ version, contentSha256 }: Pick<Draft, "version"
   );
 }
 
-/** Refuses, in the contract's words, an operation on a draft whose status does not allow it. */
+/** Throws Rejected if a draft's status does not allow the operation. */
 export function requireStatus(draft: Draft, operation: string, ...allowed: DraftStatus[]): void {
   if (allowed.includes(draft.status)) return;
   throw new Rejected(

@@ -2,7 +2,7 @@ import type { Event } from "../event.ts";
 import type { MessagePlace } from "../thread/events.ts";
 import type { DraftContent, Making } from "./content.ts";
 
-/** The content itself, or, if it is too large for an event, the blob with its JSON. */
+/** Content, or, if it is too large for an event, the blob with its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
 
 /** A mail that a key sends in one call. */
@@ -10,45 +10,45 @@ export type DirectKind = "send" | "reply" | "test_email";
 
 export type Decision = "approve" | "reject";
 
-/** One press of a button or link: only its hash is kept. Bound to the draft's version by the event that carries it. */
+/** Token of a button or link, of which only the hash is stored. Bound to the draft's version by the event that contains it. */
 export type DecisionToken = { sha256: string; decision: Decision };
 
-/** What authorised a send. Every queued draft has exactly one (streams/README.md, invariant 2). */
+/** Authorisation of a send. Every queued draft has exactly one (streams/README.md, invariant 2). */
 export type Authorisation = {
   kind: "approval" | "api_key" | "auto";
   approvedVersion: number;
-  /** If more than one approval was required: those that the draft's approval is made of. */
+  /** If more than one approval was required: the quorum of the draft's approval. */
   quorum?: Quorum;
 };
 
-/** Enough approvals of one version. `voters`: whose they are, each once (quorum.ts). */
+/** Enough approvals of one version. `voters`: ids of their voters, each once (quorum.ts). */
 export type Quorum = { required: number; voters: string[] };
 
 export type Asked = {
   notificationId: string;
-  /** The event this notification answers, so that it is answered once. */
+  /** Id of the event that caused this notification, so that each is notified once. */
   causedBy: string;
   version: number;
   contentSha256: string;
-  /** `address`: whom the channel reaches, for comparing alone; no secret. */
+  /** `address`: the channel's recipient, only compared; not a secret. */
   channel: { slot: "primary" | "secondary"; type: string; address: string };
   tokens: DecisionToken[];
   expiresAt: string;
-  /** What has to be typed beside the press, as an HMAC in hex; absent where nothing is. */
+  /** HMAC (hex) of the code to be typed for a press; absent if none is required. */
   confirmCode?: string;
-  /** It was not mailed by itself: one mail named it among others. */
+  /** Set if one mail listed it among others. */
   bundled?: true;
-  /** The list that such a mail leads to: the SHA-256 of its token. Absent while the request waits for its mail, and has no tokens yet. */
+  /** SHA-256 of the token of that mail's list. Absent while the request waits for its mail, and has no tokens yet. */
   listSha256?: string;
 };
 
-/** Where a question is in a chat, as its provider names them: the chat, and its messages in their order. The last one has the buttons. */
+/** Location of a notification in a chat, in the provider's ids: the chat, and its messages in their order. The last one has the buttons. */
 export type ChatMessage = { chat: string; ids: string[] };
 
-/** Why a link decides nothing any more: it was found in inbound mail, or too many wrong codes were typed on its page. */
+/** Reason why a link was closed: it was found in inbound mail, or too many wrong codes were typed on its page. */
 export type LinkClosure = "link_leaked" | "wrong_codes";
 
-/** Why there is another version: somebody edited it, or the service itself made it. */
+/** Reason for a new version: an author edited the draft, or the service itself did. */
 export type EditReason = "edit" | "identity_changed";
 
 export type DraftEvent =
@@ -62,7 +62,7 @@ export type DraftEvent =
           basedOnMessageId: string | null;
           /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
           basedOnNumber: number;
-          /** Where in the log that message is; null for a draft that answers none. */
+          /** Location of that message in the log; null for a draft that answers none. */
           answers: MessagePlace | null;
           /** The id its message will have once it is queued. */
           messageId: string;
@@ -71,9 +71,9 @@ export type DraftEvent =
           metadata: Record<string, unknown> | null;
           staleWarning: boolean;
           autoApproved: boolean;
-          /** What asked for it, if that was no draft of its own. */
+          /** Operation that created it, unless it was submitted as a draft. */
           kind?: DirectKind;
-          /** Its submission is the key's own authorisation: the approval follows at once. */
+          /** Set if the submission is the key's own authorisation: the approval follows at once. */
           approvedAtOnce?: true;
           /** If it answers a machine: the addresses it goes to, in lower case. */
           machineAddresses?: string[];
@@ -88,13 +88,13 @@ export type DraftEvent =
           rationale: string | null;
           changedFields: string[];
           because: EditReason;
-          /** Who edited it approved it by the same act, and nobody else had to: the approval is in the same append. */
+          /** Set if the editor approved it by the same act, and no other approval was required: the approval is in the same append. */
           approvedAtOnce?: true;
         }
     >
   /**
-   * One of several approvals that are required; the draft waits for the others. `voter`: whom it counts for, once; `place`: the chat it was given
-   * in. `required`: as many as were asked for then. Who gave it is in the metadata's actor.
+   * One of several required approvals; the draft waits for the others. `voter`: the id it counts for, once; `place`: the chat it was given
+   * in. `required`: the number required at that time. The metadata's actor gave it.
    */
   | Event<
       "ApprovalGiven",
@@ -110,9 +110,9 @@ export type DraftEvent =
         required: number;
       }
     >
-  /** A signed-in person took their own approval back while others were still missing. `voter`: whom it counted for. */
+  /** A signed-in person took their own approval back while others were still missing. `voter`: the id it counted for. */
   | Event<"ApprovalWithdrawn", { version: number; voter: string }>
-  /** `sendRequested`: this approval means to send; a process carries it out. Who decided is in the metadata's actor. */
+  /** `sendRequested`: this approval requests the send; a process carries it out. The metadata's actor decided. */
   | Event<
       "DraftApproved",
       {
@@ -121,22 +121,21 @@ export type DraftEvent =
         sendRequested: boolean;
         tokenSha256: string | null;
         /**
-         * If a rule approved: the run that planned it, and the rule, for the history. Decisions ask only whether it is there: what granted
-         * is read from the runs.
+         * If a rule approved: its run and id, for the history. Decisions only check whether it is present: grants are read from the runs.
          */
         grantedBy?: { runId: string; ruleId: string };
-        /** If more than one had to approve: all of them. The actor is the last one. */
+        /** If several approvals were required: all of them. The actor gave the last one. */
         quorum?: Quorum;
-        /** If a signed-in person approved: the voter that they count as. They may take it back until it is on its way. */
+        /** If a signed-in person approved: their voter id. They may take it back until the draft is queued. */
         approver?: string;
-        /** ISO 8601: nothing is claimed or sent before, so that who approved can take it back. */
+        /** ISO 8601: nothing is claimed or sent before, so that the approver can take it back. */
         sendAfter?: string;
       }
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
   /**
-   * `withdrawn`: the voter who took the approval back; what others had approved still counts, and the question is open as it was. `lapsed`: the
-   * signed-in voters who may not decide any more; what others had approved still counts.
+   * `withdrawn`: the voter who took the approval back; the others' approvals still count, and the question stays open. `lapsed`: signed-in
+   * voters who may no longer decide; the others' approvals still count.
    */
   | Event<
       "DraftReturnedToPending",
@@ -144,11 +143,11 @@ export type DraftEvent =
         because: string;
         withdrawn?: string;
         lapsed?: string[];
-        /** The drafts whose sends answered its message after it was approved; `because` is answered_meanwhile then. */
+        /** If `because` is answered_meanwhile: the drafts that answered its message after it was approved. */
         answeredBy?: string[];
       }
     >
-  /** An approval that could not be sent now, and why, in a code of the contract. */
+  /** An approved draft cannot be sent now: the reason as a code of the contract. */
   | Event<"SendHeld", { code: string; message: string }>
   | Event<
       "DraftQueued",
@@ -164,31 +163,36 @@ export type DraftEvent =
         authorisation: Authorisation;
       }
     >
-  /** `tries`: how often the provider said "later" before; pauses and recoveries do not count. */
+  /** `tries`: number of temporary refusals by the provider so far; pauses and recoveries do not count. */
   | Event<"DraftRequeued", { attemptId: string; replaces: string; tries: number }>
-  /** From here on a late queueing under this attempt conflicts. */
+  /** The attempt is abandoned: a late queueing under it conflicts. */
   | Event<"SendAbandoned", { attemptId: string; because: string }>
   | Event<"DraftMarkedStale", { newMessageId: string }>
-  /** The step that records this also tells the thread, and is repeated until that is done. */
+  /** The step that records this also updates the thread, and is repeated until that is done. */
   | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string }>
   | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
-  /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed. */
+  /** Evidence that arrived after a draft had failed as `unconfirmed`: the draft stays failed. */
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
-  /** The turn of an auto-approved draft's rules has come, after those of other drafts that answer the same message. */
+  /** The rules of an auto-approved draft begin, after those of other drafts that answer the same message. */
   | Event<"DraftRulesBegun", Record<string, never>>
-  /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` sent it back to a person before. */
+  /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` returned it to a person before. */
   | Event<"DraftRulesApplied", { mode: "auto" | "manual" | null }>
-  /** No decision in time, or the first channel was not reached, or several have to approve: the secondary channel is asked. Once per version. */
+  /**
+   * The secondary channel is asked, once per version: no decision was made in time, the first channel was not reached, or several approvals
+   * are required.
+   */
   | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>
-  /** `message`: where the question is, if in a chat. */
+  /** `message`: location of the notification, if in a chat. */
   | Event<"ApproversNotified", { notificationId: string; message?: ChatMessage }>
-  /** `final`: it is not tried again, or it was taken and came back. `waits`: it was not tried, and waits for room in our own measure of mail. */
+  /**
+   * `final`: no further attempt follows, or it was accepted and bounced. `waits`: it was not attempted, and waits for our own mail limits.
+   */
   | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean; waits?: true }>
-  /** Its tokens are still recognised and decide nothing. `messageId`: the inbound message that a link was found in. */
+  /** The link's tokens are still recognised but decide nothing. `messageId`: the inbound message that contained the link. */
   | Event<"ApprovalLinkClosed", { notificationId: string; because: LinkClosure; messageId?: string }>
-  /** A wrong code was typed on its page. An empty field is none. */
+  /** A wrong code was typed on the notification's page. An empty field does not count. */
   | Event<"ConfirmCodeRefused", { notificationId: string }>;
 
 export const draftStream = (id: string): string => `draft-${id}`;

@@ -62,7 +62,7 @@ export const initialDraft: Draft = {
   ...unfailed,
 };
 
-/** The life of a draft: what each event makes of it. */
+/** Applies an event to a draft. */
 export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
   switch (event.type) {
     case "DraftSubmitted":
@@ -168,7 +168,7 @@ function voted(draft: Draft, data: DataOf<"ApprovalGiven">): Draft {
   return { ...draft, votes: withVote(draft.votes, { voter, place, ...(also && { also }), sendRequested }) };
 }
 
-/** An approval that a person took back, or that fell with their role, leaves the others' approvals as they are. */
+/** Returns the draft to pending. If one approval was taken back, or fell with a role, the others' approvals stay. */
 function returned(draft: Draft, { answeredBy = [], ...data }: DataOf<"DraftReturnedToPending">): PendingDraft {
   const votes = votesLeft(draft.votes, data);
   const askedAgainAbout = [...draft.askedAgainAbout, ...answeredBy];
@@ -203,6 +203,9 @@ function approvalOf({ tokenSha256, approver, grantedBy, quorum }: DataOf<"DraftA
   return { by: "key" };
 }
 
-/** What leaves by itself once the obstacle is gone: anything after a pause, and what nobody approved when its identity is active again. */
+/**
+ * True if the send continues by itself once the obstacle has ended: any after a pause, and an automatic approval once its identity is
+ * active again.
+ */
 const isHeldForLater = ({ approval, sendRequested }: ApprovedDraft, code: string): boolean =>
   code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isByPersonOrKey(approval));

@@ -4,16 +4,16 @@ import { type Draft, requireStatus } from "./draft.ts";
 import type { Asked, ChatMessage, Decision, DraftEvent, LinkClosure } from "./events.ts";
 
 export type NotificationCommand =
-  /** `throttleSeconds` 0: no throttle. Counted between requests. */
+  /** `throttleSeconds`: minimum time between requests; 0 for none. */
   | { type: "RequestNotify"; at: string; throttleSeconds: number }
-  /** No decision about this version in time. */
+  /** No decision about this version was made in time. */
   | { type: "EscalateDraft"; version: number; channelType: string }
   | { type: "AskApprovers"; asked: Asked }
   | { type: "RecordNotified"; notificationId: string; message?: ChatMessage | undefined }
   | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean; waits?: boolean }
-  /** `messageId`: the inbound message that the link was found in. */
+  /** `messageId`: the inbound message that contained the link. */
   | { type: "CloseApprovalLink"; notificationId: string; because: LinkClosure; messageId?: string }
-  /** A wrong code was typed. The fifth closes the link. */
+  /** Records a wrong code. The fifth closes the link. */
   | { type: "RefuseConfirmCode"; notificationId: string };
 
 /** Wrong codes on one link before it closes. */
@@ -64,9 +64,9 @@ function requestNotify(command: Extract<NotificationCommand, { type: "RequestNot
 }
 
 /**
- * Nothing where the link decides nothing anyway: it is closed, its version was replaced, or the draft has ended. An approved draft may come
- * back to pending, so its links still count. The first closing of a cause lets the version be asked about again; after the next one, nobody
- * is reached by this link. Two links in one message are one closing.
+ * Closes a link. Nothing if it decides nothing anyway: it is closed, its version was replaced, or the draft has ended. An approved draft
+ * may return to pending, so its links still count. The first closing for a reason lets the version be asked about again; after the next
+ * one, this link no longer counts as having reached an approver. Two links in one message are one closing.
  */
 function closeLink(
   { notificationId, because, messageId }: Omit<Extract<NotificationCommand, { type: "CloseApprovalLink" }>, "type">,
@@ -100,7 +100,7 @@ function refuseCode(
   return wrong < maxWrongCodes ? [refused] : [refused, ...closeLink({ notificationId, because: "wrong_codes" }, draft)];
 }
 
-/** Whether a press on this notification's links can decide something, now or once the draft is back to pending. */
+/** True if a press on this notification's links can decide something, now or once the draft is back to pending. */
 function isLive(draft: Draft, notificationId: string): boolean {
   const asked = draft.notified.open[notificationId];
   if (asked === undefined || asked.version !== draft.version) return false;
@@ -108,23 +108,23 @@ function isLive(draft: Draft, notificationId: string): boolean {
   return draft.notified.closed[notificationId] === undefined;
 }
 
-/** The links of the draft's version that were closed for this cause, the first at the front. */
+/** Returns the closed links of the draft's version with this reason, the first closing first. */
 function closings(draft: Draft, because: LinkClosure): { notificationId: string; messageId: string | null }[] {
   return Object.entries(draft.notified.closed)
     .filter(([id, closed]) => closed.because === because && draft.notified.open[id]?.version === draft.version)
     .map(([notificationId, { messageId }]) => ({ notificationId, messageId }));
 }
 
-/** Whether the closing of this link is the one that lets its version be asked about again: the first of its cause. */
+/** True if the closing of this link lets its version be asked about again: it is the first for its reason. */
 export function asksAnew(draft: Draft, notificationId: string): boolean {
   const closed = draft.notified.closed[notificationId];
   return closed !== undefined && closings(draft, closed.because)[0]?.notificationId === notificationId;
 }
 
-/** What a token is found to be: `closed` says why it decides nothing any more, null while it does. */
+/** A token's notification and decision. `closed`: why it decides nothing any more, null while it does. */
 export type FoundToken = Asked & { decision: Decision; closed: LinkClosure | null };
 
-/** The notification a token belongs to, and what it decides, if the draft knows it. */
+/** Returns the notification a token belongs to, and its decision, if the draft knows it. */
 export function findToken(draft: Draft, tokenSha256: string): FoundToken | undefined {
   for (const asked of Object.values(draft.notified.open)) {
     const token = asked.tokens.find((candidate) => candidate.sha256 === tokenSha256);
@@ -134,23 +134,26 @@ export function findToken(draft: Draft, tokenSha256: string): FoundToken | undef
   return undefined;
 }
 
-/** Refuses a decision by a link that was closed, whatever was looked at before. Throws Rejected link_closed. */
+/** Refuses a decision by a closed link, whatever was read before. Throws Rejected link_closed. */
 export function requireOpenLink(draft: Draft, tokenSha256: string | null): void {
   if (tokenSha256 === null || !findToken(draft, tokenSha256)?.closed) return;
   throw new Rejected("link_closed", "this link was closed: use the one in a newer mail");
 }
 
-/** What a notification that has reached somebody, or never will, has answered: an event can ask for one on each channel. */
+/**
+ * Key of a cause and channel that a notification has settled, by reaching an approver or failing for good: an event can cause one on each
+ * channel.
+ */
 export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
 
-/** The questions about a version that are with its approvers: taken by their channel and not come back. */
+/** Returns the notifications about a version that reached approvers: accepted by their channel and not bounced. */
 export const delivered = ({ notified }: Draft, version: number): Asked[] =>
   Object.values(notified.open).filter(
     ({ notificationId, version: about }) =>
       about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
   );
 
-/** Those of the newest version on one channel whose links decide. */
+/** Returns those of the newest version on one channel whose links are open. */
 export const deciding = (draft: Draft, slot: Asked["channel"]["slot"]): Asked[] =>
   delivered(draft, draft.version).filter(
     ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,

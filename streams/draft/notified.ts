@@ -16,7 +16,7 @@ type NotificationEvent = Extract<
   }
 >;
 
-/** What each event makes of what was shown to approvers. */
+/** Applies an event to the notifications of approvers. */
 export function evolveNotified(notified: Notified, event: NotificationEvent): Notified {
   switch (event.type) {
     case "NotifyRequested":

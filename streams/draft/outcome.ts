@@ -3,22 +3,22 @@ import type { DraftStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 
 /**
- * A draft's outcome, as far as its thread's status follows it. That a draft is being sent, or was sent, is on the thread already: the claim of its send
- * (ClaimSend) and its message (RecordSent) are events of the thread.
+ * Outcome of a draft, as far as its thread's status follows it. A send in progress, or done, is on the thread already: the claim of its
+ * send (ClaimSend) and its message (RecordSent) are events of the thread.
  */
 export type DraftOutcome = Exclude<DraftStatus, "sending" | "sent">;
 
-/** The outcome that the thread of a draft has to be told; null if the thread's own events say it. */
+/** Returns the outcome to report to the draft's thread; null if the thread's own events show it. */
 export const outcomeOf = ({ status }: { status: DraftStatus }): DraftOutcome | null =>
   status === "sending" || status === "sent" ? null : status;
 
-/** Whether a draft in this state is decided about no more, but for a stale one that is rejected. */
+/** True if a draft of this status has ended. A stale one can still be rejected. */
 export const isEnd = (status: DraftStatus): boolean =>
   status === "sent" || status === "rejected" || status === "stale" || status === "failed";
 
 /**
- * The outcome that an event of a draft gives it for its thread; null if the thread is not told. A draft that is approved by its very submission was
- * never pending for anybody. A later approval changes nothing on the thread: the claim of the send follows it.
+ * Returns the outcome that an event gives a draft for its thread; null if the thread is not updated. A draft that is approved by its
+ * submission was never pending. A later approval changes nothing on the thread: the claim of the send follows it.
  */
 export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
   switch (event.type) {

@@ -2,10 +2,10 @@ import { Rejected } from "../decider.ts";
 import { type Approval, type Draft, isByPersonOrKey, type Vote } from "./draft.ts";
 import type { Authorisation, DraftEvent, Quorum } from "./events.ts";
 
-/** All keys of a workspace together are one voter: an agent that holds several is one agent. */
+/** Voter id of all keys of a workspace together: an agent that has several is one agent. */
 export const keysVoter = "keys";
 
-/** Who holds a link into a chat may be anybody in it. */
+/** Voter id of a link in a chat, where any member may have pressed it. */
 export const linkVoter = (place: string): string => `link:${place}`;
 
 /** An approval as it counts towards a quorum. */
@@ -14,11 +14,11 @@ export type Voting = {
   place: string | null;
   /** Other names by which the same person may vote. */
   also?: readonly string[];
-  /** As many as the identity asks for now. */
+  /** Number of approvals that the identity requires now. */
   required: number;
-  /** Keys may decide; not while human approval is required, whatever they said before. */
+  /** True if keys may decide. False while human approval is required, which also discards their earlier approvals. */
   keysCount: boolean;
-  /** Voters whose earlier approval counts no more: they are no members any more. */
+  /** Voters whose earlier approval no longer counts, because they are no longer members. */
   lapsed?: readonly string[];
 };
 
@@ -30,10 +30,10 @@ type Approving = {
   signedIn?: SignedIn | undefined;
 };
 
-/** It is a signed-in person's approval. `sendAfter` (ISO 8601): if it sends, they can take it back until then. */
+/** Present for a signed-in person's approval. `sendAfter` (ISO 8601): if it sends, they can take it back until then. */
 export type SignedIn = { sendAfter: string };
 
-/** How an approval names the signed-in person who gave it; nothing for anybody else's. */
+/** Returns the fields by which an approval names the signed-in person who gave it; none for any other. */
 export function approverIn(
   voter: string,
   { signedIn, sends }: { signedIn: SignedIn | undefined; sends: boolean },
@@ -43,8 +43,8 @@ export function approverIn(
 }
 
 /**
- * What an approval comes to where more than one is required: it is on record, and the one that completes the quorum approves the draft in the same
- * append. An approver's second one changes nothing, unless by now their first one is enough.
+ * Records an approval if more than one is required; the one that completes the quorum approves the draft in the same append. An approver's
+ * second approval changes nothing, unless by now their first one is enough.
  */
 export function vote(
   draft: Shown & { votes: readonly Vote[] },
@@ -70,19 +70,22 @@ export function vote(
 
 type Named = Pick<Vote, "voter" | "also">;
 
-/** Whether both are the same person's: they have a name in common. */
+/** True if both belong to the same person: they have a name in common. */
 export const isSamePerson = (one: Named, other: Named): boolean => {
   const names = [other.voter, ...(other.also ?? [])];
   return [one.voter, ...(one.also ?? [])].some((name) => names.includes(name));
 };
 
-/** The holder of a link into a chat may be anybody who voted in one of its kind: people are in several, and one chat may have several names. */
+/**
+ * True if this voter has already voted. A press in a chat may be by any earlier voter of that kind of chat: people are in several chats,
+ * and one chat may have several names.
+ */
 const hasVoted = (votes: readonly Vote[], { voter, place, also = [] }: Omit<Vote, "sendRequested">): boolean =>
   votes.some(
     (each) => isSamePerson(each, { voter, also }) || (isLinkOf(voter, place) && isOfOneKind(each.place, place)),
   );
 
-/** The votes that still count when a draft returns to pending: the others', if it was some voters' approval that fell. */
+/** Returns the votes that still count when a draft returns to pending: the others', if only some voters' approvals fell. */
 export function votesLeft<V extends Vote>(
   votes: readonly V[],
   { withdrawn, lapsed }: { withdrawn?: string; lapsed?: readonly string[] },
@@ -96,11 +99,11 @@ const quorumIn = (approval: Approval | null): Quorum | undefined =>
 
 type WithApproval = Pick<Draft, "approval" | "approver">;
 
-/** The voters whose approval a draft has: those of its quorum, or the signed-in person who approved it alone. */
+/** Returns the voters who approved a draft: those of its quorum, or the signed-in person who approved it alone. */
 export const approversOf = ({ approval, approver }: WithApproval): readonly string[] =>
   quorumIn(approval)?.voters ?? (approver === null ? [] : [approver.voter]);
 
-/** True if too few of a draft's approvers are left without these. */
+/** True if too few approvers of a draft remain without these. */
 export function fallsWithout(draft: WithApproval, lapsed: readonly string[]): boolean {
   const voters = approversOf(draft);
   const left = voters.filter((voter) => !lapsed.includes(voter));
@@ -110,7 +113,7 @@ export function fallsWithout(draft: WithApproval, lapsed: readonly string[]): bo
 export const withoutVote = (votes: readonly Vote[], voter: string): Vote[] =>
   votes.filter((each) => each.voter !== voter);
 
-/** Somebody who votes by name takes the place of the vote by a link into a chat of the same kind: it may have been theirs. */
+/** Adds a vote. A vote by name replaces a vote by a link in a chat of the same kind, which may have been the same person's. */
 export const withVote = (votes: readonly Vote[], vote: Vote): Vote[] => [
   ...votes.filter(({ voter, place }) => !(isLinkOf(voter, place) && isOfOneKind(place, vote.place))),
   vote,
@@ -121,11 +124,11 @@ const isOfOneKind = (one: string | null, other: string | null): boolean =>
 
 const isLinkOf = (voter: string, place: string | null): boolean => place !== null && voter === linkVoter(place);
 
-/** Whose approval a full quorum is: people's only if they are enough without the keys. */
+/** Kind of a complete quorum's approval: "person" only if there are enough people without the keys. */
 export const quorumBy = ({ required, voters }: Quorum): "person" | "key" =>
   voters.filter((voter) => voter !== keysVoter).length >= required ? "person" : "key";
 
-/** Rejected approvals_missing, with how many are required and how many there are. */
+/** Creates Rejected approvals_missing, with how many are required and how many were given. */
 export function approvalsMissing(required: number, given: number, already = false): Rejected {
   const missing = required - given;
   const said = already ? "API keys have approved this version already" : "this draft is not approved by enough people";
@@ -134,8 +137,8 @@ export function approvalsMissing(required: number, given: number, already = fals
 }
 
 /**
- * Refuses to queue what a full quorum has not approved, as the draft's own stream tells. How many are required is judged at the decision: what
- * was approved when fewer were required stays approved. `required`: as many as now. Throws Rejected approvals_missing.
+ * Refuses to queue a draft that no full quorum approved, judged by the draft's own stream. The number required is fixed at the decision: a
+ * draft approved when fewer were required stays approved. `required`: the number now. Throws Rejected approvals_missing.
  */
 export function requireQuorum(draft: Draft, required: number, { quorum }: Authorisation): void {
   const { approval } = draft;

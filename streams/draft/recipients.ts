@@ -5,7 +5,7 @@ import type { DraftContent } from "./content.ts";
 
 type OwnAddresses = { emailAddress: string; replyToEmail: string | null };
 
-/** Whom a message names, in the names of the contract. */
+/** Addresses in a message, in the names of the contract. */
 type Named = {
   from_email: string;
   reply_to: readonly string[];
@@ -14,8 +14,8 @@ type Named = {
 };
 
 /**
- * Who receives a reply: the message's Reply-To if that names exactly one address other than the identity's own, else its From. Several
- * addresses in Reply-To would let its sender have the answer sent to strangers. Throws Rejected if there is no one to reply to.
+ * Returns the recipients of a reply: the message's Reply-To if it contains exactly one address other than the identity's own, else its
+ * From. Several addresses in Reply-To would let its sender direct the answer to strangers. Throws Rejected if there is no recipient.
  */
 export function recipientsOfReply(message: Pick<Named, "from_email" | "reply_to">, identity: OwnAddresses): string[] {
   const named = repliesGoTo(message, identity);
@@ -24,13 +24,13 @@ export function recipientsOfReply(message: Pick<Named, "from_email" | "reply_to"
   return to;
 }
 
-/** The addresses that Reply-To names, each once, without the identity's own. */
+/** Returns the addresses in Reply-To, each once, without the identity's own. */
 const repliesGoTo = (message: Pick<Named, "reply_to">, identity: OwnAddresses): string[] =>
   distinct(message.reply_to).filter((address) => !isOwn(address, identity));
 
 /**
- * The copies of an answer to everybody whom a message involves: those the caller names, then the others of Reply-To, To and Cc, without the
- * identity's own addresses and without anybody who gets it already.
+ * Returns the cc of a reply to all: the addresses given by the caller, then the others of Reply-To, To and Cc, without the identity's own
+ * addresses and without other recipients.
  */
 export function copiesToEverybody(
   message: Pick<Named, "reply_to" | "to_emails" | "cc_emails">,
@@ -50,18 +50,18 @@ function isOwn(address: string, identity: OwnAddresses): boolean {
   return own.includes(folded) || withoutTag(folded) === identity.emailAddress;
 }
 
-/** As many as a request may name itself. */
+/** Maximum of cc, the same as in a request. */
 const maxCopies = 50;
 
-/** A message to very many is not answered to all of them unseen. Throws Rejected invalid_request. */
+/** Refuses a reply to all of a message with very many recipients. Throws Rejected invalid_request. */
 export function requireFewCopies({ cc }: Pick<DraftContent, "cc">): void {
   if (cc.length <= maxCopies) return;
   throw invalid("reply_all", `this message has more than ${maxCopies} other recipients: list the ones you want in cc`);
 }
 
 /**
- * Each address can be sent to, and none occurs twice across to, cc and bcc, whatever its case: providers refuse that. Mail is read from more forms
- * of addresses than it can be sent to. Throws Rejected invalid_request.
+ * Requires that each address can be sent to, and none occurs twice across to, cc and bcc, whatever its case: providers refuse that. Mail is
+ * read with more forms of addresses than it can be sent to. Throws Rejected invalid_request.
  */
 export function requireUsableRecipients(content: Pick<DraftContent, "to" | "cc" | "bcc">): void {
   const seen = new Set<string>();

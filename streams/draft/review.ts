@@ -8,55 +8,55 @@ import { requireOpenLink } from "./notification.ts";
 import { approverIn, fallsWithout, isSamePerson, type SignedIn, type Voting, vote } from "./quorum.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
 
-/** What an edit makes of a draft. */
+/** Command of an edit, with the new content. */
 export type EditDraft = {
   type: "EditDraft";
   contentSha256: string;
   rationale: string | null;
   changedFields: string[];
   because: EditReason;
-  /** The version the editor saw; null if it did not say. */
+  /** The version the editor saw; null if not given. */
   ifVersion: number | null;
 } & StoredContent &
   Making;
 
-/** The approval of a signed-in person for what they write themselves. */
+/** Approval by a signed-in person of what they write themselves. */
 export type AuthorsWord = { voting: Voting; signedIn: SignedIn; sendRequested: boolean };
 
-/** People deciding, and the agent editing. A decision is bound to the version and hash that were shown. */
+/** Commands of people who decide, and of the agent that edits. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
   | EditDraft
   | ({
       type: "ApproveDraft";
       ifVersion: number | null;
-      /** The hash that was shown, if one was. */
+      /** The hash that was shown; null if none was. */
       contentSha256: string | null;
       sendRequested: boolean;
-      /** If a rule approves: the run that planned it, and the rule. */
+      /** If a rule approves: its run and id. */
       grantedBy?: { runId: string; ruleId: string };
-      /** Whose approval it is, where more than one may be required. Absent: it is enough by itself. */
+      /** The voter, if more than one approval may be required. Absent: this one is enough. */
       voting?: Voting;
-      /** It is a signed-in person's. Its repetition changes nothing. */
+      /** Present for a signed-in person. A repetition changes nothing. */
       signedIn?: SignedIn;
     } & Press)
-  /** A signed-in person edits it, and approves the very version that this makes. Its repetition changes nothing. */
+  /** A signed-in person edits the draft and approves the resulting version. A repetition changes nothing. */
   | { type: "EditAndApprove"; edit: EditDraft; word: AuthorsWord }
   /** A signed-in person takes back their own approval: one of too few, or the draft's before it is on its way. */
   | UndoApproval
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }
   /**
-   * The rule or setting that approved this version no longer does; or, with `lapsed`, these signed-in voters may not decide any more. An approval
-   * that others gave meanwhile stays valid.
+   * The rule or setting that approved this version no longer applies; or, with `lapsed`, these signed-in voters may no longer decide. An
+   * approval that others gave meanwhile stays valid.
    */
   | { type: "WithdrawApproval"; version: number; because: string; lapsed?: readonly string[] }
-  /** Its message was answered by these drafts after it was approved. Once for each of them. */
+  /** These drafts answered its message after it was approved. Takes effect once for each of them. */
   | { type: "AskAgain"; version: number; answeredBy: readonly string[] }
-  /** The rules of draft.created begin. Recorded where somebody waits for them. */
+  /** The rules of draft.created begin. Recorded if the draft waits for them. */
   | { type: "BeginRules" }
-  /** The rules of draft.created have run, once. `manual` takes an auto-approval back that has not come to a send yet. */
+  /** The rules of draft.created have run, once. `manual` revokes an automatic approval that has not led to a send yet. */
   | { type: "ApplyRules"; mode: "auto" | "manual" | null; because: string }
-  /** An auto-approved draft whose rules could not be run in time goes to a person. */
+  /** Returns an auto-approved draft to a person, because its rules could not be run in time. */
   | { type: "GiveUpOnRules"; because: string };
 
 export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[] {
@@ -138,17 +138,17 @@ function approve(
   ];
 }
 
-/** The same press once more: it is this very person's approval already. */
+/** True for a repeated press: the draft already has this person's approval. */
 const isApprovedBy = ({ status, approver }: Draft, { voting }: { voting?: Voting }): boolean =>
   status === "approved" && approver !== null && approver.voter === voting?.voter;
 
-/** The author's approval of a version that is theirs. Nobody has approved it before. */
+/** Returns the events of the author's approval of their own version, which has no approvals yet. */
 const approvalByAuthor = (draft: Pick<Draft, "version" | "contentSha256">, word: AuthorsWord): DraftEvent[] =>
   approve({ ...word, tokenSha256: null }, { ...draft, votes: [] });
 
 const approves = (events: readonly DraftEvent[]): boolean => events.some(({ type }) => type === "DraftApproved");
 
-/** What a signed-in person submits and approves by the same act; it stays pending where others have to approve too. */
+/** Submits a draft that a signed-in person writes and approves by the same act; it stays pending if others must approve too. */
 export function submitWithWord(
   submitted: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"],
   word: AuthorsWord,
@@ -170,7 +170,7 @@ function editAndApprove(
   return [{ ...edited, data: { ...edited.data, ...(approves(approval) && { approvedAtOnce: true }) } }, ...approval];
 }
 
-/** The same form once more: its version is there, and this person has approved it. */
+/** True for a repeated form: its version exists, and this person has approved it. */
 const isDoneBefore = ({ ifVersion, contentSha256 }: EditDraft, { voting }: AuthorsWord, draft: Draft): boolean =>
   ifVersion === draft.version - 1 &&
   contentSha256 === draft.contentSha256 &&
@@ -187,7 +187,7 @@ export const rulesApplied = (mode: "auto" | "manual" | null): DraftEvent => ({
 const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
 
 function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Draft): DraftEvent[] {
-  // What the service itself changes reaches approved drafts too, and takes their approval back: it was for another content.
+  // A change by the service itself also applies to approved drafts, and withdraws their approval: it was for other content.
   if (command.because !== "edit") {
     if (draft.status !== "pending" && draft.status !== "approved") return [];
     if (command.contentSha256 === draft.contentSha256) return [];

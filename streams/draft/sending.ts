@@ -5,26 +5,32 @@ import type { DraftEvent } from "./events.ts";
 import { requireQuorum } from "./quorum.ts";
 import { requireUndoOver } from "./undo.ts";
 
-/** A draft on its way out. Who may hand over is decided by the claim on the thread and the delivery's own stream. */
+/** Commands of a send. The claim on the thread and the delivery's own stream decide who may hand over. */
 export type SendingCommand =
   | {
       type: "QueueDraft";
       queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"];
-      /** The send is itself a decision on the version that the service made last: its key named that, or wrote the mail by this very call. */
+      /**
+       * Set if the send is itself a decision on the version that the service made last: the key named that version, or wrote the mail by
+       * this call.
+       */
       decides?: boolean;
-      /** How many approvals the identity requires now; absent: one. */
+      /** Number of approvals the identity requires now; one if absent. */
       approvalsRequired?: number;
-      /** Now (ISO 8601); absent: whether an approval can still be taken back is not asked. */
+      /** Current time (ISO 8601); if absent, it is not checked whether an approval can still be taken back. */
       at?: string;
     }
   | { type: "RequeueDraft"; attemptId: string; replaces: string; tries: number }
   | { type: "AbandonSend"; attemptId: string; because: string }
   | { type: "HoldSend"; code: string; message: string }
-  /** `attemptId`: the hand-over under way as the judge saw it, null for none. Another one may have got past the newer message. */
+  /**
+   * `attemptId`: the hand-over in progress as the caller saw it, null if none. Another one may have passed the stale check before the newer
+   * message.
+   */
   | { type: "MarkStale"; newMessageId: string; attemptId: string | null }
   | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string }
   | { type: "FailDraft"; attemptId: string | null; code: string; message: string }
-  /** It could not be queued when it was asked for, and must not leave later. */
+  /** The draft could not be queued when requested, and must not be sent later. */
   | { type: "WithdrawDraft"; code: string; message: string }
   | { type: "RecordLateEvidence"; attemptId: string; outcome: "accepted" | "refused" };
 
@@ -83,8 +89,8 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
 }
 
 /**
- * Refuses a plain send of what nobody decided on: it answers the same whether the service made the new version before the send or during
- * it. Throws Rejected content_changed.
+ * Refuses a plain send of an undecided version. The result is the same whether the service made the version before the send or during it.
+ * Throws Rejected content_changed.
  */
 export function requireDecided(draft: Draft, decides: boolean): void {
   if (!decides && isUndecidedChange(draft)) throw contentChanged(draft);
@@ -110,11 +116,13 @@ function queue(
   return [{ type: "DraftQueued", data: queued }];
 }
 
-/** The claim and the quota stand for one version and hash. A newer version has to be claimed, and judged, as such. */
+/**
+ * Requires that the claim and the quota are for the draft's current version and hash. A newer version must be claimed and checked as such.
+ */
 function requireClaimed(queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"], draft: Draft): void {
   if (queued.version === draft.version && queued.contentSha256 === draft.contentSha256) return;
   if (queued.version < draft.version && draft.authoredVersion <= queued.version) {
-    // Nobody edited it: the send is for this draft as its identity is now, and is judged again on that.
+    // No author edited it: the send is for the draft as its identity is now, and is checked again.
     throw new Rejected("send_in_progress", "the service has just updated this draft");
   }
   const { version, contentSha256 } = draft;

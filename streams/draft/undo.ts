@@ -3,12 +3,15 @@ import { type Draft, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { isSamePerson } from "./quorum.ts";
 
-/** A signed-in person takes back their own approval: one of too few, or the draft's before it is on its way. `because`: in words, who. */
+/**
+ * A signed-in person takes back their own approval: one of too few, or the draft's before it is queued. `because`: a text that names the
+ * person.
+ */
 export type UndoApproval = { type: "UndoApproval"; voter: string; also?: readonly string[]; because: string };
 
 /**
- * The draft waits for a decision again. The others' approvals still count. The stream decides whether it was in time: once the draft is queued, it is not.
- * Nothing to take back is already so. Throws Rejected invalid_status.
+ * Returns the draft to pending. The others' approvals still count. The stream decides whether it was in time: not once the draft is queued.
+ * Nothing to take back is "already so". Throws Rejected invalid_status.
  */
 export function undoApproval(command: UndoApproval, draft: Draft): DraftEvent[] {
   if (draft.status === "pending") {
@@ -31,14 +34,14 @@ export function undoApproval(command: UndoApproval, draft: Draft): DraftEvent[] 
 
 const refused = ({ status }: Draft, sentence: string): Rejected => new Rejected("invalid_status", sentence, { status });
 
-/** As which voter this person is among those whose approval the draft has. */
+/** Returns the voter id under which this person approved the draft. */
 function ownVoter(person: Pick<UndoApproval, "voter" | "also">, { approver, votes }: Draft): string | undefined {
-  // Who completed it may have voted before under another name of theirs: it is that vote which goes.
+  // The person who completed the quorum may have voted before under another of their names: that vote is removed.
   const vote = votes.find(({ voter }) => voter === person.voter) ?? votes.find((each) => isSamePerson(each, person));
   return vote?.voter ?? (approver?.voter === person.voter ? approver.voter : undefined);
 }
 
-/** Until when (ISO 8601) the draft's approval can be taken back, and nothing may leave; null if it can leave. `at`: now. */
+/** Returns until when (ISO 8601) the draft's approval can be taken back, and the draft is not sent; null if it can be sent. `at`: now. */
 export const undoableUntil = ({ approver }: Pick<Draft, "approver">, at: string): string | null =>
   approver?.sendAfter && Date.parse(at) < Date.parse(approver.sendAfter) ? approver.sendAfter : null;
 

@@ -1,20 +1,20 @@
 /**
- * The forms of an address. Mail is read in more forms than it may be sent to: unquoted dots in a row, as phones in Japan have them, are
- * one. One address is kept in one form; quotes that it does not need are no part of it.
+ * Forms of an address. Mail is read with more forms than it may be sent to, such as unquoted consecutive dots, which Japanese phones use.
+ * An address is stored in one form, without unnecessary quotes.
  */
 
 const atext = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u0080-\\u{10FFFF}-]";
-/** A local part that has no quotes here; servers want it quoted where its dots are not between other characters. */
+/** A local part stored without quotes; servers need them if its dots are not between other characters. */
 const dotted = new RegExp(`^(?:${atext}|\\.)+$`, "u");
 const dotAtom = new RegExp(`^${atext}+(?:\\.${atext}+)*$`, "u");
 const quoted = /^"((?:[^"\\]|\\.)*)"$/su;
-/** All that may be in quotes, the quotes and backslashes escaped. */
+/** Characters allowed in quotes, with quotes and backslashes escaped. */
 const quotable = /^[\x20-\x3b\x3d\x3f-\x7e\u0080-\u{10FFFF}]*$/u;
 const domainName = /^(?:[A-Za-z0-9_\u0080-\u{10FFFF}-]+(?:\.[A-Za-z0-9_\u0080-\u{10FFFF}-]+)*|\[[A-Za-z0-9.:]+\])$/u;
 
 const [maxLocal, maxDomain] = [64, 255];
 
-/** The form in which an address is kept; null for what is none. */
+/** Returns the form in which an address is stored; null if it is not an address. */
 export function canonicalAddress(text: string): string | null {
   const at = text.lastIndexOf("@");
   const [local, domain] = [
@@ -31,7 +31,7 @@ export function canonicalAddress(text: string): string | null {
   return `${dotted.test(inside) ? inside : inQuotes(inside)}@${domain}`;
 }
 
-/** The form in which mail is sent to an address: what is no dot-atom is quoted (RFC 5321). Null where there is none. */
+/** Returns the form in which mail is sent to an address: quoted unless it is a dot-atom (RFC 5321). Null if there is none. */
 export function sendableAddress(address: string): string | null {
   const at = address.lastIndexOf("@");
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)];

@@ -13,7 +13,7 @@ export type EmailAddressCommand =
       identityId: string;
       workspaceId: string;
       sandbox: boolean;
-      /** An identity whose domain is another workspace's now: it has no right to the address any more. */
+      /** The present holder, if its domain belongs to another workspace now: it has no right to the address any more. */
       displaced?: string | undefined;
     }
   | { type: "ReleaseAddress"; identityId: string }
@@ -42,7 +42,7 @@ function claim(
   address: EmailAddress,
 ): EmailAddressEvent[] {
   if (address.identityId === command.identityId) return [];
-  // A sandbox address that one workspace gave up is never another's: late mail for it would reach a stranger.
+  // A sandbox address that one workspace released is never given to another: late mail for it would reach a stranger.
   const held = address.identityId !== null && address.identityId !== command.displaced;
   if (held || (command.sandbox && isAnothers(command, address))) throw inUse();
   const { identityId, workspaceId } = command;

@@ -1,4 +1,7 @@
-/** Mail to name+tag@domain is the mail of name@domain: the address without its tag. In time linear in its length, since strangers write addresses. */
+/**
+ * Returns the address without its tag: mail to name+tag@domain belongs to name@domain. Linear in the address's length, since strangers
+ * write addresses.
+ */
 export function withoutTag(address: string): string {
   const plus = address.indexOf("+");
   const at = plus < 0 ? -1 : address.indexOf("@", plus);

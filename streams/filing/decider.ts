@@ -6,7 +6,7 @@ import { afterDecision, type HeldLine, isNextInLine, nobodyHeld, without } from 
 
 /** A decision that is to be carried out. */
 export type PendingFiling = FilingDecision & {
-  /** By a marker alone: "in place" on the thread that was decided, or "apart" on one of its own (MailQuarantined). Absent: as decided. */
+  /** Filed by a marker only: "in place" on the thread that was decided, or "apart" on a new one (MailQuarantined). Absent: as decided. */
   quarantined?: "in place" | "apart";
 };
 
@@ -15,33 +15,33 @@ export type Filing = {
   revision: number;
   /** The newest filing number; 0 before the first. */
   lastNumber: number;
-  /** Everything up to this revision of the inbox has a decision; -1 before the first. */
+  /** Revision of the inbox up to which all mail has a decision; -1 before the first. */
   decidedUpTo: number;
-  /** Everything up to this revision of the inbox is in its thread; -1 before the first. */
+  /** Revision of the inbox up to which all mail is on its thread; -1 before the first. */
   filedUpTo: number;
-  /** Decided and not yet carried out, oldest first: no more than one page of a filer. */
+  /** Decisions not carried out yet, oldest first: at most one page of a filer. */
   pending: PendingFiling[];
-  /** What was filed as markers without content, and is not released yet. */
+  /** Mail filed as markers without content and not released yet. */
   held: HeldLine;
-  /** Quarantined mail expires in the order of its numbers: the newest that did; 0 before the first. */
+  /** Number of the quarantined mail that expired last (they expire in the order of their numbers); 0 before the first. */
   quarantineExpiredUpTo: number;
 };
 
 export const isHeld = ({ disposition }: Pick<FilingDecision, "disposition">): boolean =>
   disposition === "held_over_quota" || disposition === "held_identity_disabled";
 
-/** `after`: the marker that these follow in the line, as it was read. */
+/** `after`: the marker that precedes these in the line, as it was read. */
 export type ReadInLine = { after: number };
 
 export type FilingCommand =
-  /** `quarantine`: why the one decision is the smaller form of one that cannot be recorded. */
+  /** `quarantine`: reason why the single decision is a smaller substitute for one that cannot be recorded. */
   | { type: "DecideFiling"; decisions: FilingDecision[]; quarantine?: string }
   | ({ type: "DecideRelease"; decisions: FilingDecision[] } & ReadInLine)
   | { type: "QuarantineMail"; number: number; reason: string; threadId: string | null }
   | { type: "MarkFiled"; number: number; inboxRevision: number }
-  /** The mails held longest. */
+  /** Expires the mails held longest. */
   | ({ type: "ExpireHeld"; mails: HeldMailExpiry[] } & ReadInLine)
-  /** Quarantined mails in the order of their numbers. That they are quarantined the caller has read in this stream. */
+  /** Expires quarantined mails in the order of their numbers. The caller has read in this stream that they are quarantined. */
   | { type: "ExpireQuarantined"; mails: MailExpiry[] };
 
 function evolve(before: Filing, event: FilingEvent): Filing {
@@ -83,7 +83,7 @@ function evolve(before: Filing, event: FilingEvent): Filing {
   }
 }
 
-/** What is held stays so, as its marker shows no content anyway, and what was received before is no message. */
+/** Marks a decision as quarantined. A held mail stays held, as its marker shows no content anyway; a duplicate is no message. */
 function asQuarantined(
   decision: PendingFiling,
   { reason, threadId }: { reason: string; threadId: string | null },
@@ -121,7 +121,7 @@ function decideFiling(
   filing: Filing,
 ): FilingEvent[] {
   const next = decisions[0];
-  // Somebody else decided these meanwhile: what is recorded counts, not what this filer thought.
+  // Another filer decided these meanwhile: its recorded decisions count.
   if (!next || next.inboxRevision !== filing.decidedUpTo + 1 || next.number !== filing.lastNumber + 1) return [];
   const decided = decisions.map((decision): FilingEvent => ({ type: "FilingDecided", data: decision }));
   if (reason === undefined) return decided;
@@ -129,7 +129,10 @@ function decideFiling(
   return [...decided, { type: "MailQuarantined", data: { number, deliveryId, reason, threadId: null } }];
 }
 
-/** Only if everything decided before is in its thread, and these are the next that are held: merges in between would change where they go. */
+/**
+ * Releases held mail, only if everything decided before is on its thread, and these are the next held ones: a merge in between would change
+ * their threads.
+ */
 function release(
   { decisions, after }: Extract<FilingCommand, { type: "DecideRelease" }>,
   filing: Filing,
@@ -140,7 +143,10 @@ function release(
   return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 
-/** Each step once: by a marker in place, then by one apart. Nothing if it was carried out meanwhile. */
+/**
+ * Quarantines in two steps, each once: by a marker in place, then by one on a new thread. Nothing if the decision was carried out
+ * meanwhile.
+ */
 function quarantine(
   { number, reason, threadId }: Extract<FilingCommand, { type: "QuarantineMail" }>,
   filing: Filing,
@@ -151,7 +157,7 @@ function quarantine(
   return [{ type: "MailQuarantined", data: { number, deliveryId: decision.deliveryId, reason, threadId } }];
 }
 
-/** What was released, or is decided to be, is not in the line any more. */
+/** Expires held mail. Released mail, and mail decided to be released, is no longer in the line. */
 function expireHeld({ mails, after }: Extract<FilingCommand, { type: "ExpireHeld" }>, filing: Filing): FilingEvent[] {
   if (!areFiled(mails, filing) || !isNextInLine(filing.held, { markers: numbersOf(mails), after })) return [];
   return mails.map((data) => ({ type: "HeldMailExpired", data }));
@@ -169,7 +175,7 @@ function expireQuarantined(
 
 const numbersOf = (mails: readonly MailExpiry[]): number[] => mails.map(({ number }) => number);
 
-/** What is to be carried out still needs the mail, and may yet be quarantined. */
+/** True if all are carried out: an open decision still needs the mail, which may yet be quarantined. */
 const areFiled = (mails: readonly MailExpiry[], { pending, lastNumber }: Filing): boolean =>
   mails.every(({ number }) => number < (pending[0]?.number ?? lastNumber + 1));
 

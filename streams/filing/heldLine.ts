@@ -1,21 +1,21 @@
 import type { FilingDecision } from "./events.ts";
 
 /**
- * Held mail, oldest first, as a line of which only the ends are known: a list of it would be copied with every event. The markers themselves
+ * Held mail, oldest first, as a queue of which only the ends are stored: a list would be copied with every event. The markers themselves
  * are in the stream, from revision `from` on, and released in the order of their numbers.
  */
 export type HeldLine = {
-  /** How many mails are in it. */
+  /** Number of mails in the line. */
   count: number;
-  /** The marker released last, or expired; 0 before the first. Those that are in line have higher numbers. */
+  /** Number of the marker released or expired last; 0 before the first. Those in the line have higher numbers. */
   releasedUpTo: number;
-  /** No marker that is in line lies before this revision of the stream. */
+  /** Revision of the stream before which no marker is in the line. */
   from: number;
 };
 
 export const nobodyHeld: HeldLine = { count: 0, releasedUpTo: 0, from: 0 };
 
-/** The line after a decision, which lies at this revision of the stream. */
+/** Returns the line after the decision at this revision of the stream. */
 export function afterDecision(
   line: HeldLine,
   { decision, isHeld, revision }: { decision: FilingDecision; isHeld: boolean; revision: number },
@@ -25,14 +25,17 @@ export function afterDecision(
   return { ...line, count: line.count + 1, from: line.count === 0 ? revision : line.from };
 }
 
-/** The line after a marker has left it, released or expired. `revision`: where the marker lies. */
+/** Returns the line after a marker was released or expired. `revision`: the marker's. */
 export const without = ({ count }: HeldLine, { number, revision }: { number: number; revision: number }): HeldLine => ({
   count: count - 1,
   releasedUpTo: number,
   from: revision + 1,
 });
 
-/** Whether these markers (numbers, undefined: none) may leave the line: each once, in their order. `after`: the marker behind which they were read. */
+/**
+ * True if these markers (numbers; undefined: none) are the next of the line, each once, in their order. `after`: the marker that preceded
+ * them when they were read.
+ */
 export function isNextInLine(
   { count, releasedUpTo }: HeldLine,
   { markers, after }: { markers: readonly (number | undefined)[]; after: number },

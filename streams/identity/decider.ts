@@ -11,7 +11,7 @@ export type Identity = IdentitySettings & {
   workspaceId: string;
   domainId: string;
   emailAddress: string;
-  /** Chats that their provider gave another id, by the old one. */
+  /** New ids of chats that their provider renamed, by the old one. */
   movedChats: Readonly<Record<string, string>>;
 };
 
@@ -21,7 +21,7 @@ export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
   /**
    * `mayLoosen`: the caller may change guardedSettings, or drop require_human_approval or confirm_code, while human approval is required.
-   * `workspaceRequires`: it is for the whole workspace.
+   * `workspaceRequires`: it is required for the whole workspace.
    */
   | {
       type: "UpdateIdentity";
@@ -30,9 +30,9 @@ export type IdentityCommand =
       workspaceRequires?: boolean;
     }
   | { type: "ResealSecrets"; channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
-  /** Its provider says that a chat has another id. */
+  /** The provider gave a chat another id. */
   | { type: "MoveChat"; from: string; to: string }
-  /** Deleting and making it again would be a way around that switch, so it takes the same right. */
+  /** Deleting and creating it again would bypass that switch, so it requires the same right. */
   | { type: "DeleteIdentity"; mayLoosen: boolean; workspaceRequires?: boolean };
 
 const initial: Identity = {
@@ -76,7 +76,7 @@ function chatMoved(identity: Identity, { from, to }: { from: string; to: string 
 const namesChat = (channel: ApprovalChannel | null, chat: string): channel is ApprovalChannel =>
   channel?.type === "telegram" && channel.config.chat_id === chat;
 
-/** What a chat is called now that had this id once. */
+/** Returns the present id of a chat that once had this id. */
 export function followedChat({ movedChats }: Pick<Identity, "movedChats">, chat: string): string {
   const seen = new Set([chat]);
   for (let now = chat; ; ) {
@@ -87,7 +87,7 @@ export function followedChat({ movedChats }: Pick<Identity, "movedChats">, chat:
   }
 }
 
-/** Minutes until the secondary channel is asked, by default. */
+/** Default minutes until the secondary channel is asked. */
 const usualEscalationDelay = 60;
 
 function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {

@@ -1,6 +1,6 @@
 import type { IdentitySettings } from "./events.ts";
 
-/** What an identity is as long as nobody says otherwise. */
+/** Settings of an identity unless set otherwise. */
 export const defaultSettings: IdentitySettings = {
   assistantId: null,
   displayName: "",
@@ -23,8 +23,8 @@ export const defaultSettings: IdentitySettings = {
 };
 
 /**
- * Settings that say who approves, in whose name mail is sent, and where the conversation continues. While human approval is required, changing one
- * takes the right to change how it is given.
+ * Settings that determine who approves, in whose name mail is sent, and where the conversation continues. While human approval is required,
+ * changing one requires the right to change how it is given.
  */
 export const guardedSettings = [
   "approvalChannel",

@@ -1,17 +1,17 @@
 import type { HtmlRemoved } from "../draft/content.ts";
 import type { Event } from "../event.ts";
 
-/** Secrets inside `config` are sealed (src/platform/secrets/keyRing.ts) before they come here. */
+/** An approval channel; secrets in `config` are already sealed (src/platform/secrets/keyRing.ts). */
 export type ApprovalChannel = { type: "telegram" | "slack" | "email"; config: Record<string, string> };
 
-/** What can be set on an identity, in the contract's meaning. */
+/** Settings of an identity, with the contract's meaning. */
 export type IdentitySettings = {
   assistantId: string | null;
   displayName: string;
   replyToEmail: string | null;
   signatureText: string | null;
   signatureHtml: string | null;
-  /** What the signature's HTML lost when it was reduced. */
+  /** Parts removed from the signature's HTML. */
   htmlRemoved: HtmlRemoved[];
   threadHistoryDepth: number;
   status: "active" | "disabled";
@@ -22,11 +22,11 @@ export type IdentitySettings = {
   autoApproveReplies: boolean;
   requireHumanApproval: boolean;
   sendOnChannelApproval: boolean;
-  /** Recipients who may be answered automatically although the message's proof does not cover them. */
+  /** Recipients who may be answered automatically although the proof of the message's sender does not cover them. */
   coveredRecipients: readonly string[];
-  /** An approval page asks for the four digits that are in the approval mail. */
+  /** True if an approval page asks for the four digits in the approval mail. */
   confirmCode: boolean;
-  /** How many approvers have to approve a draft, 1 to 5. */
+  /** Number of approvals that a draft requires, 1 to 5. */
   approvalsRequired: number;
 };
 
@@ -36,12 +36,12 @@ export type IdentityEvent =
       IdentitySettings & { workspaceId: string; domainId: string; localPart: string; emailAddress: string }
     >
   | Event<"IdentityUpdated", { changes: Partial<IdentitySettings> }>
-  /** The same channels, their secrets sealed under another key of the ring. */
+  /** The secrets of the channels were sealed again, under another key of the ring. */
   | Event<
       "IdentitySecretsResealed",
       { channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
     >
-  /** The provider gave a chat another id (`to`): channels that named the old one name it so, and it stays the same chat. */
+  /** The provider gave a chat another id (`to`): channels with the old id now have the new one, and it stays the same chat. */
   | Event<"IdentityChatMoved", { from: string; to: string }>
   | Event<"IdentityDeleted", { emailAddress: string }>;
 

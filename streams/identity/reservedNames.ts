@@ -1,6 +1,6 @@
 /**
- * Names that speak for a whole domain or for the service: standards and certificate authorities send to them, and people trust them. On a domain that
- * all workspaces share they belong to its operator.
+ * Names that stand for a whole domain or for the service: standards and certificate authorities send to them, and people trust them. On a
+ * domain that all workspaces share they belong to its operator.
  */
 export const reservedLocalParts: readonly string[] = [
   ...["postmaster", "abuse", "admin", "administrator", "hostmaster", "webmaster", "mailer-daemon", "root", "security"],
@@ -8,10 +8,13 @@ export const reservedLocalParts: readonly string[] = [
   ...["bounces", "billing", "info", "noreply", "donotreply"],
 ];
 
-/** Words of the mail that the service itself sends: reserved on that domain wherever they are part of a name. */
+/** Words of the service's own mail: reserved on that domain anywhere in a name. */
 export const reservedWords: readonly string[] = ["countersign", "approval", "approver"];
 
-/** Digits, signs and letters of other alphabets that look like a Latin letter, by that letter; `l` stands for `i` too. Local parts have no other alphabet. */
+/**
+ * Digits, signs and letters of other alphabets that resemble a Latin letter, by that letter; `l` also covers `i`. Local parts have no other
+ * alphabet.
+ */
 const lookAlikes: Readonly<Record<string, string>> = {
   a: "4@",
   b: "8",
@@ -30,7 +33,7 @@ const letterOf = new Map(
   Object.entries(lookAlikes).flatMap(([letter, others]) => [...others].map((other) => [other, letter] as const)),
 );
 
-/** A name as it looks: in small Latin letters and digits, without accents, separators and invisible characters. */
+/** Reduces a name to its appearance: lower-case Latin letters and digits, without accents, separators and invisible characters. */
 function looksLike(name: string): string {
   const plain = name.toLowerCase().normalize("NFKD").toLowerCase();
   return [...plain]
@@ -45,7 +48,7 @@ const looksOfReserved = new Set(reservedLocalParts.map(looksLike));
 const looksOfWords = reservedWords.map(looksLike);
 const looksOfService = looksLike("countersign");
 
-/** True if a local part is, or looks like, one of these, also with a tag (`abuse+x` gets the mail of `abuse`). */
+/** True if a local part is, or resembles, one of these, also with a tag (`abuse+x` gets the mail of `abuse`). */
 export function isReservedLocalPart(localPart: string): boolean {
   const [name = ""] = localPart.split("+");
   if (looksOfReserved.has(looksLike(name))) return true;
@@ -53,5 +56,5 @@ export function isReservedLocalPart(localPart: string): boolean {
   return looksOfWords.some((word) => whole.includes(word));
 }
 
-/** True if a display name has, or looks as if it had, the name of the service, from which approvers expect their mail. */
+/** True if a display name contains, or seems to contain, the service's name, from which approvers expect mail. */
 export const namesTheService = (displayName: string): boolean => looksLike(displayName).includes(looksOfService);

@@ -2,7 +2,10 @@ import type { Decider } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { type InboxEvent, inboxStream } from "./events.ts";
 
-/** An inbox takes everything, in order; whether an identity still receives is judged before. Its tail is what the customer has said so far. */
+/**
+ * An inbox accepts all mail, in order; whether an identity still receives is checked before. Its newest revision shows how much mail has
+ * arrived.
+ */
 export type Inbox = Record<string, never>;
 
 export type InboxCommand = { type: "ReceiveMail"; mail: InboxEvent["data"] };

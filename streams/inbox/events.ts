@@ -1,16 +1,16 @@
 import type { Event } from "../event.ts";
 
-/** What an inbound mail says about itself, read from its raw headers. Message-IDs keep their angle brackets. */
+/** Headers of an inbound mail, read from its raw bytes. Message-IDs keep their angle brackets. */
 export type MailHeaders = {
   messageId: string;
   /** True if the mail had no usable Message-ID and one was derived from its bytes. */
   messageIdDerived: boolean;
-  /** The ids it names as its thread: all of References, else the last of In-Reply-To. */
+  /** Message-IDs of its thread: all of References, else the last of In-Reply-To. */
   threadIds: string[];
   inReplyTo: string | null;
   references: string[];
   from: { name: string; address: string } | null;
-  /** More than one From is a forgery's mark: such a mail proves nothing. */
+  /** Number of From addresses: more than one is a sign of forgery, and such a mail proves nothing. */
   fromCount: number;
   replyTo: string[];
   to: string[];
@@ -18,21 +18,21 @@ export type MailHeaders = {
   subject: string;
   date: string | null;
   classification: Classification;
-  /** Equal for "the same message again". */
+  /** Digest that is equal for repetitions of the same message. */
   contentDigest: string;
-  /** In a bounce: the Message-IDs of the mail it reports. */
+  /** For a bounce: the Message-IDs of the mail it reports. */
   reportedMessageIds: string[];
-  /** A provider's report that a recipient complains. Absent: it is none. */
+  /** Set for a provider's report of a recipient's complaint. */
   isComplaint?: true;
-  /** In a bounce: what the mail it reports named as its thread (as `threadIds`). Absent: nothing. */
+  /** For a bounce: `threadIds` of the mail it reports. Absent: none. */
   reportedReferences?: string[];
-  /** Fields with more addresses than are read, of which only the first part was. Absent: none. */
+  /** Names of fields with too many addresses, of which only the first were read. Absent: none. */
   cut?: string[];
 };
 
 export type Classification = "person" | "auto_reply" | "bounce" | "list";
 
-/** Appended before the sender is answered 250: from here on the mail cannot be lost. */
+/** Appended before the sender gets the answer 250: from then on the mail cannot be lost. */
 export type InboxEvent = Event<
   "MailReceived",
   {
@@ -40,7 +40,7 @@ export type InboxEvent = Event<
     workspaceId: string;
     identityId: string;
     envelope: { from: string; to: string };
-    /** `relay`: the address is that of the operator's own relay, which did not say who its client was. */
+    /** `relay`: the address is the operator's own relay, which did not reveal its client. */
     remote: { ip: string; helo: string; relay?: true };
     rawSha256: string;
     sizeBytes: number;

@@ -1,8 +1,8 @@
 import type { Classification } from "./events.ts";
 
 /**
- * Whether a mail is somebody's word: a person wrote it, alone or to a list. A word makes the drafts stale that answer an older one, and
- * sets rules and webhooks in motion; a machine's mail (an automatic reply, a bounce) does neither. This table is the only place that says so.
+ * True for each class of mail that people write, directly or to a list. Such a mail makes drafts stale that answer an older one, and
+ * triggers rules and webhooks; a machine's mail (an automatic reply, a bounce) does neither. Only this table says so.
  */
 const isSaidBySomebody: Readonly<Record<Classification, boolean>> = {
   person: true,
@@ -15,17 +15,17 @@ const classes = Object.keys(isSaidBySomebody) as Classification[];
 const words: readonly string[] = classes.filter((each) => isSaidBySomebody[each]);
 const machines: readonly string[] = classes.filter((each) => !isSaidBySomebody[each]);
 
-/** `classification` null: a mail of ours, which is neither a word nor a machine's. */
+/** True if people wrote the mail. `classification` null: a mail of ours, for which it is false. */
 export const isWord = (classification: string | null): boolean =>
   classification !== null && words.includes(classification);
 
 export const isMachines = (classification: string | null): boolean =>
   classification !== null && machines.includes(classification);
 
-/** The same as isWord as a condition in SQL, on a column that holds a classification. */
+/** Returns isWord as an SQL condition on a column with a classification. */
 export const isWordSql = (column: string): string => `${column} in (${words.map((each) => `'${each}'`).join(", ")})`;
 
-/** Whether a mail sets rules and webhooks in motion: somebody's word, and not a blocked contact's. */
+/** True if a mail triggers rules and webhooks: people wrote it, and its sender is not a blocked contact. */
 export const isNews = ({
   classification,
   fromBlocked,

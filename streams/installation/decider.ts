@@ -3,7 +3,7 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type InstallationEvent, installationStream } from "./events.ts";
 
-/** `paused`: the operator lets nothing leave. */
+/** `paused`: the operator has paused all sending. */
 export type Installation = { paused: boolean };
 
 export type InstallationCommand =

@@ -2,10 +2,10 @@ import type { Event } from "../event.ts";
 
 /** The whole installation, over all workspaces: every instance on one event log. */
 export type InstallationEvent =
-  /** From here on nothing leaves. `reason`: in the operator's words; null if none was given. Who it was is in the event's metadata. */
+  /** The operator has paused all sending. `reason`: the operator's text; null if none was given. The event's metadata says who did it. */
   Event<"InstallationPaused", { reason: string | null }> | Event<"InstallationResumed", { reason: string | null }>;
 
-/** There is one for each event log. */
+/** Id of the installation, the only one in an event log. */
 export const theInstallation = "main";
 
 export const installationStream = (id: string): string => `installation-${id}`;

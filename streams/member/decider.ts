@@ -4,7 +4,7 @@ import { unreachable } from "../unreachable.ts";
 import { type MemberEvent, memberStream } from "./events.ts";
 import type { Role } from "./roles.ts";
 
-/** `userId` is null and `expiresAt` a time as long as the member is only invited. `email`: the address they came in by. */
+/** `userId` is null and `expiresAt` a time while the member is only invited. `email`: the address of the invitation or of joining. */
 export type Member = {
   memberId: string;
   userId: string | null;
@@ -14,20 +14,20 @@ export type Member = {
   expiresAt: string | null;
 };
 
-/** Those who are there now: a removed member is gone from it. */
+/** Current members; a removed member is deleted from it. */
 export type Members = { members: readonly Member[] };
 
 /**
- * Who asks: a signed-in user, whose role is judged by the stream itself, so that nothing they ask outlives a change of it; an API key, which makes no
- * owners and ends none; or the operator, who may do all that the workspace's own rules allow.
+ * Who issues the command: a signed-in user, whose role is checked by the stream itself, so that no command outlives a change of it; an API
+ * key, which cannot create or remove owners; or the operator, limited only by the workspace's own rules.
  */
 export type Asker = { userId: string } | "api_key" | "operator";
 
-/** `at`: now, ISO 8601 UTC. */
+/** `at`: current time, ISO 8601 UTC. */
 export type MemberCommand =
   /**
-   * An address that is invited already, to the same role, gets its invitation again. `holder`: the user whose address it is now, if any. That one may
-   * have come in by another address, and somebody else by this one.
+   * Invites an address; one already invited to the same role gets its invitation again. `holder`: the user who has this address now, if
+   * any: they may have joined under another address, and another user under this one.
    */
   | {
       type: "InviteMember";
@@ -40,22 +40,22 @@ export type MemberCommand =
     }
   | { type: "RenewInvitation"; memberId: string; expiresAt: string; by: Asker }
   | { type: "AcceptInvitation"; memberId: string; userId: string; email: string; at: string }
-  /** `first`: only while the workspace has no active member. */
+  /** `first`: allowed only while the workspace has no active member. */
   | { type: "JoinMember"; memberId: string; userId: string; email: string; role: Role; first?: boolean }
   | { type: "ChangeRole"; memberId: string; role: Role; by: Asker; disabled?: DisabledUsers }
   | { type: "RemoveMember"; memberId: string; by: Asker; disabled?: DisabledUsers };
 
-/** The users among the owners whom the operator has disabled. An owner who cannot sign in is none that stays. */
+/** Owners whom the operator has disabled. An owner who cannot sign in does not count as remaining. */
 export type DisabledUsers = readonly string[];
 
-/** Members and open invitations of one workspace. */
+/** Members and open invitations of one workspace, at most. */
 export const mostMembers = 200;
 
-/** The active member who is this user; undefined if there is none. */
+/** Returns the active member with this user id; undefined if there is none. */
 export const activeMember = ({ members }: Members, userId: string): Member | undefined =>
   members.find((member) => member.status === "active" && member.userId === userId);
 
-/** The place that an address has: its invitation, however it is spelt in upper and lower case, or that of the member whose address it is. */
+/** Returns the member or invitation of an address: its invitation, ignoring case, or the member who has the address now. */
 export const placeOf = (
   state: Members,
   { email, holder }: { email: string; holder: string | null },
@@ -140,14 +140,14 @@ function join(command: MemberCommand & { type: "JoinMember" }, state: Members): 
   if (first && state.members.some(({ status }) => status === "active")) {
     throw invalid("token", "this workspace has an owner by now: ask them for an invitation");
   }
-  // Who was invited and joins another way is one member, not two.
+  // An invited person who joins another way is one member, not two.
   const open = invitationTo(state, email);
   const withdrawn: MemberEvent[] = open ? [{ type: "MemberRemoved", data: { memberId: open.memberId } }] : [];
   if (withdrawn.length === 0) thereIsRoom(state);
   return [...withdrawn, { type: "MemberJoined", data: { memberId, userId, email, role } }];
 }
 
-/** `touched`: the roles that are given, changed or taken. Throws Rejected insufficient_scope. */
+/** Checks that the caller may change these roles. `touched`: the roles given, changed or taken. Throws Rejected insufficient_scope. */
 function mayTouch(by: Asker, state: Members, touched: readonly Role[]): void {
   if (by === "operator") return;
   const own = by === "api_key" ? "admin" : activeMember(state, by.userId)?.role;
@@ -165,7 +165,7 @@ function mayTouch(by: Asker, state: Members, touched: readonly Role[]): void {
 const isOneself = (by: Asker, { userId, status }: Member): boolean =>
   typeof by === "object" && status === "active" && by.userId === userId;
 
-/** That this one is no longer an owner. Throws Rejected invalid_request where nobody else is who can sign in, or nobody else at all. */
+/** Checks that an owner remains without this one. Throws Rejected invalid_request if no other owner can sign in, or there is no other. */
 function oneOwnerStays(state: Members, leaving: Member, disabled: DisabledUsers = []): void {
   const owners = ownersOf(state);
   if (!owners.includes(leaving)) return;
@@ -180,7 +180,7 @@ function oneOwnerStays(state: Members, leaving: Member, disabled: DisabledUsers 
   }
 }
 
-/** Those who are owners by now, not only invited as such. */
+/** Returns the active owners, not those only invited as such. */
 const ownersOf = ({ members }: Members): Member[] =>
   members.filter(({ role, status }) => role === "owner" && status === "active");
 
@@ -204,7 +204,7 @@ function invited(state: Members, memberId: string): Member {
 
 const noSuchMember = (): Rejected => new Rejected("not_found", "no such member");
 
-/** Upper and lower case do not tell two people apart; tags do. */
+/** Compares addresses ignoring case; tags make a difference. */
 const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 function evolve(state: Members, event: MemberEvent): Members {

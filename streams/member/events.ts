@@ -2,19 +2,19 @@ import type { Event } from "../event.ts";
 import type { Role } from "./roles.ts";
 
 /**
- * The people of a workspace, invited and active. They share one stream, because "one owner stays" is a rule over all of them. Who invited,
- * changed or removed is in the event's metadata. Times are ISO 8601 UTC.
+ * Members of a workspace, invited and active. They share one stream, because "one owner stays" is a rule over all of them. The event's
+ * metadata says who invited, changed or removed. Times are ISO 8601 UTC.
  */
 export type MemberEvent =
-  /** `email`: as it was written; only who has that address may accept. */
+  /** `email`: as written; only the owner of that address may accept. */
   | Event<"MemberInvited", { memberId: string; email: string; role: Role; expiresAt: string }>
-  /** The invitation was sent again: the link before it is no longer good. */
+  /** The invitation was sent again; the earlier link becomes invalid. */
   | Event<"InvitationRenewed", { memberId: string; expiresAt: string }>
   | Event<"InvitationAccepted", { memberId: string; userId: string }>
-  /** A member without an invitation to an address: the founder of a workspace, or its first owner. */
+  /** A member joined without an invitation to an address: the founder of a workspace, or its first owner. */
   | Event<"MemberJoined", { memberId: string; userId: string; email: string; role: Role }>
   | Event<"MemberRoleChanged", { memberId: string; role: Role }>
-  /** Of an invited one: the invitation is withdrawn. */
+  /** A member was removed, or an invitation withdrawn. */
   | Event<"MemberRemoved", { memberId: string }>;
 
 /** One stream for each workspace. */

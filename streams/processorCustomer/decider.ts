@@ -4,7 +4,7 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type ProcessorCustomerEvent, processorCustomerStream } from "./events.ts";
 
-/** `noticed`: the processor's events that came last, by their ids. One that was forgotten may be recorded again, and asks for nothing new. */
+/** `noticed`: ids of the processor's latest events. A forgotten one may be recorded again, without new consequences. */
 export type ProcessorCustomer = { workspaceId: string | null; noticed: readonly string[] };
 
 export type ProcessorCustomerCommand =
@@ -13,7 +13,7 @@ export type ProcessorCustomerCommand =
 
 const initial: ProcessorCustomer = { workspaceId: null, noticed: [] };
 
-/** Of what comes in three days, which is how long the processor repeats itself, far more than one customer has. */
+/** Number of ids remembered: far more than one customer has in three days, the time for which the processor repeats events. */
 const remembered = 200;
 
 function evolve(customer: ProcessorCustomer, event: ProcessorCustomerEvent): ProcessorCustomer {

@@ -6,9 +6,9 @@ import { unreachable } from "../unreachable.ts";
 import type { QuotaEvent } from "./events.ts";
 
 /**
- * Every reservation of the period is known by its id, because any may still be given back, once, and whatever was given back must never be
- * reserved again: what was forgotten could be counted twice, or given back twice. Those of mail that has left are among them: nothing tells
- * the quota which they are.
+ * State of a quota. It contains the id of every reservation of the period: each may be released once, and a released id must never be
+ * reserved again; a forgotten one could be counted or released twice. Those of sent mail are included: the quota does not learn which they
+ * are.
  */
 export type Quota = { used: number; reserved: IdSet; released: IdSet };
 
@@ -16,9 +16,9 @@ export const isReserved = ({ reserved, released }: Quota, reservationId: string)
   includesId(reserved, reservationId) && !includesId(released, reservationId);
 
 export type QuotaCommand =
-  /** `cap` null: no limit. `elsewhere`: what counts against it beside this stream. */
+  /** `cap` null: no limit. `elsewhere`: amount that counts against it from other streams. */
   | { type: "ReserveQuota"; reservationId: string; cap: number | null; elsewhere?: number }
-  /** As many of these as fit, from the first; what they are for is known by their ids afterwards. */
+  /** Reserves as many of these as fit, in order; the result is visible by their ids. */
   | { type: "ReserveThoseThatFit"; reservationIds: readonly string[]; cap: number | null; elsewhere?: number }
   | { type: "ReleaseQuota"; reservationId: string };
 
@@ -89,5 +89,8 @@ export const quotaDecider: Decider<Quota, QuotaCommand, QuotaEvent> = {
   decide,
 };
 
-/** By the name of the stream (quotaStream): claims and drafts keep that, so that a send gives back what it reserved in whatever period. */
+/**
+ * Quotas by the name of the stream (quotaStream): claims and drafts store that, so that a send releases its reservation in whatever period
+ * it was made.
+ */
 export const quotas = stream({ decider: quotaDecider, name: (name: string) => name });

@@ -6,7 +6,7 @@ const maxSecret = 2048;
 
 type Read = (given: unknown, path: string) => RuleAction;
 
-/** A rule's actions, in order. Throws Rejected invalid_request naming the path of what is wrong. */
+/** Reads a rule's actions, in order. Throws Rejected invalid_request naming the path of the fault. */
 export function readActions(value: unknown, path: string): RuleAction[] {
   return listAt(value, path).map((item, index) => readAction(item, `${path}[${index}]`));
 }
@@ -47,14 +47,14 @@ const reading: Record<RuleAction["type"], Read> = {
   },
 };
 
-/** As an identity's approval channel is configured; `true`: required. */
+/** Fields of an approval channel's configuration; `true`: required. */
 const configs: Record<"telegram" | "slack" | "email", Record<string, boolean>> = {
   telegram: { bot_token: true, chat_id: true },
   slack: { webhook_url: true, channel: false, signing_secret: false, bot_token: false },
   email: { to: true },
 };
 
-/** One address and nothing around it: a comma, a name or a group would make it several recipients. */
+/** One plain address: a comma, a name or a group would make it several recipients. */
 const plainAddress = /^(?=.{3,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
 function readConfig(value: unknown, path: string, channel: keyof typeof configs): Record<string, string> {

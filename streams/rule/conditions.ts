@@ -2,20 +2,20 @@ import { type Field, fieldsOf, kindOf } from "./content.ts";
 import { type Group, type Leaf, type Operator, operators, type TriggerEvent } from "./events.ts";
 import { listAt, objectWith, oneOf, textAt, wrong } from "./judging.ts";
 
-/** Bounds of a tree. */
+/** Bounds of a tree of conditions. */
 const maxLeaves = 100;
 const maxNestedGroups = 8;
 
 const forWords: readonly Operator[] = ["equals", "not_equals", "in", "not_in"];
 
-/** A rule's conditions, judged against its trigger. Throws Rejected invalid_request naming the path of what is wrong. */
+/** Reads a rule's conditions and checks them against its trigger. Throws Rejected invalid_request naming the path of the fault. */
 export function readConditions(trigger: TriggerEvent, value: unknown, path: string): Group {
   return readGroup(value, { path, depth: 1 }, { trigger, leaves: 0 });
 }
 
-/** Where in the tree a value is. */
+/** Location of a value in the tree. */
 type Place = { path: string; depth: number };
-/** The tree as a whole: the trigger it is judged against, and how many conditions were counted in it so far. */
+/** State of reading a tree: its trigger, and the number of conditions so far. */
 type Tree = { trigger: TriggerEvent; leaves: number };
 
 function readGroup(value: unknown, { path, depth }: Place, tree: Tree): Group {

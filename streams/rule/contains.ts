@@ -1,14 +1,14 @@
-/** Up to this length a part cannot be dear to look for. */
+/** Length up to which searching a part is cheap in any case. */
 const shortPart = 64;
 
 /**
- * Whether a text holds a part, in time proportional to both. The built-in search takes their product for parts made to be slow: of a mail's
- * whole text minutes, in which nobody else is served.
+ * True if a text contains a part, in linear time. The built-in search is quadratic for malicious parts: minutes for a mail's whole text,
+ * during which no request is served.
  */
 export const contains = (text: string, part: string): boolean =>
   part.length <= shortPart ? text.includes(part) : containsLong(text, part);
 
-/** Knuth, Morris and Pratt: no character of the text is looked at again. */
+/** Searches by Knuth, Morris and Pratt: each character of the text is read once. */
 function containsLong(text: string, part: string): boolean {
   const borders = bordersOf(part);
   let matched = 0;
@@ -21,7 +21,7 @@ function containsLong(text: string, part: string): boolean {
   return false;
 }
 
-/** For each beginning of the part, how much of its own beginning it ends with. */
+/** Returns, for each prefix of the part, the length of its longest border. */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let length = 0;

@@ -1,6 +1,6 @@
 import type { TriggerEvent } from "./events.ts";
 
-/** What a condition may ask about: free text, an address, domain or id (compared without case), or one of a few words. */
+/** Kind of a field: free text, an address, domain or id (compared ignoring case), or one of a few words. */
 type Kind = "text" | "caseless" | readonly string[];
 
 const kinds = {
@@ -42,12 +42,12 @@ export const fieldsOf: Record<TriggerEvent, readonly Field[]> = {
   "draft.stale": ofDrafts,
 };
 
-/** What a stranger can claim to be. */
+/** True for fields in which a stranger can claim an identity. */
 export const asksWho = (field: string): boolean => field.startsWith("contact.") || field === "message.from_email";
 
-/** Fields that anyone can change: rules, keys and senders. */
+/** True for fields that anyone can change: rules, keys and senders. */
 export const asksMovable = (field: string): boolean => field === "thread.status";
 
-/** What a stranger wrote. */
+/** True for fields that a stranger wrote. */
 export const asksWritten = (field: string): boolean =>
   field === "message.subject" || field === "message.body_text" || field === "thread.subject";

@@ -3,12 +3,12 @@ import { type Field, isField, kindOf } from "./content.ts";
 import type { Group, Leaf, Operator } from "./events.ts";
 
 /**
- * Known values by field. A field may have several values (tags, recipients); one that is missing has none. In place of a long text there is
- * what it was searched for.
+ * Known values by field. A field may have several values (tags, recipients); a missing one has none. A long text is replaced by the results
+ * of searches in it.
  */
 export type Facts = ReadonlyMap<Field, readonly string[] | Answers>;
 
-/** A text's answers to questions, by their keys. One that is missing was not answered in time. */
+/** Results of searches in a text, by their keys. A missing one ran out of time. */
 export type Answers = ReadonlyMap<string, boolean>;
 
 /** A condition on a text, without its field and negation. */
@@ -31,7 +31,7 @@ export function passes(item: Group | Leaf, facts: Facts): boolean | undefined {
   return surely || (maybe ? undefined : false);
 }
 
-/** The same if some fields may have any value: whether it passes whatever they are, and whether it passes for some. */
+/** Like `passes`, if some fields may have any value: whether the tree passes for all values, and whether it passes for some. */
 export function possibilities(
   item: Group | Leaf,
   facts: Facts,
@@ -48,12 +48,12 @@ export function possibilities(
     : { surely: all.every(({ surely }) => surely), maybe: all.every(({ maybe }) => maybe) };
 }
 
-/** Whether some condition, wherever it is in the tree and negated too, asks about such a field. */
+/** True if any condition in the tree, negated ones included, concerns such a field. */
 export function asksAbout(item: Group | Leaf, isMeant: (field: string) => boolean): boolean {
   return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => asksAbout(inner, isMeant));
 }
 
-/** Collects the questions that these conditions ask about a field, each once, by its key. */
+/** Collects the searches that these conditions need in a field, each once, by its key. */
 export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): Map<string, Question> {
   const questions = new Map<string, Question>();
   for (const item of items) {
@@ -63,11 +63,11 @@ export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): 
   return questions;
 }
 
-/** Answers a question about a text. The same list of texts is folded once. */
+/** Searches a text. The same list of texts is folded once. */
 export const answerOf = (field: Field, question: Question, texts: readonly string[]): boolean =>
   holds({ field, ...question }, texts);
 
-/** True if some condition asks what was not answered. */
+/** True if a condition needs a search without a result. */
 export const asksUnanswered = (item: Group | Leaf, facts: Facts): boolean =>
   isLeaf(item) ? leafPasses(item, facts) === undefined : itemsOf(item).some((inner) => asksUnanswered(inner, facts));
 
@@ -75,7 +75,7 @@ export const isLeaf = (item: Group | Leaf): item is Leaf => Object.hasOwn(item, 
 const itemsOf = (group: Group): readonly (Group | Leaf)[] =>
   Object.hasOwn(group, "conditions") ? (group.conditions ?? []) : [];
 
-/** Undefined: it was not answered. */
+/** True if a condition holds; undefined if its search has no result. */
 function leafPasses(leaf: Leaf, facts: Facts): boolean | undefined {
   const { field, op } = leaf;
   if (!isField(field)) return false;
@@ -93,7 +93,7 @@ const isAnswers = (known: readonly string[] | Answers): known is Answers => !Arr
 
 type Test = { field: Field; op: Positive; value: Leaf["value"] };
 
-/** Whether one of the facts is as one of the values says. */
+/** True if one of the facts matches one of the values. */
 function holds({ field, op, value }: Test, facts: readonly string[]): boolean {
   const values = typeof value === "string" ? [value] : value;
   if (op === "equals" || op === "in") {
@@ -109,11 +109,11 @@ const tests: Record<Exclude<Positive, "equals" | "in">, (fact: string, one: stri
   ends_with: (fact, one) => fact.endsWith(one),
 };
 
-/** Addresses, domains and ids compare without case, everything else exactly; parts of a text always without case. */
+/** Normalises for comparison: addresses, domains and ids ignore case, everything else is exact; parts of a text always ignore case. */
 const comparable = (field: Field, text: string): string => (kindOf(field) === "caseless" ? folded(text) : text);
 const folded = (text: string): string => text.toLowerCase();
 
-/** A mail's text is folded once, however many conditions ask about it. */
+/** Folds texts, once per list, however many conditions use it. */
 function allFolded(facts: readonly string[]): readonly string[] {
   const known = foldedLists.get(facts) ?? facts.map(folded);
   foldedLists.set(facts, known);

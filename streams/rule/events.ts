@@ -1,7 +1,7 @@
 import type { Event } from "../event.ts";
 import type { Priority, ThreadStatus } from "../thread/events.ts";
 
-/** What a rule can be triggered by. */
+/** Events that can trigger a rule. */
 export const triggerEvents = [
   "email.received",
   "email.sent",
@@ -27,12 +27,12 @@ export type Operator = (typeof operators)[number];
 
 /** `value` is a list for `in` and `not_in`, else one string. */
 export type Leaf = { field: string; op: Operator; value: string | string[] };
-/** An empty group, also `{}`, passes. */
+/** Group of conditions. An empty one, also `{}`, passes. */
 export type Group = { operator?: "AND" | "OR"; conditions?: (Group | Leaf)[] };
 
 export type RuleChannel = "telegram" | "slack" | "email";
 
-/** The secrets in the config of `notify_channel` are sealed. */
+/** Action of a rule. Secrets in the config of `notify_channel` are sealed. */
 export type RuleAction =
   | { type: "set_thread_status"; status: ThreadStatus }
   | { type: "set_approval_mode"; mode: "manual" | "auto" }
@@ -47,18 +47,18 @@ export type RuleSettings = {
   conditions: Group;
   actions: RuleAction[];
   status: "active" | "inactive";
-  /** Lower is evaluated first. */
+  /** Priority; lower ones are evaluated first. */
   priority: number;
   stopAfterMatch: boolean;
   identityId: string | null;
   assistantId: string | null;
 };
 
-/** `version` is 1 on creation and one more with every change: evaluations name the one that was walked. */
+/** `version`: 1 on creation, incremented by every change; evaluations name the version they used. */
 export type RuleEvent =
   | Event<"RuleCreated", RuleSettings & { workspaceId: string; version: number }>
   | Event<"RuleUpdated", { version: number; changes: Partial<RuleSettings> }>
-  /** The same actions, their secrets sealed under another key of the ring: no new version. */
+  /** The secrets of the actions were sealed again, under another key of the ring; the version is unchanged. */
   | Event<"RuleSecretsResealed", { actions: RuleAction[] }>
   | Event<"RuleDeleted", { version: number }>;
 

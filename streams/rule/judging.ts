@@ -1,9 +1,9 @@
 import { invalid, type Rejected } from "../decider.ts";
 
-/** Refusals of a rule's tree and actions: the path of what is wrong, and what was expected there. */
+/** Creates the rejection of a rule: the path of the fault, and what was expected there. */
 export const wrong = (path: string, sentence: string): Rejected => invalid(path, sentence);
 
-/** An object of JSON, with none but these keys. Throws Rejected invalid_request. */
+/** Requires a JSON object with no other keys. Throws Rejected invalid_request. */
 export function objectWith(value: unknown, path: string, known: readonly string[]): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(path, "expected an object");
   const odd = Object.keys(value).find((name) => !known.includes(name));
@@ -24,7 +24,7 @@ export function textAt(value: unknown, path: string): string {
   return value;
 }
 
-/** One line of 1 to `maxLength` characters. */
+/** Requires one line of 1 to `maxLength` characters. */
 export function lineAt(value: unknown, path: string, maxLength: number): string {
   const text = textAt(value, path);
   if (text.length < 1 || text.length > maxLength || /[\r\n]/.test(text)) {

@@ -4,34 +4,34 @@ import type { RuleResult } from "./events.ts";
 import { basesOf, type Exchange, grants, type Walk, wantsPerson } from "./grants.ts";
 import { hadItsSay, planRun, type WalkedRule } from "./plan.ts";
 
-/** What grants: a rule, by its id, or the identity's auto_approve_replies. */
+/** Source of a grant: a rule, by its id, or the identity's auto_approve_replies. */
 export type Source = { kind: "switch" } | { kind: "rule"; ruleId: string };
 
-/** Everything that the decision about one draft hangs on. */
+/** Input of the decision about one draft. */
 export type ApprovalQuestion = {
   /** The message's rules, then the draft's own: they decide about the same draft, in this order. */
   received: Walk<WalkedRule>;
   created: Walk<WalkedRule>;
   exchange: Exchange;
   humanRequired: boolean;
-  /** How many approvers have to approve. Absent: one. */
+  /** Number of approvals required; one if absent. */
   approvalsRequired?: number;
-  /** auto_approve_replies is on, and the draft was submitted under it. */
+  /** True if auto_approve_replies is on, and the draft was submitted under it. */
   switchOn: boolean;
 };
 
-/** Which rules approve the draft automatically; why none does; or which rule asks for a person. */
+/** Result: the rules that approve the draft automatically; why none does; or the rule that requires a person. */
 export type ApprovalDecision = {
   by: Source[];
-  /** The rule that asks for a person, if such a rule decides. */
+  /** The rule that requires a person, if such a rule decides. */
   manual: { ruleId: string; ruleName: string; version: number; reason: string } | null;
-  /** Grants that matched and do not hold, by rule. */
+  /** Grants that matched but do not hold, by rule. */
   refused: { ruleId: string; index: number; reason: string }[];
 };
 
 /**
- * The whole decision whether a draft goes without a person. Every word counts in its order: the switch, the rules of the message, the rules of
- * the draft. A grant that holds adds itself, and a `manual` takes back all that came before it.
+ * Decides whether a draft is sent without a person. Applies in order: the switch, the rules of the message, the rules of the draft. A valid
+ * grant adds itself, and a `manual` cancels all grants before it.
  */
 export function decideApproval(question: ApprovalQuestion): ApprovalDecision {
   const { exchange, humanRequired, approvalsRequired = 1, switchOn } = question;
@@ -92,8 +92,8 @@ const unprovenManual = ({ name }: WalkedRule): string =>
   `the rule ${name} requires a person's approval unless a certain sender wrote, and nothing proves who wrote`;
 
 /**
- * Rules with a `manual` that did not come to it, but would for another sender. What the message's rules may have done to the thread's status
- * is part of what the draft's own rules see.
+ * Finds rules with a `manual` that did not apply, but might for another sender. The draft's own rules see what the message's rules may have
+ * done to the thread's status.
  */
 function overlookedManuals([received, created]: readonly [Walk<WalkedRule>, Walk<WalkedRule>]): boolean[][] {
   const first = turnsOf(received.rules, received.facts, asksWho);
@@ -105,7 +105,7 @@ function overlookedManuals([received, created]: readonly [Walk<WalkedRule>, Walk
   return [overlooked(received, first), overlooked(created, second)];
 }
 
-/** Of what a run recorded: the rules that granted, and were not taken back by a `manual` after them. */
+/** Returns the rules that granted in a recorded run, and were not cancelled by a later `manual`. */
 export function grantedIn(results: readonly RuleResult[]): string[] {
   let granted: string[] = [];
   for (const { ruleId, actions } of results) {
@@ -114,7 +114,7 @@ export function grantedIn(results: readonly RuleResult[]): string[] {
   return granted;
 }
 
-/** Whether something that granted then grants still, and no `manual` decides after it. */
+/** True if an earlier source of the grant still grants, and no `manual` decides after it. */
 export const stillGranted = (decision: ApprovalDecision, granted: readonly Source[]): boolean =>
   decision.by.some((now) => granted.some((then) => sameSource(now, then)));
 

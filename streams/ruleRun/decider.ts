@@ -7,19 +7,19 @@ type Evaluated = Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"];
 type Taken = Extract<RuleRunEvent, { type: "RuleActionTaken" }>["data"];
 
 export type RuleRun = {
-  /** null: nothing was evaluated. */
+  /** Result of the evaluation; null before it. */
   evaluated: Evaluated | null;
-  /** By `rule/index`. */
+  /** Outcomes of actions, by `rule/index`. */
   outcomes: Readonly<Record<string, { outcome: ActionOutcome; reason: string | null }>>;
   modeUsedBy: string | null;
-  /** That draft may not have it: its grant does not hold for its recipients. */
+  /** True if that draft may not use it: its grant does not hold for the draft's recipients. */
   modeSuppressed: boolean;
 };
 
 export type RuleRunCommand =
   | { type: "RecordEvaluation"; evaluated: Evaluated }
   | ({ type: "RecordAction" } & Taken)
-  /** `suppressed`: it may not be used for this draft, and is used up all the same. */
+  /** `suppressed`: it may not be used for this draft, but counts as used. */
   | { type: "UseMode"; draftId: string; suppressed?: { ruleId: string; index: number; reason: string } };
 
 const initial: RuleRun = { evaluated: null, outcomes: {}, modeUsedBy: null, modeSuppressed: false };
@@ -44,7 +44,7 @@ function evolve(run: RuleRun, event: RuleRunEvent): RuleRun {
 function decide(command: RuleRunCommand, run: RuleRun): RuleRunEvent[] {
   switch (command.type) {
     case "RecordEvaluation":
-      // A second caller carries out what the first one decided.
+      // A second caller carries out the first one's decision.
       return run.evaluated ? [] : [{ type: "RulesEvaluated", data: command.evaluated }];
     case "RecordAction": {
       const { type: _, ...taken } = command;
@@ -65,7 +65,7 @@ function decide(command: RuleRunCommand, run: RuleRun): RuleRunEvent[] {
   }
 }
 
-/** The approval mode that a run of email.received leaves for the next draft, and whose rule and which action of it that is. */
+/** Returns the approval mode that a run of email.received leaves for the next draft, with its rule and the index of its action. */
 export function approvalModeOf({
   evaluated,
 }: Pick<RuleRun, "evaluated">): { mode: "manual" | "auto"; rule: RuleResult; index: number } | null {

@@ -1,26 +1,26 @@
 import { type Facts, possibilities } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings } from "../rule/events.ts";
 
-/** Whether a rule's turn comes and it matches: whatever the unsure conditions are (`surely`), or at least for some of them (`maybe`). */
+/** Whether a rule is reached and matches: for all outcomes of the unsure conditions (`surely`), or for some (`maybe`). */
 export type Turn = { surely: boolean; maybe: boolean };
 
 type Walked = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
 
-/** A possible state of a walk before a rule: what is known then, and whether an earlier rule has ended it. */
+/** A possible state of a walk before a rule: the known facts, and whether an earlier rule has ended it. */
 type State = { facts: Facts; ended: boolean };
 
-/** Above this many possible states of a walk, nothing counts as certain. */
+/** Possible states of a walk above which nothing counts as certain. */
 const maxStates = 64;
 
 /**
- * For each rule of a walk, its turn where conditions on some fields may come out either way, each on its own. Every way the walk can go is
- * followed: a rule that may match may end the walk, and change the thread's status or the contact's tags for those after it.
+ * Returns the turn of each rule of a walk in which conditions on some fields may have either outcome, each independently. Follows every
+ * possible course: a rule that may match may end the walk, and change the thread's status or the contact's tags for later rules.
  */
 export function turnsOf(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): Turn[] {
   return follow(rules, facts, isUnsure).turns;
 }
 
-/** Whether such a walk may leave the thread with one status or another. */
+/** True if such a walk may end with different statuses of the thread. */
 export function maySetStatus(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): boolean {
   const { states } = follow(rules, facts, isUnsure);
   return states.length > maxStates || new Set(states.map((state) => String(state.facts.get("thread.status")))).size > 1;
@@ -49,8 +49,8 @@ function follow(
 }
 
 /**
- * What a walk leaves in doubt for a later one: whether a rule that may match or not sets the thread's status, or tags the contact. What the
- * facts hold already does not count: the contact's are those of now, with the tags that this very walk added.
+ * Returns which fields a walk leaves in doubt for a later one: the thread's status or the contact's tags, if a rule that may or may not
+ * match sets them. The stored facts do not count: the contact's are current, including tags that this walk added.
  */
 export function movedInDoubt(rules: readonly Walked[], turns: readonly Turn[]): (field: string) => boolean {
   const moves = (type: RuleAction["type"]) =>
@@ -67,7 +67,7 @@ const never: Turn = { surely: false, maybe: false };
 function afterMatch(rule: Walked, { facts }: State, isUnsure: (field: string) => boolean): State {
   let known = facts;
   for (const action of rule.actions) {
-    // What is unsure anyway need not be followed.
+    // An unsure field need not be followed.
     if (action.type === "set_thread_status" && !isUnsure("thread.status")) {
       known = new Map(known).set("thread.status", [action.status]);
     }
@@ -76,7 +76,7 @@ function afterMatch(rule: Walked, { facts }: State, isUnsure: (field: string) =>
   return { facts: known, ended: rule.stopAfterMatch };
 }
 
-/** What rules see of a tag that one before them added. Nobody is tagged if there is no contact. */
+/** Returns the facts after a rule added a tag. Without a contact no tag is added. */
 export function withTag(facts: Facts, tag: string): Facts {
   const tags = tagsIn(facts);
   if (!facts.has("contact.domain") || tags.includes(tag)) return facts;
@@ -92,5 +92,5 @@ function distinct(states: readonly State[]): State[] {
 const keyOf = ({ facts, ended }: State): string =>
   JSON.stringify([ended, facts.get("thread.status"), [...tagsIn(facts)].sort()]);
 
-/** A contact's tags are words, never searched as a text is. */
+/** Returns a contact's tags, which are never searched like a text. */
 const tagsIn = (facts: Facts): readonly string[] => (facts.get("contact.tag") ?? []) as readonly string[];

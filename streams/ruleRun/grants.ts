@@ -4,49 +4,50 @@ import type { RuleAction, RuleSettings } from "../rule/events.ts";
 import { isInDoubt, movedInDoubt, type Turn, turnsOf } from "./doubt.ts";
 
 /**
- * What a rule's grant rests on. `needsProof`: who somebody is, or what anybody can move. `fromAlone`: what a stranger wrote. Neither: it is the
- * operator's word for every recipient. `unanswered`: some rule of these walks asks of the text what was not answered in time.
+ * Basis of a rule's grant. `needsProof`: on who the sender is, or on values anyone can change. `fromAlone`: on text that a stranger wrote.
+ * Neither: it is the operator's decision for every recipient. `unanswered`: some rule of these walks needs a search of the text that ran
+ * out of time.
  */
 export type Basis = { needsProof: boolean; fromAlone: boolean; unanswered: boolean };
 
-/** Address fields of a mail that its sender's signature may speak for. */
+/** Address fields of a mail that its sender's signature may cover. */
 export const coverable = ["to", "cc", "reply_to"] as const;
 export type Covered = (typeof coverable)[number];
 
-/** The message a draft is based on, as far as grants ask. Addresses as they are in it. */
+/** The message a draft is based on, as far as grants need it. Addresses as in the message. */
 export type AnsweredMail = {
-  /** `list`: a mailing list passed it on, which proves nobody. */
+  /** `list`: a mailing list forwarded it, which proves no sender. */
   proof: "proven" | "unproven" | "list";
   from: string | null;
   to: readonly string[];
   cc: readonly string[];
   replyTo: readonly string[];
-  /** Which of its fields the proof covers beside From. */
+  /** Fields that the proof covers besides From. */
   covers: readonly Covered[];
 };
 
-/** Who is asked to be answered without a person. */
+/** The exchange that would be answered without a person. */
 export type Exchange = {
-  /** null: the draft answers no message. */
+  /** The answered message; null if the draft answers none. */
   mail: AnsweredMail | null;
-  /** null: there is no draft yet. */
+  /** The draft's recipients; null before there is a draft. */
   recipients: { to: readonly string[]; cc: readonly string[]; bcc: readonly string[] } | null;
   /** The identity's own list of recipients that a proof need not cover. */
   coveredRecipients: readonly string[];
 };
 
-/** A walk of rules, with what is known at its start. */
+/** A walk of rules, with the facts at its start. */
 export type Walk<Rule> = { rules: readonly Rule[]; facts: Facts };
 type Walked = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
 
 const needingProof = (field: string): boolean => asksWho(field) || asksMovable(field);
 
 /**
- * What a grant of each rule rests on, walk by walk. Not its own conditions alone count: a rule before it might have ended the walk, and one
- * after it, in a later walk too, might have asked for a person.
+ * Returns the basis of each rule's grant, walk by walk. More than its own conditions count: an earlier rule might have ended the walk, and
+ * a later one, in a later walk too, might have required a person.
  */
 export function basesOf(walks: readonly Walk<Walked>[], proven: boolean): Basis[][] {
-  // Without proof nobody knows who wrote: what hangs on the text must not be taken as sure because of who somebody claims to be.
+  // Without proof the sender is unknown: results that depend on the text must not count as certain because of a claimed sender.
   const written = proven ? asksWritten : (field: string) => asksWritten(field) || needingProof(field);
   const onProof = hangs(walks, needingProof);
   const onText = hangs(walks, written);
@@ -80,7 +81,10 @@ function hangs(walks: readonly Walk<Walked>[], isUnsure: (field: string) => bool
   return fromTheEnd.toReversed();
 }
 
-/** Walk by walk. What an earlier walk may have done to the thread's status and the contact's tags is unsure in the later ones. */
+/**
+ * Returns the turns of all walks. The thread's status and the contact's tags that an earlier walk may have changed are unsure in later
+ * ones.
+ */
 function turnsOfAll(walks: readonly Walk<Walked>[], isUnsure: (field: string) => boolean): Turn[][] {
   let unsure = isUnsure;
   return walks.map(({ rules, facts }) => {
@@ -92,7 +96,7 @@ function turnsOfAll(walks: readonly Walk<Walked>[], isUnsure: (field: string) =>
   });
 }
 
-/** Why a grant does not hold, beginning with a code; null if it does. Without a draft yet only its proof is judged. */
+/** Returns why a grant does not hold, beginning with a code; null if it does. Before there is a draft only the proof is checked. */
 export function refusalOf({ needsProof, fromAlone, unanswered }: Basis, exchange: Exchange): string | null {
   if (unanswered) return notEvaluated;
   const { mail, recipients } = exchange;
@@ -121,7 +125,7 @@ export function refusalOf({ needsProof, fromAlone, unanswered }: Basis, exchange
   );
 }
 
-/** Stored: why a rule does nothing, and an evaluation grants nothing, whose conditions on the text took too long. */
+/** Stored reason of a rule that does nothing, and an evaluation that grants nothing, because its conditions on the text took too long. */
 export const notEvaluated = "not_evaluated: looking through the message's text for what rules ask took too long";
 
 const unprovenSender = "unproven_sender";
@@ -134,7 +138,7 @@ function unproven(mail: AnsweredMail | null): string {
     : `${unprovenSender}: the message did not pass DMARC with alignment`;
 }
 
-/** Whom a proven mail speaks for. */
+/** Returns the addresses that a mail's proof covers. */
 const coveredBy = ({ from, to, cc, replyTo, covers }: AnsweredMail): string[] => [
   ...(from === null ? [] : [from]),
   ...(covers.includes("to") ? to : []),
@@ -144,14 +148,14 @@ const coveredBy = ({ from, to, cc, replyTo, covers }: AnsweredMail): string[] =>
 
 const folded = (addresses: readonly string[]): Set<string> => new Set(addresses.map((each) => each.toLowerCase()));
 
-/** Lets a draft go without a person. */
+/** True for an action that approves a draft without a person. */
 export const grants = (action: RuleAction): boolean =>
   action.type === "skip_approval" || (action.type === "set_approval_mode" && action.mode === "auto");
 
 export const wantsPerson = (action: RuleAction): boolean =>
   action.type === "set_approval_mode" && action.mode === "manual";
 
-/** What POST and PATCH of a rule say about it: a grant that a stranger's own words bring about. */
+/** Returns warnings for POST and PATCH of a rule: a grant that depends on a stranger's own words. */
 export const warningsOf = ({ conditions, actions }: Pick<RuleSettings, "conditions" | "actions">): string[] =>
   actions.some(grants) && asksAbout(conditions, asksWritten)
     ? ["anybody who writes this is answered without a person"]

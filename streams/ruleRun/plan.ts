@@ -4,7 +4,7 @@ import { withTag } from "./doubt.ts";
 import type { PlannedAction, RuleResult } from "./events.ts";
 import { type Basis, basesOf, type Exchange, grants, notEvaluated, refusalOf, wantsPerson } from "./grants.ts";
 
-/** A rule as it was when it was walked. */
+/** A rule as it was when evaluated. */
 export type WalkedRule = Pick<RuleSettings, "name" | "conditions" | "actions" | "stopAfterMatch"> & {
   id: string;
   version: number;
@@ -13,18 +13,18 @@ export type WalkedRule = Pick<RuleSettings, "name" | "conditions" | "actions" | 
 export type Circumstances = {
   trigger: TriggerEvent;
   facts: Facts;
-  /** Who wrote the message in question, what proves it, and who would be answered. */
+  /** The message's sender and its proof, and the recipients of the answer. */
   exchange: Exchange;
-  /** The identity requires human approval. */
+  /** True if the identity requires human approval. */
   humanRequired: boolean;
-  /** How many approvers have to approve; where it is more than one, nothing grants. Absent: one. */
+  /** Number of approvals required; if more than one, nothing grants. One if absent. */
   approvalsRequired?: number;
-  /** Rules that already ran on this subject in the same chain of causes, and whether that chain is too long. */
+  /** Rules that already ran on this subject in the same chain of causes; `chainEnded`: that chain is too long. */
   ranBefore: ReadonlySet<string>;
   chainEnded: boolean;
 };
 
-/** Walks rules in their order. A rule sees what those before it did: the thread's status, the contact's tags. */
+/** Evaluates rules in order. A rule sees the changes of those before it: the thread's status, the contact's tags. */
 export function planRun(
   rules: readonly WalkedRule[],
   circumstances: Circumstances,
@@ -37,7 +37,7 @@ export function planRun(
   let { facts } = circumstances;
   for (const [index, rule] of rules.entries()) {
     const passed = passes(rule.conditions, facts);
-    // A rule that is not evaluated in time counts as matched: nothing of it is done but its `manual`, and the walk goes on.
+    // A rule that is not evaluated in time counts as matched, but only its `manual` takes effect; the walk continues.
     const matched = passed !== false;
     const walking = { rule, basis: bases[index] as Basis, isKnown: passed === true };
     const actions = matched ? rule.actions.map((action) => plan(action, walking, circumstances)) : [];
@@ -49,7 +49,7 @@ export function planRun(
   return results;
 }
 
-/** A rule that ran before does nothing this time; at the end of a chain none does. */
+/** Returns a rule for this run: without actions if it ran before, or if the chain has ended. */
 export const inThisRun =
   ({ ranBefore, chainEnded }: Pick<Circumstances, "ranBefore" | "chainEnded">) =>
   (rule: WalkedRule): WalkedRule =>
@@ -84,17 +84,20 @@ function suppression(action: RuleAction, { rule, basis, isKnown }: Walking, at: 
 export const isAboutApproval = (action: RuleAction): boolean =>
   action.type === "skip_approval" || action.type === "set_approval_mode";
 
-/** Why an action about a draft's approval was planned and yet is not carried out. Stored: it tells such a grant from one that did not hold. */
+/**
+ * Stored reason why an action about a draft's approval was planned but is not carried out. It distinguishes such a grant from one that did
+ * not hold.
+ */
 const superseded = "a later action decides about the approval";
 
-/** Of several actions about one draft's approval the last one counts, as if each undid the one before. */
+/** Keeps only the last of several actions about one draft's approval, as if each undid the one before. */
 function lastApprovalDecides(results: readonly RuleResult[]): void {
   const all = results.flatMap(({ actions }) => actions);
   const about = all.filter(({ action, suppressed }) => suppressed === null && isAboutApproval(action));
   for (const earlier of about.slice(0, -1)) earlier.suppressed = superseded;
 }
 
-/** Whether an action had its say about the approval, the last word or not. */
+/** True if an action took effect on the approval, even if a later one replaced it. */
 export const hadItsSay = ({ action, suppressed }: PlannedAction): boolean =>
   isAboutApproval(action) && (suppressed === null || suppressed === superseded);
 

@@ -4,19 +4,19 @@ import { unreachable } from "../unreachable.ts";
 import { type ServiceMailEvent, serviceMailStream } from "./events.ts";
 
 /**
- * `stopped`: nothing of the workspace's service mail goes to the mailbox any more. `series`: of the links that work. `requestedAt`: when a new link was
- * asked for last, as an ISO time.
+ * `stopped`: the mailbox gets no more notification mail of the workspace. `series`: that of the valid links. `requestedAt`: time (ISO) of
+ * the last request for a new link.
  */
 export type ServiceMail = { stopped: boolean; series: number; requestedAt: string | null };
 
 export type ServiceMailCommand =
   | { type: "StopServiceMail"; workspaceId: string; address: string }
   | { type: "ResumeServiceMail"; workspaceId: string; address: string }
-  /** A link of this series has leaked. */
+  /** Closes the links of this series, one of which has leaked. */
   | { type: "CloseStopLinks"; workspaceId: string; address: string; series: number }
   | { type: "RequestStopLink"; workspaceId: string; address: string; at: string };
 
-/** Milliseconds between two mails with a new link: anybody who has an old link may ask. */
+/** Milliseconds between two mails with a new link: anyone with an old link may request one. */
 const betweenRequestsMs = 3_600_000;
 
 function decide(command: ServiceMailCommand, { stopped, series, requestedAt }: ServiceMail): ServiceMailEvent[] {

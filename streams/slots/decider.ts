@@ -4,7 +4,10 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type SlotKind, type SlotsEvent, slotsStream } from "./events.ts";
 
-/** Since when (ISO 8601) each holder has its slot, by holder. A holder may be gone without having vacated its slot: a caller that finds no free slot checks. */
+/**
+ * Time (ISO 8601) since which each holder has its slot, by holder. A holder may be gone without having vacated its slot: a caller that
+ * finds no free slot checks.
+ */
 export type Slots = Readonly<Record<string, string>>;
 
 export type SlotsCommand =
@@ -15,7 +18,7 @@ export type SlotsCommand =
 export const holdsSlot = (slots: Slots, holderId: string): boolean => Object.hasOwn(slots, holderId);
 export const slotsTaken = (slots: Slots): number => Object.keys(slots).length;
 
-/** Who holds a slot, in the order in which they took them: the one in which things keep working under a smaller cap. */
+/** Returns the holders in the order in which they took their slots: under a smaller cap the first ones keep working. */
 export const oldestFirst = (slots: Slots): string[] =>
   Object.entries(slots)
     .sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1))
@@ -68,7 +71,7 @@ export const slotsDecider: Decider<Slots, SlotsCommand, SlotsEvent> = {
   decide,
 };
 
-/** All slots of a workspace, by kind of thing that is capped. */
+/** Slots of a workspace, by kind of capped thing. */
 export const slots = stream({
   decider: slotsDecider,
   name: ({ workspaceId, kind }: { workspaceId: string; kind: SlotKind }) => slotsStream(workspaceId, kind),

@@ -1,29 +1,29 @@
 import type { Event } from "../event.ts";
 import type { InboxEvent } from "../inbox/events.ts";
 
-/** Mail that a provider had accepted before it asked us, and that belongs in no inbox. It is kept once, and goes no further. */
+/** Mail that a provider accepted without asking us, and that belongs in no inbox. It is stored once and not processed further. */
 export type StrayMailEvent =
-  /** Nobody has the envelope's address. `workspaceId`: whose domain it is on, null if no verified one. */
+  /** No identity has the envelope's address. `workspaceId`: the workspace whose verified domain it is on, null if none. */
   | Event<
       "UnknownRecipientReceived",
       Omit<InboxEvent["data"], "workspaceId" | "identityId"> & { workspaceId: string | null }
     >
-  /** A provider's post that no mail could be read from, or whose mail cannot be recorded. */
+  /** A provider's POST from which no mail could be read, or whose mail cannot be recorded. */
   | Event<
       "PostQuarantined",
       {
         deliveryId: string;
-        /** Why, in words for the operator. */
+        /** Reason, as a text for the operator. */
         reason: string;
-        /** The body of the post, whole. */
+        /** SHA-256 of the whole body of the POST. */
         rawSha256: string;
         sizeBytes: number;
-        /** Its Content-Type, which has what the body's parts are divided by; null without one. */
+        /** Its Content-Type, which contains the boundary of the body's parts; null if absent. */
         contentType: string | null;
-        /** As far as the post could be read. */
+        /** Envelope, as far as the POST could be read. */
         envelope: { from: string; to: string[] } | null;
       }
     >;
 
-/** The id follows from the bytes and the recipient, so that a post that comes again comes to the same stream. */
+/** Named by an id derived from the bytes and the recipient, so that a repeated POST uses the same stream. */
 export const strayMailStream = (deliveryId: string): string => `strayMail-${deliveryId}`;

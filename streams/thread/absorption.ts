@@ -6,20 +6,20 @@ import type { NotedDraft, ThreadEvent } from "./events.ts";
 import { joined } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
-/** What a survivor is told of a thread that was merged into it, whole or in part. */
+/** Data that a surviving thread gets of a thread that was merged into it, all of them or one part. */
 export type Absorbed = Extract<ThreadEvent, { type: "ThreadAbsorbed" }>["data"];
 
 export type ThreadAbsorption = { type: "AbsorbThread" } & Absorbed;
 
-/** A part has at most so many bytes of JSON: two of them, and what else comes with one, fit into what a store takes at once. */
+/** Bytes of a part as JSON, at most: two of them, with accompanying data, fit into one append. */
 const maxPartBytes = 400_000;
 
-/** One thing that is known of the absorbed thread: what it adds to a part, and how it is put there. */
+/** One piece of data of the absorbed thread: its size, and how it is added to a part. */
 type Piece = { bytes: number; tell(part: Absorbed): void };
 
 /**
- * What a frozen thread's survivor has to know of it, in parts that each fit into one event. A frozen thread does not change, and what it knows
- * comes in one order: so every division gives the same parts. The newest word is in each.
+ * Returns the data that the survivor needs of a frozen thread, in parts that each fit into one event. A frozen thread does not change and
+ * the pieces have one order, so every division gives the same parts. The newest word is in each.
  */
 export function absorptionOf(absorbedId: string, frozen: Thread): Absorbed[] {
   const { mergeNumber: number, newestNumber, newestWord, needsReview } = frozen;
@@ -53,7 +53,7 @@ function* piecesOf(thread: Thread): Iterable<Piece> {
   for (const address of thread.participants) {
     yield { bytes: bytesOf(address), tell: ({ participants }) => participants.push(address) };
   }
-  // Before the drafts: one with a claim is not pending.
+  // Claims come before the drafts, because a draft with a claim is not pending.
   for (const [, claim] of entriesOf(thread.claims)) {
     yield { bytes: bytesOf(claim), tell: ({ claims }) => claims.push(claim) };
   }
@@ -85,10 +85,10 @@ function* piecesOf(thread: Thread): Iterable<Piece> {
 
 const utf8 = new TextEncoder();
 
-/** In a list or an object of such: with the comma. */
+/** Size within a list or an object, with the comma. */
 const bytesOf = (value: unknown): number => utf8.encode(JSON.stringify(value)).length + 1;
 
-/** Once for each thread, part by part. What was told before, or is not the next part, changes nothing. */
+/** Absorbs each thread once, part by part. A part that was absorbed before, or is not the next one, changes nothing. */
 export function absorb({ type: _, ...absorbed }: ThreadAbsorption, thread: Thread): ThreadEvent[] {
   if (hasEntry(thread.absorbed, absorbed.absorbedId)) return [];
   if (absorbed.part.n !== nextPart(absorbed, thread)) return [];
@@ -102,7 +102,7 @@ export function absorb({ type: _, ...absorbed }: ThreadAbsorption, thread: Threa
   return events;
 }
 
-/** Whether a draft comes with this that waits for a decision: one that is pending and not on its way out. */
+/** True if this part contains a draft that waits for a decision: pending and without a claim. */
 function bringsPending({ drafts, claims }: Absorbed, thread: Thread): boolean {
   const sending = claims.map(({ draftId }) => draftId);
   const waits = ([draftId, { status }]: [string, NotedDraft]) =>
@@ -110,20 +110,20 @@ function bringsPending({ drafts, claims }: Absorbed, thread: Thread): boolean {
   return Object.entries(drafts).some(waits);
 }
 
-/** What another version of this service divided otherwise begins again: hearing something twice changes nothing. */
+/** Returns the number of the next part. A division by another version of the service begins again: absorbing data twice changes nothing. */
 function nextPart({ absorbedId, part }: Absorbed, { absorbing }: Thread): number {
   const told = absorbing[absorbedId];
   return told !== undefined && told.of === part.of ? told.n + 1 : 1;
 }
 
-/** Throws Rejected merge_under_way, naming the absorbed thread, while parts of one are still to come. */
+/** Throws Rejected merge_under_way, naming the absorbed thread, while parts of it are outstanding. */
 export function requireWhole({ absorbing }: Thread): void {
   const [absorbedId] = Object.keys(absorbing);
   if (absorbedId === undefined) return;
   throw new Rejected("merge_under_way", "another thread is being merged into this one: retry shortly", { absorbedId });
 }
 
-/** The thread once it has been told this of another. */
+/** Returns the thread with this data of another one. */
 export function withAbsorbed(thread: Thread, data: Absorbed): Thread {
   const { absorbedId, part, claims, unauthenticated, machineAnswers, answers } = data;
   const words = [thread.newestWord, data.newestWord].filter((word) => word !== null);

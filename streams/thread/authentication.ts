@@ -3,20 +3,20 @@ import { isMachines } from "../inbox/words.ts";
 import type { ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
-/** What was found out about a mail's sender, which comes after the mail. */
+/** Result of a mail's sender authentication, which follows the mail. */
 export type ThreadAuthentication = {
   type: "AuthenticateMessage";
   message: Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
 };
 
-/** Whether it is still to come of the mail with this filing number. */
+/** True if the authentication of the mail with this filing number is outstanding. */
 export const awaitsAuthentication = ({ unauthenticated }: Thread, number: number): boolean =>
   hasEntry(unauthenticated, String(number));
 
 /**
- * Once per filing. A mail that joined a thread asks for review if DMARC does not pass, unless the domain has no policy
- * and its address is proven by SPF or DKIM all the same: else nearly every small domain's answers would. A machine's mail
- * is no person's word, and asks for nothing; nor does a blocked contact's.
+ * Records the result, once per filing. A mail that joined a thread requires review if DMARC does not pass, unless the domain has no policy
+ * and its address is proven by SPF or DKIM: otherwise nearly every reply from a small domain would. A machine's or blocked contact's mail
+ * never requires review.
  */
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
   if (!awaitsAuthentication(thread, message.number)) return [];

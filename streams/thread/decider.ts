@@ -16,9 +16,9 @@ export type ThreadCommand =
   | ThreadSending
   | ThreadAuthentication
   | ThreadDrafts
-  /** A mail of ours opens it. Repeating it changes nothing. */
+  /** A mail of ours opens the thread. Repeating it changes nothing. */
   | { type: "OpenThread"; opened: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] }
-  /** `once`: the name of a change that may be asked for again, and is then not made again, whatever was set since. */
+  /** `once`: the name of a change that may be repeated; it is then not made again, whatever was set since. */
   | {
       type: "UpdateThread";
       status?: ThreadStatus;
@@ -30,7 +30,7 @@ export type ThreadCommand =
 
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
   if (thread.mergedInto !== null) {
-    // A thread is frozen only once everything decided before is in it: a filer that comes here now repeats what was done.
+    // A thread is frozen only once everything decided before is on it: a later filer repeats completed work.
     const repeatable = ["OpenThread", "FreezeThread", "FileMessage", "HoldMessage", "AbsorbThread"];
     if (repeatable.includes(command.type)) return [];
     throw new Rejected("thread_merged", "this thread was merged into another one: see merged_into", {

@@ -8,31 +8,31 @@ export type ThreadDrafts = {
   type: "NoteDraft";
   draftId: string;
   outcome: DraftOutcome;
-  /** The draft's own at that moment: an older note changes nothing. */
+  /** The draft's own revision then: an older note changes nothing. */
   draftRevision: number;
-  /** The draft has ended since: then this is news only to a thread that has forgotten none of its drafts. */
+  /** True if the draft has ended since: this is then new only to a thread that has forgotten none of its drafts. */
   hasEnded?: boolean;
-  /** Others that were noted as pending and wait for no decision by now: an approval is not noted. */
+  /** Other drafts that were noted as pending and no longer wait for a decision: an approval is not noted. */
   decided?: readonly string[];
 };
 
-/** So many of the drafts that closed are remembered. */
+/** Closed drafts remembered, at most. */
 export const maxClosedDrafts = 200;
 
 const isClosed = (status: NotedDraftStatus): boolean => status === "closed" || status === "sent";
 
-/** What the thread last heard of a draft; undefined where it never did, or has forgotten it. */
+/** Returns the thread's last note of a draft; undefined if it has none, or has forgotten it. */
 export const notedDraft = ({ drafts, closedDrafts }: Thread, draftId: string): NotedDraft | undefined =>
   entryOf(drafts, draftId) ?? closedDrafts.findLast((closed) => closed.draftId === draftId);
 
-/** Whether a draft that it does not know may be one that closed long ago. */
+/** True if an unknown draft may have closed long ago. */
 export const mayHaveForgotten = ({ closedDrafts }: Thread): boolean => closedDrafts.length >= maxClosedDrafts;
 
 export function noteDraft(command: ThreadDrafts, thread: Thread): ThreadEvent[] {
   const { draftId, outcome, draftRevision } = command;
   const known = notedDraft(thread, draftId);
   if (known ? known.status === "sent" || known.revision >= draftRevision : isOldNews(command, thread)) return [];
-  // An approval changes no status, and its claim follows.
+  // An approval changes no status; its claim follows.
   if (outcome === "approved" && known && !isClosed(known.status)) return [];
   const events: ThreadEvent[] = [
     { type: "DraftNoted", data: { draftId, status: statusOf(outcome), revision: draftRevision } },
@@ -47,11 +47,11 @@ export function noteDraft(command: ThreadDrafts, thread: Thread): ThreadEvent[] 
 const statusOf = (outcome: DraftOutcome): NotedDraftStatus =>
   outcome === "pending" || outcome === "approved" ? outcome : "closed";
 
-/** About a draft that the thread does not know: it closed so long ago that it is forgotten. One with a claim is not. */
+/** True for a note about an unknown draft that closed so long ago that it is forgotten. A draft with a claim is not forgotten. */
 const isOldNews = ({ draftId, outcome, hasEnded = false }: ThreadDrafts, thread: Thread): boolean =>
   mayHaveForgotten(thread) && !hasEntry(thread.claims, draftId) && (hasEnded || isClosed(statusOf(outcome)));
 
-/** Null: the status stays. While another draft is being sent, its end decides. */
+/** Returns the thread's new status; null if unchanged. While another draft is being sent, the end of that send decides. */
 function statusAfter({ draftId, outcome, decided = [] }: ThreadDrafts, thread: Thread): ThreadStatus | null {
   if (outcome === "pending") return "draft_pending";
   if (outcome === "rejected") return "open";
@@ -60,13 +60,13 @@ function statusAfter({ draftId, outcome, decided = [] }: ThreadDrafts, thread: T
   return [draftId, ...decided].reduce(withoutOpen, thread).pendingDrafts > 0 ? "draft_pending" : "open";
 }
 
-/** Whether another draft is on its way out. One that has ended gives its claim back a little later. */
+/** True if another draft is being sent. An ended one releases its claim a little later. */
 const isAnotherLeaving = (thread: Thread, draftId: string): boolean =>
   entriesOf(thread.claims).some(([id]) => id !== draftId && !isClosed(notedDraft(thread, id)?.status ?? "pending"));
 
 const onePending = ({ status }: NotedDraft): number => (status === "pending" ? 1 : 0);
 
-/** The thread once it has heard this of a draft. */
+/** Returns the thread with this note of a draft. */
 export function withNote(thread: Thread, { draftId, status, revision }: DraftNote): Thread {
   const noted = { status, revision };
   const others = withoutOpen(thread, draftId);
@@ -83,7 +83,7 @@ export function withNote(thread: Thread, { draftId, status, revision }: DraftNot
   };
 }
 
-/** The thread once it has heard what another one knew of its drafts. Of those that closed, both keep their last ones. */
+/** Returns the thread with another thread's notes of drafts. Of the closed ones the latest of both are kept. */
 export function withDraftsOf(thread: Thread, drafts: Readonly<Record<string, NotedDraft>>): Thread {
   const all = Object.entries(drafts).map(([draftId, noted]) => ({ draftId, ...noted }));
   const open = all.filter(({ status }) => !isClosed(status)).reduce(withNote, thread);
@@ -99,7 +99,7 @@ export function withDraftsOf(thread: Thread, drafts: Readonly<Record<string, Not
   };
 }
 
-/** The same thread where the draft is not an open one. */
+/** Returns the thread without the draft among its open ones. */
 function withoutOpen(thread: Thread, draftId: string): Thread {
   const before = entryOf(thread.drafts, draftId);
   if (before === undefined) return thread;

@@ -4,15 +4,15 @@ import type { Classification } from "../inbox/events.ts";
 export type ThreadStatus = "open" | "waiting" | "draft_pending" | "closed";
 export type Priority = "low" | "normal" | "high" | "urgent";
 /** A draft's state, as far as its thread needs it. */
-/** The status of a draft that is being sent stays what it was: its claim says that it is on its way. */
+/** Noted status of a draft. It does not change while the draft is being sent: its claim shows that. */
 export type NotedDraftStatus = "pending" | "approved" | "closed" | "sent";
-/** `revision` is the draft's own at that moment: an older note changes nothing. */
+/** `revision`: the draft's own at that time; an older note changes nothing. */
 export type NotedDraft = { status: NotedDraftStatus; revision: number };
 
-/** Senders beyond this number are not recorded as participants, and their mail sets needs_review: the list has to fit into the event of a merge. */
+/** Participants recorded, at most; mail from further senders sets needs_review. The list must fit into the event of a merge. */
 export const maxParticipants = 400;
 
-/** A mail's readable content. Over the event limit it lies in the blob store as the JSON of the same object. */
+/** A mail's readable content. If it exceeds the event limit, the blob store has the JSON of the same object. */
 export type MessageBody = { text: string | null; html: string | null; extracted: string };
 
 export type MessageAttachment = {
@@ -29,7 +29,7 @@ export type InboundMessage = {
   identityId: string;
   messageId: string;
   deliveryId: string;
-  /** The mail's revision in inbox-<identity>, which has its envelope. */
+  /** The mail's revision in inbox-<identity>, which contains its envelope. */
   inboxRevision: number;
   /** The filing number (streams/filing): newer mail has a higher one. */
   number: number;
@@ -47,25 +47,25 @@ export type InboundMessage = {
   body: MessageBody | null;
   /** If the body is too large for an event: the blob with its JSON. `body` is then empty. */
   bodyBlob: string | null;
-  /** What full-text search finds of a body that lies in a blob; null if the event itself has the body. */
+  /** Searchable text of a body that is in a blob; null if the event itself has the body. */
   searchText: string | null;
   attachments: MessageAttachment[];
-  /** What could not be read is shown by its headers alone. */
+  /** True if the mail could not be read: only its headers are shown. */
   quarantined: boolean;
-  /** Its sender was blocked when it came: it is kept, and sets nothing in motion. */
+  /** Set if its sender was blocked when it arrived: it is stored, and triggers nothing. */
   fromBlockedContact?: true;
   /**
-   * `removed`: it had links by which approvers decide, or more that might be one than are looked up; what is here has none, and the mail as it
-   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none.
+   * `removed`: approval links, or more possible ones than are looked up, were removed here; the raw mail still has them. `unchecked`: not
+   * all of it could be searched. Absent: it had none.
    */
   approvalLinks?: "removed" | "unchecked";
-  /** Sentences about what of the mail could not be read, is encrypted or hidden, or was repaired. Absent: there are none. */
+  /** Sentences about parts of the mail that could not be read, are encrypted or hidden, or were repaired. Absent: none. */
   notes?: string[];
 };
 
 /**
- * A mail that is held: the customer's newer word, of which nothing is shown before it is released. `MessageReceived` with the same id and a
- * higher number is its release.
+ * A held mail: the customer's newer message, not shown before its release. `MessageReceived` with the same id and a higher number is its
+ * release.
  */
 export type HeldMessage = {
   identityId: string;
@@ -76,24 +76,24 @@ export type HeldMessage = {
   receivedAt: string;
   classification: Classification;
   from: { name: string; address: string } | null;
-  /** Nothing else is on the thread yet: it is not to be seen either. */
+  /** True if the thread has nothing else yet: it is not shown either. */
   opensThread: boolean;
 };
 
-/** A right to hand one draft over once, recorded where the customer's mail is recorded too. */
+/** The right to hand over one draft once, recorded on the stream that also records the customer's mail. */
 export type SendClaim = {
   draftId: string;
   version: number;
   contentSha256: string;
   attemptId: string;
   quotaStream: string;
-  /** If it answers a machine: the addresses it goes to, in lower case. */
+  /** For a reply to a machine: its recipients' addresses, in lower case. */
   machineAddresses?: string[];
 };
 
 export type AuthenticationResult = "pass" | "fail" | "none" | "neutral" | "softfail" | "temperror" | "permerror";
 
-/** What was found out about a mail's sender. `aligned`: the address in From is proven. */
+/** Result of a mail's sender authentication. `aligned`: the address in From is proven. */
 export type Authentication = {
   spf: AuthenticationResult;
   dkim: AuthenticationResult;
@@ -101,16 +101,16 @@ export type Authentication = {
   aligned: boolean;
   /** Result of ARC. It is recorded, and never used as a proof. */
   arc: "pass" | "fail" | "none";
-  /** Address fields that an aligned signature covers beside From, each as often as it occurs. Absent: none. */
+  /** Address fields, besides From, of which an aligned signature covers every occurrence. Absent: none. */
   covers?: ("to" | "cc" | "reply_to")[];
 };
 
 export type ContactStatus = "unknown" | "trusted" | "blocked";
 
-/** Which part of how many, from 1. */
+/** Number of a part, from 1, and of all parts. */
 export type AbsorbedPart = { n: number; of: number };
 
-/** Where a mail is in the log, which never changes: its `MessageReceived`, on the thread that it was filed on. */
+/** Location of a mail in the log, which never changes: its `MessageReceived`, on the thread that it was filed on. */
 export type MessagePlace = { threadId: string; revision: number };
 
 export type NewestWord = { messageId: string; number: number };
@@ -124,14 +124,17 @@ export type ThreadEvent =
         subject: string;
         contactEmail: string | null;
         contactId: string | null;
-        /** If a mail of ours opens the thread: why, and who it goes to. */
+        /** If a mail of ours opens the thread: its kind and recipients. */
         openedBy?: "send" | "test_email";
         recipients?: string[];
       }
     >
   | Event<"MessageReceived", InboundMessage>
   | Event<"MessageHeld", HeldMessage>
-  /** Comes after the filing: what a mail is worth as a proof. `email.received` and its rules follow it, unless it is a machine's or a blocked contact's. */
+  /**
+   * Authentication of a mail's sender, after its filing. `email.received` and its rules follow, unless the mail is a machine's or a blocked
+   * contact's.
+   */
   | Event<
       "MessageAuthenticated",
       {
@@ -143,15 +146,15 @@ export type ThreadEvent =
         fromEmail: string | null;
         subject: string;
         contactId: string | null;
-        /** The contact's state at that moment. */
+        /** The contact's status at that time. */
         contactStatus: ContactStatus;
         authentication: Authentication;
-        /** Where the mail itself is. */
+        /** Location of the mail itself. */
         received: MessagePlace;
       }
     >
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
-  /** `once`: names the change that made it, where that may be asked for again and must not be made twice. */
+  /** `once`: name of the change, if it may be repeated and must not be made twice. */
   | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string; once?: string }>
   /** `once`: as above. */
   | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null; once?: string }>
@@ -160,11 +163,11 @@ export type ThreadEvent =
   | Event<"DraftNoted", { draftId: string } & NotedDraft>
   | Event<"SendClaimed", SendClaim & { replaces: string | null }>
   | Event<"SendClaimReleased", { draftId: string; attemptId: string; because: string }>
-  /** From here on this thread only points to the survivor, where everything else happens. `number`: the filing that merged them. */
+  /** From now on this thread only points to the survivor, where everything else happens. `number`: the filing that merged them. */
   | Event<"ThreadFrozen", { survivorId: string; number: number }>
   /**
-   * What the survivor has to know of the absorbed one to judge sends as both together. What is too much for one event comes in parts: until the
-   * last one nothing is sent from the survivor.
+   * Data that the survivor needs of the absorbed thread to check sends for both. Data too large for one event are divided into parts: until
+   * the last one nothing is sent from the survivor.
    */
   | Event<
       "ThreadAbsorbed",
@@ -174,15 +177,15 @@ export type ThreadEvent =
         newestNumber: number;
         newestWord: NewestWord | null;
         participants: string[];
-        /** Open ones, and those that closed last. */
+        /** Open drafts, and those that closed last. */
         drafts: Record<string, NotedDraft>;
         claims: SendClaim[];
         needsReview: boolean;
-        /** Filing numbers of its mails whose authentication is still to come. */
+        /** Filing numbers of its mails whose authentication is outstanding. */
         unauthenticated: number[];
-        /** By draft: the machines that were answered. */
+        /** Addresses of answered machines, by draft. */
         machineAnswers: Record<string, string[]>;
-        /** Its newest mails of ours. */
+        /** Its newest replies of ours. */
         answers: { draftId: string; after: number }[];
         part: AbsorbedPart;
       }

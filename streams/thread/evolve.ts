@@ -8,7 +8,7 @@ import type { ThreadEvent } from "./events.ts";
 import { joined } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
-/** A thread before anybody wrote. */
+/** A thread before its first mail. */
 export const initialThread: Thread = {
   exists: false,
   revision: -1,
@@ -37,13 +37,13 @@ export const initialThread: Thread = {
   doneOnce: [],
 };
 
-/** So many changes that may be asked for again are remembered: a client asks again within minutes. */
+/** Repeatable changes remembered, at most: a client repeats a request within minutes. */
 const maxDoneOnce = 200;
 
-/** So many mails are remembered of which it is known what they prove. */
+/** Mails with known authentication that are remembered, at most. */
 const maxProofs = 50;
 
-/** What each event makes of a thread. */
+/** Applies an event to a thread. */
 export const evolveThread = (thread: Thread, event: ThreadEvent): Thread =>
   evolve({ ...thread, revision: thread.revision + 1 }, event);
 
@@ -100,11 +100,11 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
   }
 }
 
-/** Nobody wrote here yet, neither they nor we. */
+/** True if neither side has written yet. */
 const isFirst = ({ openingNumber, participants, drafts, closedDrafts }: Thread): boolean =>
   openingNumber === null && participants.length === 0 && isEmpty(drafts) && closedDrafts.length === 0;
 
-/** The thread that knows of a change that is not to be made again. */
+/** Remembers the name of a change that must not be repeated. */
 const once = (thread: Thread, { once: mark }: { once?: string }): Thread =>
   mark === undefined ? thread : { ...thread, doneOnce: [...thread.doneOnce, mark].slice(-maxDoneOnce) };
 
@@ -118,7 +118,7 @@ function authenticated(thread: Thread, number: number): Thread {
   return { ...thread, proofs, unauthenticated: withoutEntry(thread.unauthenticated, String(number)) };
 }
 
-/** What was given up answered nobody, unless nobody knows whether it left. */
+/** Releases a claim. A given-up send is not an answer, unless it is unknown whether it was sent. */
 function released(thread: Thread, { draftId, because }: { draftId: string; because: string }): Thread {
   const claims = withoutEntry(thread.claims, draftId);
   if (because === "unconfirmed") return { ...thread, claims };

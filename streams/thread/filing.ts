@@ -4,12 +4,12 @@ import type { ThreadAbsorption } from "./absorption.ts";
 import type { HeldMessage, InboundMessage, ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
-/** Mail arriving on a thread, and threads becoming one. Carried out from filing decisions, possibly more than once. */
+/** Commands that file mail on a thread and merge threads. They carry out filing decisions, possibly more than once. */
 export type ThreadFiling =
   | {
       type: "FileMessage";
       message: InboundMessage;
-      /** If the mail opens the thread. */
+      /** Data of the new thread, if the mail opens it. */
       opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
       reviewReason: string | null;
     }
@@ -23,7 +23,7 @@ export type ThreadFiling =
 
 export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage" }>, thread: Thread): ThreadEvent[] {
   const { message, opens } = command;
-  // A filer that was suspended, or a repetition: what it brings is already recorded here.
+  // From a suspended or repeated filer: its mail is already recorded.
   if (message.number <= thread.newestNumber) return [];
   if (!thread.exists && !opens) throw new Rejected("not_found", "no such thread");
   const events: ThreadEvent[] = [];

@@ -4,8 +4,8 @@ import { isMachines } from "../inbox/words.ts";
 import type { Thread } from "./thread.ts";
 
 /**
- * The loop guard: at most one answer to a machine per thread and pair of addresses, because two machines could answer each other for ever.
- * Throws Rejected loop_guarded.
+ * Enforces the loop guard: at most one answer to a machine per thread and pair of addresses, because two machines could answer each other
+ * for ever. Throws Rejected loop_guarded.
  */
 export function requireNoLoop(
   thread: Pick<Thread, "machineAnswers">,
@@ -21,7 +21,7 @@ export function requireNoLoop(
   );
 }
 
-/** For a draft that answers a machine: the addresses it goes to, in lower case. */
+/** Returns the recipients' addresses, in lower case, of a draft that answers a machine. */
 export const machineAddresses = (
   message: { classification: string | null },
   to: readonly string[],

@@ -8,16 +8,16 @@ import type { SendClaim, ThreadEvent } from "./events.ts";
 import { requireNoLoop } from "./loopGuard.ts";
 import type { Thread } from "./thread.ts";
 
-/** The right to send, claimed on the stream that also records the customer's mail: so the stale check cannot be raced. */
+/** Commands that claim the right to send, on the stream that also records the customer's mail: so the stale check has no race. */
 export type ThreadSending =
   | {
       type: "ClaimSend";
       claim: SendClaim;
       /** The filing number of the message the draft answers; 0 for a draft that answers none. */
       basedOnNumber: number;
-      /** The attempt this claim takes the place of; null for a first one. */
+      /** The attempt that this claim replaces; null for the first one. */
       replaces: string | null;
-      /** The answers that its approval knows of, by their drafts. Absent for a key's send and a further attempt: none is asked about. */
+      /** Answers that its approval knows of, by their drafts. Absent for a key's send and another attempt: not checked then. */
       knows?: readonly string[];
     }
   | { type: "ReleaseClaim"; draftId: string; attemptId: string; because: string }
@@ -30,7 +30,7 @@ export type ThreadSending =
       to: string[];
     };
 
-/** The claim under which a draft is on its way out; undefined if there is none. */
+/** Returns the claim under which a draft is being sent; undefined if there is none. */
 export const sendClaimOf = ({ claims }: Thread, draftId: string): SendClaim | undefined => entryOf(claims, draftId);
 
 export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>, thread: Thread): ThreadEvent[] {
@@ -66,7 +66,7 @@ export function recordSent(command: Extract<ThreadSending, { type: "RecordSent" 
   return events;
 }
 
-/** A draft that is neither known nor claimed, where some are forgotten, was sent so long ago. */
+/** True if a draft was sent. If notes were forgotten, a draft that is neither known nor claimed was sent long ago. */
 function wasSent(thread: Thread, draftId: string): boolean {
   const known = notedDraft(thread, draftId);
   if (known !== undefined) return known.status === "sent";

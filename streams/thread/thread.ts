@@ -2,16 +2,16 @@ import type { IdMap } from "../idMap.ts";
 import type { Answer } from "./answers.ts";
 import type { AbsorbedPart, NewestWord, NotedDraft, Priority, SendClaim, ThreadStatus } from "./events.ts";
 
-/** What was last heard of a draft. */
+/** Last note of a draft. */
 export type DraftNote = NotedDraft & { draftId: string };
 
-/** Where on this thread it was said what the mail with this filing number proves. */
+/** Revision of the authentication of the mail with this filing number. */
 export type ProofPlace = { number: number; revision: number };
 
-/** What a thread's decisions need, and no more: of its messages the newest numbers, of its drafts the open ones. */
+/** Minimal state for a thread's decisions: the newest numbers of its messages, its open drafts. */
 export type Thread = {
   exists: boolean;
-  /** Of the newest event that was folded into it. */
+  /** Revision of the newest event applied to it. */
   revision: number;
   workspaceId: string;
   identityId: string;
@@ -21,35 +21,38 @@ export type Thread = {
   priority: Priority;
   /** The thread this one was merged into. */
   mergedInto: string | null;
-  /** The filing number of that merge; 0 for a thread that stands on its own. */
+  /** The filing number of that merge; 0 for a thread that was not merged. */
   mergeNumber: number;
-  /** The threads that were merged into this one. Each has to be known for ever: told again, it must change nothing. */
+  /** Threads that were merged into this one. Each must be remembered for ever: absorbed again, it must change nothing. */
   absorbed: IdMap<true>;
-  /** Those whose parts have begun to come: how far they have. */
+  /** Threads being absorbed in parts: the last part received. */
   absorbing: Readonly<Record<string, AbsorbedPart>>;
   newestNumber: number;
-  /** The filing number of the mail that opened it; null if it was opened by a mail of ours. */
+  /** The filing number of the mail that opened it; null if a mail of ours did. */
   openingNumber: number | null;
-  /** Filing numbers of mails whose authentication is still to come. */
+  /** Filing numbers of mails whose authentication is outstanding. */
   unauthenticated: IdMap<true>;
-  /** What was said last of what mails prove: at most 50. A draft that answers an older mail is stale as a rule. */
+  /** Locations of the newest authentications: at most 50. A draft that answers an older mail is usually stale. */
   proofs: readonly ProofPlace[];
-  /** The newest message a send must not overlook: a person's or a list's, not a machine's answer. */
+  /** The newest message that makes older drafts stale: from a person or a list, not a machine's answer. */
   newestWord: NewestWord | null;
-  /** Addresses (lower case) that wrote here or were written to. */
+  /** Addresses (lower case) that sent or received mail of this thread. */
   participants: readonly string[];
-  /** Open drafts: `approved` by the very submission, or `pending` from then on. One with a claim is on its way out. */
+  /** Open drafts: `approved` if approved by their submission, otherwise `pending` until they close. A draft with a claim is being sent. */
   drafts: IdMap<NotedDraft>;
   /** The number of `drafts` that are `pending`, claimed ones included. */
   pendingDrafts: number;
   /** The drafts that closed last, the newest at the end: at most 200. An older note about one of them changes nothing. */
   closedDrafts: readonly DraftNote[];
-  /** By draft that is on its way out. */
+  /** Claims of sends in progress, by draft. */
   claims: IdMap<SendClaim>;
-  /** The newest mails of ours, at most 50, oldest first. What was given up is none, unless nobody knows whether it was sent. */
+  /** The newest replies of ours, at most 50, oldest first. A given-up send does not count, unless it is unknown whether it was sent. */
   answers: readonly Answer[];
-  /** By draft that was sent, or may be: the machines' addresses (lower case) that it answers. Each machine is answered once, for ever, so each is remembered. */
+  /**
+   * Addresses (lower case) of machines that a draft answers, by draft that was sent or may be. Each machine is answered once, for ever, so
+   * each is remembered.
+   */
   machineAnswers: IdMap<readonly string[]>;
-  /** Marks of the changes made last that may be asked for again: at most 200. */
+  /** Names of the latest repeatable changes: at most 200. */
   doneOnce: readonly string[];
 };

@@ -4,7 +4,9 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type SessionsEndedBecause, type UserEvent, userStream } from "./events.ts";
 
-/** `email` null: there is no such user. `isConfirmed`: mail to it was read. `passwords`: how many were set so far. */
+/**
+ * `email` null: there is no such user. `isConfirmed`: the user has read mail at the address. `passwords`: number of passwords set so far.
+ */
 export type User = {
   email: string | null;
   name: string | null;
@@ -14,12 +16,12 @@ export type User = {
 };
 
 export type UserCommand =
-  /** `unconfirmed`: nobody has read mail at the address yet. */
+  /** `unconfirmed`: the address is not confirmed yet. */
   | { type: "RegisterUser"; email: string; name: string | null; unconfirmed?: boolean }
   | { type: "RenameUser"; name: string | null }
   | { type: "ChangeUserEmail"; email: string }
   | { type: "RecordPassword"; because: "registered" | "reset" | "changed" }
-  /** `passwords`: as many as were set when theirs was looked at, if one was. */
+  /** `passwords`: number of passwords set when the given one was checked, if one was. */
   | { type: "RecordSignIn"; sessionId: string; passwords?: number }
   | { type: "RecordSessionsEnded"; because: SessionsEndedBecause }
   | { type: "DisableUser" }
@@ -47,9 +49,9 @@ function decideOnExisting(command: Exclude<UserCommand, { type: "RegisterUser" }
     case "RecordPassword":
       return [{ type: "PasswordSet", data: { because: command.because } }];
     case "RecordSignIn":
-      // Judged here once more: a user disabled a moment ago starts no session.
+      // Checked here again: a user disabled a moment ago starts no session.
       if (user.disabled) throw new Rejected("unauthorized", "this user is disabled");
-      // Nor does one whose password was replaced after it was looked at: the end of all sessions may have come before this one's start.
+      // Nor does a user whose password was replaced after the check: all sessions may have been ended before this one starts.
       if ((command.passwords ?? user.passwords) !== user.passwords) {
         throw new Rejected("unauthorized", "the password was changed a moment ago");
       }

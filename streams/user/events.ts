@@ -1,26 +1,26 @@
 import type { Event } from "../event.ts";
 
 /**
- * A person's account. Neither a password nor anything that was mailed is in here: of those, hashes are kept outside the log. `email` keeps its
- * spelling. What the person may do in which workspace is on `member-<workspaceId>`.
+ * A person's account. It contains no password and no token of a mailed link: their hashes are stored outside the log. `email` keeps its
+ * spelling. The person's rights in a workspace are on `member-<workspaceId>`.
  */
 export type UserEvent =
-  /** `unconfirmed`: they named the address themselves, and nobody has read mail there yet. */
+  /** `unconfirmed`: the user entered the address, and has not confirmed it yet. */
   | Event<"UserRegistered", { email: string; name: string | null; unconfirmed?: true }>
   | Event<"UserRenamed", { name: string | null }>
-  /** Mail to the address was read. The same address again: it is confirmed by that. */
+  /** The user has confirmed the address by reading mail there; possibly their present one. */
   | Event<"UserEmailChanged", { email: string }>
-  /** `registered`: the first one. `reset`: by a mailed link. `changed`: by who knew the one before. */
+  /** `registered`: the first one. `reset`: by a mailed link. `changed`: by a user who knew the old one. */
   | Event<"PasswordSet", { because: "registered" | "reset" | "changed" }>
-  /** `sessionId` is no secret: what the browser holds is a token, of which only a hash is kept. */
+  /** `sessionId` is no secret: the browser has a token, of which only a hash is stored. */
   | Event<"SignedIn", { sessionId: string }>
-  /** Every session but the one that asked, if one did, is at an end. */
+  /** All sessions were ended, except the requesting one, if any. */
   | Event<"SessionsEnded", { because: SessionsEndedBecause }>
-  /** Nobody signs in as this user any more. */
+  /** The user can no longer sign in. */
   | Event<"UserDisabled", Record<string, never>>
   | Event<"UserEnabled", Record<string, never>>;
 
-/** `asked`: signed out everywhere. `disabled`: by the operator. The others: what changed made everybody sign in again. */
+/** `asked`: the user signed out everywhere. `disabled`: by the operator. Others: the change that requires a new sign-in. */
 export type SessionsEndedBecause = "asked" | "password_reset" | "password_changed" | "email_changed" | "disabled";
 
 export const userStream = (id: string): string => `user-${id}`;

@@ -8,7 +8,7 @@ import { type UserEmailEvent, userEmailStream } from "./events.ts";
 export type UserEmail = { userId: string | null };
 
 export type UserEmailCommand =
-  /** Only for somebody who has proven to read mail at the address. */
+  /** Only for a user who has proven to read mail at the address. */
   { type: "ClaimUserEmail"; userId: string; email: string } | { type: "ReleaseUserEmail"; userId: string };
 
 function decide(command: UserEmailCommand, address: UserEmail): UserEmailEvent[] {

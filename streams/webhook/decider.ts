@@ -9,7 +9,7 @@ export type Webhook = {
   workspaceId: string;
   settings: WebhookSettings;
   secret: WebhookSecret;
-  /** Secrets that were replaced, newest first, and until when they sign as well. */
+  /** Replaced secrets, newest first, and until when each still signs. */
   previous: readonly { secret: WebhookSecret; until: string }[];
 };
 
@@ -21,7 +21,7 @@ export type WebhookCommand =
   | { type: "DisableWebhook"; because: string }
   | { type: "DeleteWebhook" };
 
-/** Every kept secret signs: a header with more signatures than this is of no use. */
+/** Replaced secrets kept, at most: every one signs, and a header with more signatures is useless. */
 const maxPrevious = 4;
 
 function decide(command: WebhookCommand, webhook: Webhook): WebhookEvent[] {

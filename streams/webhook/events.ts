@@ -1,6 +1,6 @@
 import type { Event } from "../event.ts";
 
-/** The kinds of events that integrators are told of: webhooks and the event feed. */
+/** Types of events published to integrators, by webhooks and the event feed. */
 export const publicEventTypes = [
   "email.received",
   "email.sent",
@@ -24,7 +24,7 @@ export type PublicEventType = (typeof publicEventTypes)[number];
 
 export type WebhookStatus = "active" | "disabled";
 
-/** What can be set. `identityIds` null: events of every identity, and those that belong to none. */
+/** Settings of a webhook. `identityIds` null: events of every identity, and those that belong to none. */
 export type WebhookSettings = {
   url: string;
   events: PublicEventType[];
@@ -39,9 +39,9 @@ export type WebhookSecret = { id: string; sealed: string };
 export type WebhookEvent =
   | Event<"WebhookCreated", WebhookSettings & { workspaceId: string; secret: WebhookSecret }>
   | Event<"WebhookUpdated", { changes: Partial<WebhookSettings> }>
-  /** The secret before signs as well until then (ISO 8601). */
+  /** The earlier secret also signs until then (ISO 8601). */
   | Event<"WebhookSecretRotated", { secret: WebhookSecret; previousUntil: string }>
-  /** The same secrets, sealed under another key of the ring. */
+  /** The secrets were sealed again, under another key of the ring. */
   | Event<"WebhookSecretsResealed", { secrets: WebhookSecret[] }>
   /** The service itself stopped delivering, for example because the receiver answered 410. */
   | Event<"WebhookDisabled", { because: string }>

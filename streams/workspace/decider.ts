@@ -21,32 +21,35 @@ export type Workspace = PaidPeriod &
     betaOverride: boolean;
     createdAt: string;
     sendingPaused: boolean;
-    /** Why, as who paused it gave it; null if none was given, or it is not paused. */
+    /** Reason given by the person who paused sending; null if none was given, or it is not paused. */
     sendingPausedReason: string | null;
-    /** Only people may approve, for all of its identities. */
+    /** True if only people may approve, for all of its identities. */
     requireHumanApproval: boolean;
-    /** True once it was ever on a plan with periods: their counters belong to a lifetime's. */
+    /** True if it was ever on a plan with periods: their counters then count towards a lifetime's. */
     everPaid: boolean;
-    /** All that ever divided its time into months, but for the creation: periods that the payment processor named, and the operator's word. */
+    /**
+     * All stretches of months so far, except the one from its creation: periods named by the payment processor, and plans set by the
+     * operator.
+     */
     stretches: readonly Stretch[];
   };
 
 type Created = Extract<WorkspaceEvent, { type: "WorkspaceCreated" }>["data"];
 
-/** What is absent stays. */
+/** Absent fields do not change. */
 export type PlanChanges = { plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean } & Partial<
   PaidPeriod & Pick<PlanTerms, "interval" | "renewsAt" | "periodsFrom">
 >;
 
-/** What a subscription at the payment processor makes of a plan. */
+/** Plan that results from a subscription at the payment processor. */
 export type SubscribedPlan = { plan: Plan; planStatus: PlanStatus } & PaidPeriod &
   Pick<PlanTerms, "interval" | "renewsAt">;
 
-/** What is absent stays. `mayLoosen`: the caller may turn requireHumanApproval off. */
+/** Absent fields do not change. `mayLoosen`: the caller may turn requireHumanApproval off. */
 export type WorkspaceChanges = {
   name?: string;
   sendingPaused?: boolean;
-  /** Only while it is paused; null for none. */
+  /** Allowed only while sending is paused; null for none. */
   sendingPausedReason?: string | null;
   requireHumanApproval?: boolean;
   mayLoosen?: boolean;
@@ -56,7 +59,7 @@ export type WorkspaceCommand =
   | { type: "CreateWorkspace"; workspace: Created }
   | ({ type: "UpdateWorkspace" } & WorkspaceChanges)
   | ({ type: "SetPlan" } & PlanChanges)
-  /** The plan as the payment processor's subscription has it. A month that is under way keeps its counters; what the operator set is over. */
+  /** Sets the plan of the payment processor's subscription. The month in progress keeps its counters; a plan set by the operator ends. */
   | { type: "FollowSubscription"; subscribed: SubscribedPlan };
 
 const initial: Workspace = {
@@ -129,7 +132,7 @@ type PlanFields = ReturnType<typeof planFieldsOf>;
 const planEvents = (before: PlanFields, after: PlanFields): WorkspaceEvent[] =>
   JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: "PlanSet", data: after }];
 
-/** A period that is named again has counters of its own. */
+/** Sets the plan. A period with a new start has new counters. */
 function setPlan(changes: PlanChanges, workspace: Workspace): WorkspaceEvent[] {
   const before = planFieldsOf(workspace);
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));

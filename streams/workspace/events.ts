@@ -3,12 +3,12 @@ import type { Event } from "../event.ts";
 export type Plan = "builder_pack" | "pro" | "agency";
 export type PlanStatus = "trialing" | "active" | "past_due" | "canceled";
 
-/** How often a subscription is paid for. */
+/** Interval of a subscription's payments. */
 export type Interval = "monthly" | "annual";
 
 /**
- * ISO times, null if there is none. Both period fields come from the payment processor; an end alone is when a canceled plan ends whose periods are
- * calendar months.
+ * ISO times, null if there is none. Both period fields are from the payment processor; an end alone is when a canceled plan with calendar
+ * months ends.
  */
 export type PaidPeriod = {
   trialEndsAt: string | null;
@@ -16,15 +16,15 @@ export type PaidPeriod = {
   currentPeriodEnd: string | null;
 };
 
-/** What else is known of a plan's time. */
+/** Further times of a plan. */
 export type PlanTerms = {
-  /** null: no subscription says. */
+  /** Interval of its subscription; null if there is none. */
   interval: Interval | null;
-  /** ISO; null: it does not renew itself. */
+  /** Time of renewal (ISO); null if it does not renew. */
   renewsAt: string | null;
-  /** ISO: the operator set the plan then, and its months count from there. null: nobody did since, and months count from the creation. */
+  /** Time (ISO) when the operator set the plan, from which its months count. Null if not set since; months then count from the creation. */
   periodsFrom: string | null;
-  /** The counters that the first month of the processor's period goes on with; null: counters of its own. */
+  /** Counters that the first month of the processor's period continues; null: new counters. */
   countsOn: string | null;
 };
 
@@ -43,10 +43,10 @@ export type WorkspaceEvent =
     >
   | Event<"WorkspaceRenamed", { name: string }>
   | Event<"PlanSet", { plan: Plan; planStatus: PlanStatus; betaOverride: boolean } & PaidPeriod & PlanTerms>
-  /** `reason`: as who paused it gave it; absent where none was given. Once more while it is paused: another reason. */
+  /** `reason`: given by the person who paused sending; absent if none was given. A repetition while it is paused sets another reason. */
   | Event<"SendingPaused", { reason?: string }>
   | Event<"SendingResumed", Record<string, never>>
-  /** Counts as set on each of its identities, until it is waived. */
+  /** Applies to each of its identities, until it is waived. */
   | Event<"HumanApprovalRequired", Record<string, never>>
   | Event<"HumanApprovalWaived", Record<string, never>>;
 

@@ -8,7 +8,7 @@ export type PlanLimits = {
   domains: number;
 };
 
-/** What each plan allows. Mails are counted by period, the rest at any one time. */
+/** Limits of each plan. Mails are counted by period, the rest at any one time. */
 export const planLimits: Record<Plan, PlanLimits> = {
   builder_pack: { emailsPerPeriod: 50, inboundPerPeriod: 50, identities: 1, rules: 0, domains: 1 },
   pro: { emailsPerPeriod: 5_000, inboundPerPeriod: 10_000, identities: 10, rules: 25, domains: 3 },

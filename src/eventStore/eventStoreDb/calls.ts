@@ -4,9 +4,9 @@ import type streams from "@eventstore/db-client/generated/streams_pb.js";
 import { asCommandError, NoAnswer } from "./failures.ts";
 
 /**
- * Private methods of the client: it finds the leader, holds the channel, opens it again after a failure, and knows the rights. Its public
- * appends cannot be cancelled, and may be sent after they were given up (src/decisions.md). They and its reads also cost several times as
- * much CPU as the call. Looked up in 6.2.1, the version that is pinned.
+ * Private methods of the client, which finds the leader, holds the channel, reopens it after a failure, and knows the credentials. Its
+ * public appends cannot be cancelled, and may be sent after they were given up (src/decisions.md). They and its reads also cost several
+ * times the CPU of the call. As in 6.2.1, the pinned version.
  */
 type Internals = {
   execute<T>(kind: typeof StreamsClient, name: string, action: (grpc: StreamsClient) => Promise<T>): Promise<T>;
@@ -18,26 +18,27 @@ type CallArguments = Parameters<StreamsClient["append"]> extends [infer M, infer
 
 export type Calls = {
   /**
-   * What the leader answers to a read, up to the answer that `isEnough`. NoAnswer when `idleMs` pass without a message, or when the store is closed.
+   * Reads from the leader, up to the answer that `isEnough`. Rejects with NoAnswer when `idleMs` pass without a message, or when the store
+   * is closed.
    */
   read(
     request: streams.ReadReq,
     idleMs: number,
     isEnough?: (answer: streams.ReadResp) => boolean,
   ): Promise<streams.ReadResp[]>;
-  /** The leader's answer to an append, a call of its own. NoAnswer when it is late, or when the store is closed. */
+  /** Appends by a separate call to the leader. Rejects with NoAnswer when the answer is late, or when the store is closed. */
   append(requests: readonly streams.AppendReq[], deadlineMs: number): Promise<streams.AppendResp>;
 };
 
-/** The deadline of an append is gRPC's; this much later ends it if that is not kept. */
+/** Milliseconds after gRPC's own deadline at which an append is ended if gRPC did not end it. */
 const graceMs = 1_000;
 
-/** Calls reject with the client's errors, or NoAnswer. */
+/** Creates calls, which reject with the client's errors or NoAnswer. */
 export function createCalls(client: EventStoreDBClient, closed: AbortSignal): Calls {
-  // They are private in its declarations.
+  // These methods are private in the client's declarations.
   const internals = client as unknown as Internals;
 
-  /** Runs a call that ends at the latest after `ms`, counted again when `heard`. */
+  /** Runs a call that ends after `ms` at the latest; `heard` restarts the time. */
   function bounded<T>(ms: number, begin: (call: Pending<T>) => { cancel(): void }): Promise<T> {
     return new Promise((resolve, reject) => {
       let running: { cancel(): void } | undefined;
@@ -71,8 +72,8 @@ export function createCalls(client: EventStoreDBClient, closed: AbortSignal): Ca
   }
 
   /**
-   * gRPC makes an error at each call, for its stack in case the call fails. Here that took a quarter of the call's time; who asked is
-   * said by the errors above.
+   * gRPC creates an error at each call, for its stack in case the call fails, which took a quarter of the call's time here. The errors
+   * above show the caller.
    */
   function withoutStack<T>(begin: () => T): T {
     const { stackTraceLimit } = Error;

@@ -2,7 +2,10 @@ import { EventStoreDBClient } from "@eventstore/db-client";
 
 const hasCredentials = /^[^:]+:\/\/[^:@/]+:[^@]+@/;
 
-/** Opens nothing yet: the first call does. Accepts `esdb://`, `kurrentdb://` and their `+discover` forms; throws a sentence without secrets. */
+/**
+ * Creates the client; the first call connects. Accepts `esdb://`, `kurrentdb://` and their `+discover` forms; throws a sentence without
+ * secrets.
+ */
 export function connect(connectionString: string): EventStoreDBClient {
   const url = connectionString.trim().replace(/^kurrentdb(\+discover)?:\/\//, "esdb$1://");
   const insecure = /[?&]tls=false(&|$)/i.test(url);
@@ -11,7 +14,7 @@ export function connect(connectionString: string): EventStoreDBClient {
   try {
     return EventStoreDBClient.connectionString(url);
   } catch (error) {
-    // The client's own words may quote the password.
+    // The client's message may quote the password.
     throw new Error(
       "the event store's URL is not valid: set EVENT_STORE_URL to a URL like esdb://user:password@host:2113?tls=true",
       {

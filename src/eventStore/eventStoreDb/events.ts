@@ -1,9 +1,9 @@
 import type { Metadata, Recorded } from "#streams/event.ts";
 
-/** A record of the log as the adapter needs it. `event` is absent if this service did not write it. */
+/** A record of the log. `event` is absent if this service did not write it. */
 export type LogRecord = { stream: string; position: number; event?: Recorded };
 
-/** What the server says of a record. Numbers are as large as they come. */
+/** Fields of a record as sent by the server. Numbers may exceed 2^53. */
 type Stored = {
   stream: string;
   commit: string | bigint | undefined;
@@ -16,7 +16,7 @@ type Stored = {
   metadata: unknown;
 };
 
-/** Undefined for a record that has no position of its own (a part of an explicit transaction, which this service never writes). */
+/** Converts a record; undefined if it has no position of its own (a part of an explicit transaction, which this service never writes). */
 export function recordOf(stored: Stored): LogRecord | undefined {
   const { stream, commit, prepare, id, type } = stored;
   if (commit === undefined || commit !== prepare) return undefined;
@@ -30,7 +30,7 @@ export function recordOf(stored: Stored): LogRecord | undefined {
   return { stream, position, event: event as Recorded };
 }
 
-/** A log position as a number. Throws if the server gives none (older than 22.10) or one beyond 2^53. */
+/** Converts a log position to a number. Throws if the server gives none (older than 22.10) or one beyond 2^53. */
 export function safe(value: bigint | string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { convertToCommandError, ErrorType } from "@eventstore/db-client";
 import { Unavailable } from "../eventStore.ts";
 
-/** The client rejects with typed errors, raw gRPC errors and plain ones: here they become one kind. */
+/** Unifies the client's typed errors, raw gRPC errors and plain ones. */
 export function failureType(error: unknown): ErrorType | undefined {
   return (asCommandError(error) as { type?: ErrorType }).type;
 }
@@ -12,24 +12,24 @@ export function asCommandError(error: unknown): Error {
   try {
     return convertToCommandError(error) as Error;
   } catch {
-    return error; // the client stumbles over gRPC errors without details
+    return error; // the client fails on gRPC errors without details
   }
 }
 
-/** The server answered, and will answer the same again. */
+/** True if the server denied access: a retry gets the same answer. */
 export const accessDenied = (error: unknown): boolean => failureType(error) === ErrorType.ACCESS_DENIED;
 
 type Persistence<T> = {
   what: string;
   timeoutMs: number;
   closed: AbortSignal;
-  /** One try, bounded by `budgetMs`. */
+  /** One attempt, bounded by `budgetMs`. */
   attempt(budgetMs: number): Promise<T>;
-  /** What to throw at once; undefined: the outcome is not known, try the same again. */
+  /** Returns the error to throw at once; undefined if the outcome is unknown and the same call is to be retried. */
   verdict(error: unknown): Error | undefined;
 };
 
-/** Tries the very same again until there is a verdict; throws Unavailable when `timeoutMs` have passed without any. */
+/** Retries the same call until there is a verdict; throws Unavailable when `timeoutMs` have passed without one. */
 export async function persist<T>({ what, timeoutMs, closed, attempt, verdict }: Persistence<T>): Promise<T> {
   const end = performance.now() + timeoutMs;
   for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {

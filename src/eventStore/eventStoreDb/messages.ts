@@ -7,7 +7,7 @@ import { type LogRecord, recordOf, safe } from "./events.ts";
 const { AppendReq, ReadReq } = streams;
 const { ReadDirection } = ReadReq.Options;
 
-/** Revisions from the end backwards, or from one on forwards (inclusive). */
+/** Builds a read of a stream: backwards from the end, or forwards from a revision (inclusive). */
 export function readStreamRequest(name: string, from: number | "end", count: number): streams.ReadReq {
   const stream = new ReadReq.Options.StreamOptions().setStreamIdentifier(identifier(name));
   if (from === "end") stream.setEnd(nothing());
@@ -15,7 +15,7 @@ export function readStreamRequest(name: string, from: number | "end", count: num
   return readRequest(new ReadReq.Options().setStream(stream), { count, backwards: from === "end" });
 }
 
-/** The whole log from the end backwards, or from a position on forwards (inclusive). */
+/** Builds a read of the whole log: backwards from the end, or forwards from a position (inclusive). */
 export function readLogRequest(from: number | "end", count: number): streams.ReadReq {
   const all = new ReadReq.Options.AllOptions();
   if (from === "end") all.setEnd(nothing());
@@ -36,7 +36,7 @@ const readRequest = (
       .setNoFilter(nothing()),
   );
 
-/** Records as they came, in order; none where the stream does not exist. */
+/** Returns the records in order; none if the stream does not exist. */
 export function recordsIn(answers: readonly streams.ReadResp[]): (LogRecord | undefined)[] {
   return answers.flatMap((answer) => {
     const event = answer.getEvent();
@@ -46,14 +46,14 @@ export function recordsIn(answers: readonly streams.ReadResp[]): (LogRecord | un
   });
 }
 
-/** How much an answer brings: the bytes of its event's data and metadata. */
+/** Returns the size of an answer: the bytes of its event's data and metadata. */
 export function bytesOfAnswer(answer: streams.ReadResp): number {
   const event = answer.getEvent();
   const recorded = event?.getLink() ?? event?.getEvent();
   return recorded ? recorded.getData_asU8().length + recorded.getCustomMetadata_asU8().length : 0;
 }
 
-/** Where the first of these records is in the log, no matter who wrote it. */
+/** Returns the log position of the first record, whichever service wrote it. */
 export function firstPosition(answers: readonly streams.ReadResp[]): number | undefined {
   const [event] = answers.flatMap((answer) => answer.getEvent() ?? []);
   const position = event?.getEvent()?.getCommitPosition();
@@ -76,7 +76,7 @@ function decode(recorded: streams.ReadResp.ReadEvent.RecordedEvent): LogRecord |
   });
 }
 
-/** Undefined for what is no JSON: this service did not write it. */
+/** Parses JSON; undefined if it is none: then this service did not write it. */
 function parsed(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
   try {
@@ -86,7 +86,7 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** The parts of one append: where it goes, then each event. */
+/** Builds the messages of one append: its target, then each event. */
 export function appendRequests(
   stream: string,
   expectedRevision: number,
@@ -98,7 +98,7 @@ export function appendRequests(
   return [new AppendReq().setOptions(options), ...events.map(proposed)];
 }
 
-/** Stored for ever: the event's data as it is; its metadata with the schema version beside them. */
+/** Builds an event as stored for ever: its data unchanged; its metadata with the schema version added. */
 function proposed({ id, type, data, schemaVersion, metadata }: ValidEvent): streams.AppendReq {
   const version = `"schemaVersion":${schemaVersion}}`;
   const message = new AppendReq.ProposedMessage()
@@ -109,7 +109,7 @@ function proposed({ id, type, data, schemaVersion, metadata }: ValidEvent): stre
   return new AppendReq().setProposedMessage(message);
 }
 
-/** Where an append ended up, or where the stream is that was not at the expected revision. */
+/** Returns the position of a successful append, or the actual revision of the stream. */
 export function appendOutcome(
   answer: streams.AppendResp,
 ): { written: true; revision: number; position: number } | { written: false; revision: number } {
@@ -124,7 +124,7 @@ export function appendOutcome(
 
 const nothing = (): shared.Empty => new shared.Empty();
 const encoder = new TextEncoder();
-/** Not a Buffer of Node's: the generated code takes nothing but a plain array of bytes. */
+/** Not a Buffer: the generated code accepts only a plain Uint8Array. */
 const bytesOf = (text: string): Uint8Array => encoder.encode(text);
 const textOf = (bytes: Uint8Array = new Uint8Array()): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();

@@ -8,9 +8,9 @@ import type { LogRecord } from "./events.ts";
 import { accessDenied, failureType, persist, unavailable } from "./failures.ts";
 import { bytesOfAnswer, firstPosition, readLogRequest, readStreamRequest, recordsIn } from "./messages.ts";
 
-/** Events asked for at once: large enough to be quick, small enough for a server with few threads. */
+/** Events per request: large enough to be quick, small enough for a server with few threads. */
 const pageSize = 500;
-/** A page of the log is cut behind the record that makes it this large. */
+/** Bytes of a page of the log: it is cut after the record that makes it this large. */
 const pageBytes = 2_000_000;
 
 export type Reads = {
@@ -18,18 +18,18 @@ export type Reads = {
   streamPage(name: string, stretch: Stretch): Promise<StreamPage>;
   last(name: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
-  /** Reads what this service wrote after a position, as much as a page of the log holds, and moves over the records of others. One try. Throws LogRewound. */
+  /** Reads a page of this service's events after a position, skipping records of others. One attempt. Throws LogRewound. */
   page(after: number): Promise<Batch>;
 };
 
-/** Reads from the leader. The server puts no time limit to them, so each has one here, counted again with every event. */
+/** Creates reads from the leader. The server has no time limit for reads, so each has one here, restarted by every event. */
 export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal): Reads {
   const persistently = <T>(what: string, attempt: (budgetMs: number) => Promise<T>): Promise<T> =>
     persist({ what, timeoutMs, closed, attempt, verdict: (error) => verdict(what, error) });
 
   const joined = joiningUnsent();
 
-  /** The same array for all who ask at once. */
+  /** Concurrent callers of the same page share one array. */
   const page = (name: string, from: number | "end", count: number): Promise<readonly Recorded[]> =>
     joined(`${name} ${from} ${count}`, async () => (await stretch(name, { from, events: count })).events);
 
@@ -72,7 +72,7 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
       ),
     async page(after) {
       const read = { events: 0, bytes: 0 };
-      // A single record ends no page, however large it is: it may be the one at the position.
+      // A single record is never cut off, however large it is: it may be the one at the position.
       const isCut = (): boolean => read.events > 1 && read.bytes >= pageBytes;
       const take = (answer: ReadResp): boolean => {
         if (answer.hasEvent()) read.events += 1;
@@ -104,7 +104,7 @@ class ForeignEvent extends Error {
   override readonly name = "ForeignEvent";
 }
 
-/** A stream with another's event in it cannot be folded: its revisions would have a hole. */
+/** Returns the record's event. A stream with an event of another service cannot be folded: its revisions would have a gap. */
 function ownEvent(stream: string, record: LogRecord | undefined): Recorded {
   if (!record?.event) throw new ForeignEvent(`${stream} holds an event that this service did not write`);
   return record.event;

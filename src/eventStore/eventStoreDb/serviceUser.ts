@@ -4,20 +4,21 @@ import { request as httpsRequest } from "node:https";
 import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, StreamNotFoundError } from "@eventstore/db-client";
 import { connect } from "./connection.ts";
 
-/** What is done with the users of an EventStoreDB, as an administrator. */
+/** Management of the users of an EventStoreDB, as an administrator. */
 export type Users = {
-  /** False if there is one of that name. */
+  /** Creates a user; false if the name is taken. */
   create(name: string, password: string): Promise<boolean>;
   setPassword(name: string, password: string): Promise<void>;
 };
 
-/** A user whom the service can be: which one, and whether it was made or only got its password. */
+/** Result: the service's user, whether it was created or only got its password, and whether its rights were set. */
 export type Prepared = { user: string; created: boolean; rights: "set" | "already so" };
 
 /**
- * Makes the user that `serviceUrl` names, with its password, or gives it that password. Everybody but administrators may append to streams and
- * read them only as this user, and may neither delete nor truncate any, nor change its metadata; the user may read the whole log. Repeating it
- * changes nothing. `adminUrl`: the same server, with the user and the password of an administrator. Throws a sentence without secrets.
+ * Creates the user that `serviceUrl` names, with its password, or sets its password. Then only administrators and this user may append to
+ * streams and read them; only administrators may delete or truncate streams or change their metadata; the user may read the whole log.
+ * Repeating it changes nothing. `adminUrl`: the same server, with the user and the password of an administrator. Throws a sentence without
+ * secrets.
  */
 export async function prepareServiceUser(
   { adminUrl, serviceUrl }: { adminUrl: string; serviceUrl: string },
@@ -41,7 +42,7 @@ type Admin = { client: EventStoreDBClient; credentials: { username: string; pass
 
 const administrators = "$admins";
 
-/** For every stream that has no rights of its own: none of the service's has. True if that was not so. */
+/** Sets the default rights of streams without rights of their own, as are all of the service's. True if they were changed. */
 async function setDefaultAcl({ client, credentials }: Admin, user: string): Promise<boolean> {
   const both = [administrators, user];
   const data = {
@@ -57,7 +58,7 @@ async function setDefaultAcl({ client, credentials }: Admin, user: string): Prom
   return true;
 }
 
-/** Without it only administrators may read or follow the log as a whole. True if that was not so. */
+/** Grants reading the log as a whole, otherwise reserved to administrators. True if it was changed. */
 async function grantWholeLog({ client, credentials }: Admin, user: string): Promise<boolean> {
   const data = { $acl: { $r: [administrators, user] } };
   const last = await lastOf(client, "$$$all", credentials);
@@ -85,7 +86,7 @@ function namedIn(url: string, setting: string): Admin["credentials"] {
   return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
 
-/** The server's own HTTP interface, which has users on the port of the log. */
+/** Manages users through the server's HTTP interface, on the port of the log. */
 export function usersOverHttp(adminUrl: string): Users {
   const [, at = "", query = ""] = /@([^/?]+)\/?(?:\?(.*))?$/.exec(adminUrl.trim()) ?? [];
   const parameters = new Map([...new URLSearchParams(query)].map(([name, value]) => [name.toLowerCase(), value]));

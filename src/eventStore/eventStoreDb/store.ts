@@ -31,7 +31,7 @@ import { createWatch } from "./watch.ts";
 export type EventStoreDbOptions = {
   /** `esdb://…` or `kurrentdb://…`. */
   connectionString: string;
-  /** How long a call is tried again before it ends Unavailable. */
+  /** Milliseconds for which a call is retried before it throws Unavailable. */
   timeoutMs?: number;
   logger?: Log;
 };
@@ -45,7 +45,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   const { connectionString, timeoutMs = 10_000, logger: log = silent } = options;
   const client = connect(connectionString);
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // every call that waits for its next try listens
+  setMaxListeners(0, closing.signal); // every call that waits for a retry listens
   const calls = createCalls(client, closing.signal);
   const reads = createReads(calls, timeoutMs, closing.signal);
   const watch = createWatch({ client, reads, log, closed: closing.signal });
@@ -61,7 +61,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
       timeoutMs,
       closed: closing.signal,
       async attempt(budgetMs) {
-        // With each try: a guard that was judged seconds ago says nothing any more.
+        // Checked in each attempt: a guard checked seconds ago proves nothing.
         await requireUnmoved(unlessMoved, () => written(stream, expectedRevision, events));
         const requests = appendRequests(stream, expectedRevision, events);
         const outcome = appendOutcome(await calls.append(requests, budgetMs));
@@ -71,7 +71,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
       verdict: (error) => appendVerdict(stream, expectedRevision, error),
     });
 
-  /** Throws StreamMoved for a guard that has, unless the events are there: then an earlier try has written them before it did. */
+  /** Throws StreamMoved for a guard that has moved, unless the events are stored: then an earlier attempt wrote them before it moved. */
   async function requireUnmoved(guards: readonly Guard[], isWritten: () => Promise<boolean>): Promise<void> {
     const tails = await Promise.all(guards.map(tailOf));
     const moved = tails.find(({ revision, actual }) => actual !== revision);
@@ -82,7 +82,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
     return { stream, revision, actual: (await reads.last(stream))?.revision ?? noStream };
   }
 
-  /** The position of these very events, if they are already written: a retry must not fail because the guard has moved since they were written. */
+  /** True if these events are already stored: a retry must not fail because the guard has moved since they were written. */
   async function written(stream: string, expectedRevision: number, events: readonly ValidEvent[]): Promise<boolean> {
     const there = await reads.stream(stream, expectedRevision + 1, events.length);
     return there.length === events.length && there.every(({ id }, index) => id === events[index]!.id);
@@ -131,7 +131,10 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   };
 }
 
-/** A position that is none of its records' is "unknown" to the server, and so is a fault of its own. */
+/**
+ * Number of "unknown" errors in a row that end a read. The server returns one for a position without a record, and also for faults of its
+ * own.
+ */
 const unknownsInARow = 5;
 
 /** Reads a page of the log. Throws Unavailable or LogRewound. */
@@ -149,7 +152,7 @@ async function pageOrVerdict(reads: Pick<Reads, "page">, after: number): Promise
   throw new LogRewound(`${after} is not a position in this log`);
 }
 
-/** What an append's error says for certain. Any other error leaves open whether it was written: repeating the append finds out. */
+/** Returns the definite error of an append. Any other error leaves open whether it was written: repeating the append finds out. */
 function appendVerdict(stream: string, expectedRevision: number, error: unknown): Error | undefined {
   if (error instanceof StreamMoved || error instanceof Unavailable) return error;
   const known = asCommandError(error);

@@ -7,7 +7,7 @@ import type { Reads } from "./reads.ts";
 
 /** Knows where the log ends, and wakes the loops that wait for more. */
 export type Watch = {
-  /** The position of a record that is in the log. */
+  /** Reports the position of a record that is in the log. */
   saw(position: number): void;
   /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
   beyond(after: number, signal: AbortSignal): Promise<void>;
@@ -20,16 +20,16 @@ export type WatchOptions = {
   closed: AbortSignal;
 };
 
-/** A subscription that lived this long was a good one: the next trouble is a new one. */
+/** Milliseconds after which a subscription counts as healthy: a later failure starts a new series. */
 const healthyMs = 5_000;
-/** Milliseconds between reads of the end of the log, and so the most that a lost wake-up delays. */
+/** Milliseconds between reads of the end of the log: the longest delay of a lost wake-up. */
 const pollMs = 250;
 /** The log is searched in windows of this many records; the default of 32 makes long stretches of others' events slow. */
 const searchWindow = 1000;
 
 /**
- * One subscription to the end of the log wakes the loops at other instances' appends; nothing else is taken from it. The poll finds what it has not
- * brought: others' records, and an end that lies before what was read.
+ * Creates the watch. One subscription to the end of the log wakes the loops at other instances' appends; only its positions are used.
+ * Polling finds what it misses: other services' records, and an end before positions already read.
  */
 export function createWatch({ client, reads, log, closed }: WatchOptions): Watch {
   const waiters = createWaiters();
@@ -48,7 +48,7 @@ export function createWatch({ client, reads, log, closed }: WatchOptions): Watch
     const askedAt = performance.now();
     const found = await reads.head();
     waiters.failBeyond(found, askedAt);
-    // A log that was wiped ends before what was seen of it: what is asked from now on is about the new one.
+    // A wiped log ends before positions seen earlier: later answers are about the new one.
     if (raisedAt < askedAt) end = Math.min(end, found);
     saw(found);
   }
@@ -69,7 +69,7 @@ export function createWatch({ client, reads, log, closed }: WatchOptions): Watch
       };
       closed.addEventListener("abort", stop);
       feed.on("error", (error: unknown) => {
-        // Routine: the server ends a subscription as soon as 32 live events wait for it.
+        // Normal: the server ends a subscription once 32 live events are queued for it.
         if (failureType(error) !== ErrorType.TIMEOUT && !closed.aborted)
           log.warn({ reason: asCommandError(error).message }, "subscribing again");
         over();

@@ -1,17 +1,17 @@
 import type { Appended, Guard } from "../eventStore.ts";
 import type { ValidEvent } from "../validate.ts";
 
-/** An append that waits for its commit. */
+/** An append waiting for its commit. */
 export type Request = {
   stream: string;
   expectedRevision: number;
   events: readonly ValidEvent[];
-  /** Of data and metadata. */
+  /** Bytes of data and metadata. */
   bytes: number;
   guards: readonly Guard[];
   /** Monotonic milliseconds after which it is given up. */
   deadline: number;
-  /** It shared a batch that the database refused: next time it goes by itself, so that only the one at fault is refused. */
+  /** Set after the database refused its batch: it is retried alone, so that only the request at fault is refused. */
   alone: boolean;
   resolve(appended: Appended): void;
   reject(error: Error): void;
@@ -21,9 +21,8 @@ const maxEvents = 512;
 const maxBytes = 4_000_000;
 
 /**
- * Takes from the front of the queue what goes into one commit. Requests of one commit are judged together by where streams were
- * before it, so none may depend on another: a stream is written once, and is not written where it guards. What has to wait for
- * that keeps its place at the front.
+ * Takes the requests of one commit from the front of the queue. They are judged together against the streams' revisions before it, so none
+ * may depend on another: a stream is written once, and is not written if it also guards. Deferred requests keep their place at the front.
  */
 export function takeBatch(queue: Request[]): Request[] {
   const batch: Request[] = [];

@@ -2,10 +2,10 @@ import type pg from "pg";
 import { type Appended, StreamMoved } from "../eventStore.ts";
 import type { Request } from "./batch.ts";
 
-/** What became of a request that the database judged. */
+/** Result of a request that the database judged. */
 export type Outcome = Appended | StreamMoved;
 
-/** `moved`: the first of its guards, from 1, that is not where it was seen, and where that is. */
+/** A row of es.append. `moved`: the first guard (from 1) whose revision differs; `movedTo`: that revision. */
 type Answer = [position: string | null, actual: string, moved: number | null, movedTo: string | null];
 
 const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
@@ -31,7 +31,7 @@ function outcome(
   return new StreamMoved(stream, expectedRevision, Number(actual));
 }
 
-/** Flat arrays: the database unnests them, which is cheaper than taking JSON apart. */
+/** Builds flat arrays: the database unnests them, which is cheaper than parsing JSON. */
 function parameters(batch: readonly Request[]): unknown[] {
   const guarded = batch.flatMap(({ guards }, request) => guards.map((guard) => ({ ...guard, request: request + 1 })));
   const ends: number[] = [];

@@ -2,7 +2,7 @@ import pg from "pg";
 
 export type ConnectionOptions = {
   connectionString: string;
-  /** Shown by pg_stat_activity. */
+  /** Name shown by pg_stat_activity. */
   name: string;
   /** Makes a fresh connection ready for use. */
   prepare: (client: pg.Client) => Promise<unknown>;
@@ -11,8 +11,8 @@ export type ConnectionOptions = {
 /** One connection that is replaced when it breaks. */
 export type Connection = {
   /**
-   * Runs the work on the connection, opening one if there is none. A failure other than an SQL error costs the connection,
-   * and so does an answer that did not come in `patienceMs`.
+   * Runs the work on the connection, opening one if there is none. A failure other than an SQL error closes the connection, as does an
+   * answer that takes longer than `patienceMs`.
    */
   run<T>(patienceMs: number, work: (client: pg.Client) => Promise<T>): Promise<T>;
   close(): void;
@@ -60,10 +60,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** True if the server answered and the connection goes on: a FATAL error, or one without SQLSTATE, ends it. */
+/** True if the server answered and the connection is usable: a FATAL error, or one without SQLSTATE, ends it. */
 const isAnswer = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === "ERROR";
 
-/** Ends the connection; with a query under way its socket is closed at once. Whether the server takes note is not waited for. */
+/** Closes the connection; with a query in progress its socket is closed at once. Does not wait for the server. */
 function discard(client: pg.Client): void {
   client.end().catch(() => {});
 }

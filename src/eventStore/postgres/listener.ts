@@ -3,25 +3,25 @@ import type { Log } from "../recovery.ts";
 
 export type ListenerOptions = {
   connectionString: string;
-  /** Milliseconds that a check of the connection, and a try to open one, may take. */
+  /** Milliseconds that a check of the connection, and an attempt to open one, may take. */
   timeoutMs: number;
   log: Log;
-  /** Called with the payload of each notification, "" for one without. */
+  /** Called with the payload of each notification, "" if it has none. */
   onNotified(payload: string): void;
   /** Called when a connection was opened: notifications may have been lost before. */
   onConnected(): void;
 };
 
-/** A connection that listens to commits, and is replaced when it breaks. */
+/** Connection that listens to commits, and is replaced when it breaks. */
 export type Listener = {
-  /** Listens, unless it does so already. */
+  /** Starts to listen, unless it does already. */
   listen(): void;
   close(): void;
 };
 
-/** How often the connection is checked, in milliseconds. */
+/** Milliseconds between checks of the connection. */
 const checkMs = 1_000;
-/** Milliseconds between tries to connect again. */
+/** Milliseconds between attempts to reconnect. */
 const retryMs = 500;
 
 const channel = "events";
@@ -40,13 +40,13 @@ export function createListener({
   const subscriber = pgListen.default(
     {
       ...{ connectionString, application_name: "countersign log listener" },
-      // Without them neither a check nor a try to connect ends where the network swallows everything.
+      // Without timeouts neither a check nor an attempt to connect ends if the network drops all packets.
       ...{ query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs },
     },
     {
       ...{ paranoidChecking: checkMs, retryTimeout: Number.POSITIVE_INFINITY, parse: (payload: string) => payload },
       retryInterval() {
-        // Ends the tries, which go on after the package's close() (andywer/pg-listen issue 61).
+        // Ends the attempts, which continue after the package's close() (andywer/pg-listen issue 61).
         if (closed) throw new Error("the event log is closed");
         return retryMs;
       },
@@ -66,10 +66,10 @@ export function createListener({
   }
 
   async function begin(): Promise<void> {
-    // A first try that fails is followed by others, without its caller.
+    // A failed first attempt is retried without its caller.
     connecting ??= subscriber.connect().catch(() => {});
     await connecting;
-    // The package takes a channel for listened to although its LISTEN failed.
+    // The package considers a channel subscribed although its LISTEN failed.
     await subscriber.unlisten(channel);
     await subscriber.listenTo(channel);
   }

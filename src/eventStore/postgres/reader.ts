@@ -10,7 +10,7 @@ export type ReaderOptions = {
   connectionString: string;
   timeoutMs: number;
   connections: number;
-  /** Told of every event that was read. */
+  /** Called with every event that was read. */
   onRead: (event: Pick<Recorded, "position" | "id">) => void;
 };
 
@@ -19,9 +19,9 @@ export type Reader = {
   streamPage(stream: string, stretch: Stretch): Promise<StreamPage>;
   last(stream: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
-  /** Reads the events of the whole log after a position, as many as fit into a page. Not retried; throws Unavailable if the database is away. */
+  /** Reads a page of the whole log after a position. Not retried; throws Unavailable if the database is down. */
   page(after: number): Promise<StreamPage>;
-  /** The connections that it reads by. */
+  /** Pool of its connections. */
   pool: pg.Pool;
   close(): Promise<void>;
 };
@@ -41,7 +41,7 @@ type Row = [
 type Ask = { name: string; text: string; values: unknown[] };
 
 const columns = "event_id, stream_id, revision, position, type, schema_version, data, metadata";
-/** Rows with the bytes that each and those before it have, cut behind the one that makes it so many: $4. */
+/** Rows with a running total of bytes, cut after the row that reaches $4. */
 const readStream = `select ${columns}, bytes_so_far from (
     select ${columns}, bytes, sum(bytes) over (order by revision rows unbounded preceding) as bytes_so_far
     from es.events where stream_id = $1 and revision >= $2::bigint order by revision limit $3
@@ -54,12 +54,15 @@ const readPage = `select ${columns}, bytes_so_far from (
   ) page where bytes_so_far - bytes < $3`;
 
 /**
- * Plans are made once a connection, for whatever is asked, which takes half of a read's time otherwise; and by an index, also where they
- * were made while the log was empty.
+ * Statements are planned once per connection, independent of their values, because planning is half of a read's time; and always by an
+ * index, even if the log was empty then.
  */
 const planning = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off";
 
-/** Bounds of a page of the log. It is cut behind the event that makes it this large, so that five hundred of the largest are not in memory at once. */
+/**
+ * Bounds of a page of the log. It is cut after the event that makes it this large, so that five hundred of the largest events are not in
+ * memory at once.
+ */
 const page = { events: 500, bytes: 2_000_000 };
 
 export function createReader({ connectionString, timeoutMs, connections, onRead }: ReaderOptions): Reader {
@@ -75,7 +78,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
 
-  /** Under its name a connection prepares it once. */
+  /** Runs a named query, which each connection prepares once. */
   async function ask(named: Ask): Promise<Row[]> {
     let client: pg.PoolClient | undefined;
     let failed = true;
@@ -97,7 +100,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
     return event;
   }
 
-  /** The rows as a page that was to have at most so many events and end behind so many bytes. */
+  /** Returns the rows as a page with limits on its events and bytes. */
   const pageOf = (rows: readonly Row[], { events, bytes }: typeof page): StreamPage => ({
     events: rows.map(recorded),
     atEnd: rows.length < events && Number(rows.at(-1)?.[8] ?? 0) < bytes,
@@ -105,7 +108,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
 
   const joined = joiningUnsent();
 
-  /** Reading changes nothing, so it is simply tried again. The same rows for all who ask at once. */
+  /** Retries a read, which changes nothing. Concurrent callers of the same read share its rows. */
   const askForSure = (query: Ask): Promise<readonly Row[]> =>
     joined(`${query.name} ${JSON.stringify(query.values)}`, () => untilAnswered(() => ask(query)));
 
@@ -132,7 +135,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
     head: async () => Number((await askForSure({ name: "head", text: readHead, values: [] }))[0]?.[0]),
     page: async (after) =>
       pageOf(await ask({ name: "page", text: readPage, values: [after, page.events, page.bytes] }), page),
-    // A query that hangs is not waited for longer than for its answer.
+    // A hanging query is waited for no longer than for its answer.
     close: () => Promise.race([pool.end(), sleep(timeoutMs, undefined, { ref: false })]),
   };
 }

@@ -8,16 +8,17 @@ import { createTail } from "./tail.ts";
 import { createWriter } from "./writer.ts";
 
 export type PostgresEventStoreOptions = {
-  /** The service's own role: it reads the log and appends by es.append, nothing else. */
+  /** URL of the service's role, which may read the log and append by es.append, nothing else. */
   connectionString: string;
-  /** How long an append or a read is tried, in milliseconds (default 5,000). */
+  /** Milliseconds for which an append or a read is retried (default 5,000). */
   timeoutMs?: number;
-  /** At most this many connections for reading (default 8); one more writes, and one more listens once somebody subscribes. */
+  /** Connections for reading, at most (default 8); one more writes, and one more listens once there is a subscriber. */
   readers?: number;
   logger?: Log;
   /**
-   * Called once if the log has lost the newest event that is known here, as after a failover to a standby that had not got it: what was
-   * derived from lost events is wrong, wherever it is kept. Every subscription ends with the same error, and so does every append over a new connection.
+   * Called once if the log has lost the newest known event, as after a failover to a standby that had not received it: all data derived
+   * from lost events are wrong, wherever they are stored. Every subscription ends with the same error, and so does every append over a new
+   * connection.
    */
   onRewound?: (error: LogRewound) => void;
 };
@@ -67,7 +68,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
       }
       return writer.append(stream, expected, valid);
     },
-    // A name that the database refuses is no stream's.
+    // A name that the database would refuse belongs to no stream.
     async read(stream, fromRevision = 0, maxCount) {
       return isStreamName(stream) ? reader.stream(stream, fromRevision, maxCount) : [];
     },

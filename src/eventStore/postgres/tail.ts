@@ -8,10 +8,10 @@ import { createListener } from "./listener.ts";
 export type TailOptions = {
   connectionString: string;
   timeoutMs: number;
-  /** Asks the database for the end of the log. */
+  /** Pool to query the end of the log with. */
   pool: Queryable;
   log: Log;
-  /** Called once if the log no longer holds the newest event that is known here. */
+  /** Called once if the log no longer contains the newest known event. */
   onRewound: (error: LogRewound) => void;
 };
 
@@ -19,14 +19,14 @@ type Queryable = {
   query<Row extends unknown[]>(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult<Row>>;
 };
 
-/** An event by its place in the log. */
+/** Position and id of an event in the log. */
 export type Place = { position: number; id: string };
 
-/** Knows where the log ends, and wakes the readers that wait for more. */
+/** Knows the end of the log, and wakes the readers that wait for more. */
 export type Tail = {
-  /** An event that was read, or committed by this very process: no need to wait for the notification. */
+  /** Reports an event that was read, or committed by this process: no need to wait for the notification. */
   saw(event: Place): void;
-  /** For a new connection, before anything is written by it. Throws LogRewound. */
+  /** Checks a new connection before anything is written by it. Throws LogRewound. */
   requireSameLog(client: Queryable): Promise<void>;
   /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
   beyond(after: number, signal: AbortSignal): Promise<void>;
@@ -36,7 +36,7 @@ export type Tail = {
 const readEndAndKnown = `select position, event_id, (select event_id from es.events where position = $1)
   from es.events order by position desc limit 1`;
 
-/** Milliseconds between reads of the end of the log, and so the most that a lost notification delays. */
+/** Milliseconds between reads of the end of the log: the longest delay of a lost notification. */
 const pollMs = 1_000;
 
 export function createTail({ connectionString, timeoutMs, pool, log, onRewound }: TailOptions): Tail {
@@ -60,7 +60,7 @@ export function createTail({ connectionString, timeoutMs, pool, log, onRewound }
     waiters.wake(position);
   }
 
-  /** Reads the end of the log. A log without the newest event that is known here is not the log that was read before: it was restored or replaced. */
+  /** Reads the end of the log. A log without the newest known event is another log: it was restored or replaced. */
   async function readEnd(client: Queryable): Promise<Place> {
     const known = newest;
     const { rows } = await client.query<[position: string, id: string, atKnown: string | null]>({

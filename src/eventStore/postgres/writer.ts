@@ -12,7 +12,7 @@ export type WriterOptions = {
   connectionString: string;
   timeoutMs: number;
   log: Log;
-  /** Throws LogRewound if the server that a connection leads to has another log. */
+  /** Throws LogRewound if the connection's server has another log. */
   requireSameLog: (client: pg.Client) => Promise<void>;
   /** Called after every commit with the event of its highest position. */
   onCommitted: (newest: Place) => void;
@@ -24,8 +24,8 @@ export type Writer = {
 };
 
 /**
- * Group commit: appends that arrive while one commit is under way go together into the next one, over one connection. What a lost
- * connection leaves undecided is sent again, ids and revisions unchanged: the log finds what it has.
+ * Group commit: appends that arrive during a commit share the next one, over one connection. Undecided appends of a lost connection are
+ * sent again with the same ids and revisions: the log recognises those it has.
  */
 export function createWriter(options: WriterOptions): Writer {
   const { connectionString, timeoutMs, log, requireSameLog, onCommitted } = options;
@@ -45,7 +45,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
-      // Callers that were answered in this turn, or woke with the caller, join the batch.
+      // Callers that were just answered, or woke with the caller, join the batch.
       await nextTurn();
       giveUpExpired();
       const batch = takeBatch(queue);
@@ -56,7 +56,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   async function settle(batch: readonly Request[]): Promise<void> {
     const rest = Math.min(...batch.map(({ deadline }) => deadline)) - performance.now();
-    // Under overload every batch holds one that is nearly due: giving up on the connection for it would let none through.
+    // Under overload every batch contains a request that is nearly due: closing the connection for it would let none succeed.
     const patience = Math.max(timeoutMs / 5, rest);
     try {
       const outcomes = await connection.run(patience, (client) => commit(client, batch));
@@ -74,7 +74,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  /** The batch was rolled back because of somebody's payload: each goes by itself, and who fails so was it. */
+  /** The batch was rolled back because of one request's payload: each is retried alone, and the one at fault is refused. */
   function refuse(batch: readonly Request[], error: pg.DatabaseError): void {
     if (batch.length > 1) {
       for (const request of batch) request.alone = true;
@@ -130,7 +130,7 @@ export function createWriter(options: WriterOptions): Writer {
   };
 }
 
-/** Position 0 if nothing was written. */
+/** Returns the newest event written; position 0 if none was. */
 function newestOf(batch: readonly Request[], outcomes: readonly Outcome[]): Place {
   let newest: Place = { position: 0, id: "" };
   for (const [index, outcome] of outcomes.entries()) {
@@ -140,13 +140,13 @@ function newestOf(batch: readonly Request[], outcomes: readonly Outcome[]): Plac
   return newest;
 }
 
-/** An SQL error about what was sent (bad data, an id used elsewhere, over a limit), not about the server. */
+/** True for an SQL error about the request (bad data, an id used elsewhere, over a limit), not about the server. */
 const isRefusal = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && error.severity === "ERROR" && /^(22|23|54)/.test(error.code ?? "");
 
 /**
- * Settings the append relies on, whatever the server's defaults: a snapshot per statement (the lock is taken before looking), durable
- * when answered, plans made once. The timeouts end a call whose caller is gone, or stopped in the middle of sending it.
+ * Sets what the append relies on, whatever the server's defaults: a snapshot per statement (the lock is taken before reading), durability
+ * when answered, plans made once. The timeouts end a call whose client has gone, or was suspended while sending it.
  */
 async function setUp(client: pg.Client, timeoutMs: number): Promise<void> {
   await client.query(

@@ -2,18 +2,18 @@ import { hash, verify } from "@node-rs/argon2";
 import pLimit from "p-limit";
 import { type PasswordHasher, TooManyHashes } from "./passwords.ts";
 
-/** Memory in KiB, passes, lanes: what OWASP names as the least for Argon2id. */
+/** Memory in KiB, passes, lanes: OWASP's minimum for Argon2id. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Hashes that are made at once, by the whole instance: each takes its 19 MB. */
+/** Hashes computed at once by one instance: each takes 19 MB. */
 const mostAtOnce = 4;
-/** Hashes that wait for their turn: a second or two of work. */
+/** Waiting hashes, at most: a second or two of work. */
 const longestLine = 40;
 
-/** Argon2id. Throws TooManyHashes. */
+/** Hashes with Argon2id. Throws TooManyHashes. */
 export function argon2Hasher(options: Partial<typeof parameters> = {}): PasswordHasher {
   const inTurn = boundedLine({ mostAtOnce, longestLine });
-  // The library's own choice of algorithm is Argon2id.
+  // The library's default algorithm is Argon2id.
   const chosen = { ...parameters, ...options };
   return {
     hash: (password) => inTurn(() => hash(password, chosen)),
@@ -25,7 +25,7 @@ export function argon2Hasher(options: Partial<typeof parameters> = {}): Password
   };
 }
 
-/** Runs so many at once; so many more wait for their turn, and who comes on top of them is refused with TooManyHashes. */
+/** Runs `mostAtOnce` at once and queues up to `longestLine` more; throws TooManyHashes beyond that. */
 export function boundedLine({ mostAtOnce, longestLine }: { mostAtOnce: number; longestLine: number }) {
   const inTurn = pLimit(mostAtOnce);
   return async <T>(work: () => Promise<T>): Promise<T> => {

@@ -1,26 +1,29 @@
-/** What a mailed link is for. */
+/** Purpose of a mailed link. */
 export type LinkKind = "confirm" | "reset" | "email" | "invitation";
 
-/** How long a link of each kind is good, in hours. */
+/** Hours for which a link of each kind is valid. */
 export const hoursOf: Record<LinkKind, number> = { confirm: 72, reset: 1, email: 72, invitation: 7 * 24 };
 
 export type NewLink<About = unknown> = {
   kind: LinkKind;
-  /** What only the newest link of its kind is good for: an address, a user's id, a member's id. */
+  /** Only the newest link of a kind and subject is valid. An email address, a user's id or a member's id. */
   subject: string;
-  /** JSON; holds nothing secret. */
+  /** JSON without secrets. */
   about: About;
-  /** To whom it is mailed, as written. */
+  /** The recipient's address as written. */
   address: string;
 };
 
-/** What a link leads to. */
+/** Content of a valid link. */
 export type Linked<About = unknown> = { about: About; address: string; expiresAt: Date };
 
-/** Why a link is not good: never given out, used up, replaced by a newer one or withdrawn, too old; `in_use`: by somebody right now. */
+/**
+ * Reason why a link is invalid: never issued, used up, replaced by a newer one or withdrawn, too old; `in_use`: another caller is using it
+ * right now.
+ */
 export type LinkFault = "unknown" | "used" | "replaced" | "expired" | "in_use";
 
-/** A link that is not good any more, or never was one. */
+/** A link is no longer valid, or never was one. */
 export class BadLink extends Error {
   override readonly name = "BadLink";
   readonly fault: LinkFault;
@@ -31,23 +34,27 @@ export class BadLink extends Error {
 }
 
 /**
- * Mailed links: 256 random bits each, of which only a hash is kept. A link is used up once; looking at it uses nothing, because mail scanners
- * press links. All throw Unavailable.
+ * Mailed links: 256 random bits each, of which only a hash is stored. A link is used up once; opening it uses nothing up, because mail
+ * scanners open links. All methods throw Unavailable.
  */
 export type Links = {
-  /** A new link's token. Those of its kind and subject that were given out before are not good any more. */
+  /** Issues a link and returns its token. Earlier links of the same kind and subject become invalid. */
   issue(link: NewLink): Promise<string>;
-  /** What the link leads to, without using it. Throws BadLink. */
+  /** Returns the link's content without using it up. Throws BadLink. */
   find<About = unknown>(kind: LinkKind, token: string): Promise<Linked<About>>;
   /**
-   * Uses the link up by doing `work`; others with the same link are refused meanwhile. If `work` throws, the link stays good; if the process dies
-   * in it, it is good again after a minute. So `work` may find its first steps done already. Throws BadLink, and what `work` throws.
+   * Runs `work` and uses the link up; concurrent uses of the same link are refused. If `work` throws, the link stays valid; if the process
+   * dies in it, the link is valid again after a minute. So `work` may find its first steps done already. Throws BadLink, and the errors of
+   * `work`.
    */
   use<About, Result>(kind: LinkKind, token: string, work: (link: Linked<About>) => Promise<Result>): Promise<Result>;
   /** Uses the link up at once. Throws BadLink. */
   take<About = unknown>(kind: LinkKind, token: string): Promise<Linked<About>>;
-  /** No link of this kind and subject is good any more. */
+  /** Makes all links of this kind and subject invalid. */
   withdraw(kind: LinkKind, subject: string): Promise<void>;
-  /** None of these that is a link, of whatever kind, is good any more: somebody else may read it. Answers those that are, or ever were, links. */
+  /**
+   * Makes all of these tokens that are links invalid, because a third party may have read them. Returns those that are, or ever were,
+   * links.
+   */
   withdrawLeaked(tokens: readonly string[]): Promise<string[]>;
 };

@@ -1,31 +1,31 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
 /**
- * The passwords of users: outside the log, as hashes. What a password must be is judged before it comes here
- * (src/commands/users/passwordRules.ts). Both throw Unavailable; TooManyHashes where too many wait for a hash already.
+ * Passwords of users, stored as hashes outside the log. Password rules are checked before (src/commands/users/passwordRules.ts). Both
+ * methods throw Unavailable, and TooManyHashes if too many callers are waiting for a hash.
  */
 export type Passwords = {
-  /** From now on this one alone matches. */
+  /** Replaces the user's password. */
   set(userId: string, password: string): Promise<void>;
   /**
-   * Whether this is the user's password. `null`, and a user without one: false, after the same work. A hash made with weaker parameters than
-   * today's is made again on the way.
+   * True if this is the user's password. For `null`, and a user without a password, false after the same amount of work. A hash made with
+   * weaker parameters than today's is replaced on a match.
    */
   matches(userId: string | null, password: string): Promise<boolean>;
 };
 
-/** Turns passwords into hashes that say how they were made. */
+/** Turns passwords into hashes that contain their parameters. */
 export type PasswordHasher = {
   hash(password: string): Promise<string>;
   verify(hash: string, password: string): Promise<boolean>;
-  /** Made with weaker parameters than today's. */
+  /** True if the hash was made with weaker parameters than today's. */
   isWeak(hash: string): boolean;
 };
 
-/** Each hash takes memory and a core for a moment: those who come on top of a full line are told to come again. */
+/** The queue of hashes is full (each takes memory and a core for a moment): the caller should retry later. */
 export class TooManyHashes extends Unavailable {
   override readonly name = "TooManyHashes";
 }
 
-/** One password however a keyboard composes it: the same letters with an accent typed or added. */
+/** Normalises the ways in which keyboards compose characters, such as a letter with a separate accent. */
 export const normalised = (password: string): string => password.normalize("NFKC");

@@ -4,9 +4,9 @@ import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import { BadLink, hoursOf, type Linked, type LinkKind, type Links, type NewLink } from "./links.ts";
 
 const tokenBytes = 32;
-/** A caller that uses a link and is not heard of any more has lost it after that. */
+/** Milliseconds after which a caller that began to use a link, and did not finish, loses it. */
 const useMs = 60_000;
-/** For how long it can be said why a link is over. */
+/** Milliseconds for which the reason why a link is invalid remains known. */
 const rememberedMs = 30 * 86_400_000;
 
 type Row = {
@@ -18,7 +18,7 @@ type Row = {
   replaced_at: Date | null;
 };
 
-/** In PostgreSQL, which has only hashes of tokens. */
+/** Stores links in PostgreSQL, with hashes of their tokens only. */
 export function postgresLinks(deps: {
   database: Pick<Database, "query" | "transaction">;
   clock: Pick<Clock, "now">;
@@ -37,7 +37,7 @@ export function postgresLinks(deps: {
     return { ...linked(row), isInUse: row.begun_at !== null && row.begun_at.getTime() > nowMs - useMs };
   }
 
-  /** From when on the link is this caller's to use. */
+  /** Reserves the link for this caller. `begunAt` identifies the reservation. */
   async function begin(kind: LinkKind, token: string): Promise<{ link: Linked; begunAt: Date }> {
     const begunAt = clock.now();
     const longAgo = new Date(begunAt.getTime() - useMs);
@@ -84,7 +84,7 @@ export function postgresLinks(deps: {
 
 async function replaceBy(tx: Sql, { link, hash, now }: { link: NewLink; hash: Buffer; now: Date }): Promise<void> {
   const { kind, subject, about, address } = link;
-  // Of two that are asked for at once, the second sees the first.
+  // Serialises concurrent issues of the same kind and subject, so that the second replaces the first.
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 7303))", [JSON.stringify([kind, subject])]);
   await tx.query(replace, [kind, subject, now]);
   const expiresAt = new Date(now.getTime() + hoursOf[kind] * 3_600_000);

@@ -2,17 +2,17 @@ import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import { normalised, type PasswordHasher, type Passwords } from "./passwords.ts";
 
-/** Characters that are looked at: no password has as many, and what is longer costs no more. */
+/** Longest input, in characters, that is hashed: no password is longer, and longer input costs no more. */
 const longestGiven = 1_024;
 
-/** In PostgreSQL, which has only hashes. */
+/** Stores password hashes in PostgreSQL. */
 export function postgresPasswords(deps: {
   database: Pick<Database, "query">;
   hasher: PasswordHasher;
   clock: Pick<Clock, "now">;
 }): Passwords {
   const { database, hasher, clock } = deps;
-  /** What a password is compared with if there is no user; made once, when it is first needed. */
+  /** Hash compared with if there is no user; computed once, when first needed. */
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {
     nobodys ??= hasher.hash("nobody has this password").catch((error) => {
@@ -27,7 +27,7 @@ export function postgresPasswords(deps: {
       await database.query(put, [userId, await hasher.hash(normalised(password)), clock.now()]);
     },
     async matches(userId, password) {
-      // Before anything is known of the user, and asked for nobody too: what follows is the same for all.
+      // Computed before the user is looked up, and for unknown users too, so that timing is the same for all.
       const standIn = await hashOfNobody();
       const { rows } = await database.query<{ hash: string }>(select, [userId]);
       const kept = rows[0]?.hash;
@@ -46,5 +46,5 @@ const put = `
 
 const select = "select hash from work.passwords where user_id = $1::uuid";
 
-/** Not over a password that was set meanwhile. */
+/** Does not overwrite a password that was set meanwhile. */
 const renew = "update work.passwords set hash = $2 where user_id = $1 and hash = $3";

@@ -3,13 +3,13 @@ import type { Clock, Ids } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
-/** Without a request. */
+/** Milliseconds without a request after which a session ends. */
 const idleMs = 12 * 3_600_000;
-/** In any case. */
+/** Milliseconds after which a session ends in any case. */
 const longestMs = 14 * 86_400_000;
-/** For how long a replaced token is still known. */
+/** Milliseconds for which a replaced token is still accepted. */
 const graceMs = 30_000;
-/** How exactly the last request is known: a busy page costs one write a minute. */
+/** Milliseconds between two updates of the time of the last request: a busy page costs one write a minute. */
 const seenEveryMs = 60_000;
 
 const tokenBytes = 32;
@@ -27,7 +27,7 @@ type Row = {
 
 type Change = { workspaceId?: string | null; atOnce?: boolean };
 
-/** In PostgreSQL, which has only hashes of tokens. */
+/** Stores sessions in PostgreSQL, with hashes of their tokens only. */
 export function postgresSessions(deps: { database: Pick<Database, "query">; clock: Clock; ids: Ids }): Sessions {
   const { database, clock, ids } = deps;
   const now = () => clock.now();
@@ -118,7 +118,7 @@ const insert = `
   insert into work.sessions (id, token_sha256, user_id, workspace_id, started_at, seen_at, password_at, agent)
   values ($1, $2, $3, $4, $5, $5, $5, $6) returning ${columns}`;
 
-/** What is over of a user goes when they sign in again. */
+/** A user's ended sessions are removed when they sign in again. */
 const removeOld = "delete from work.sessions where user_id = $1 and (seen_at < $2 or started_at < $3)";
 
 const select = `
@@ -127,7 +127,7 @@ const select = `
 
 const see = "update work.sessions set seen_at = $2 where id = $1";
 
-/** A replaced token stays known for a moment; one that was replaced twice within it does not. */
+/** A replaced token stays valid for a moment; one that was replaced twice within it does not. */
 const replace = `
   update work.sessions
   set id = $2, earlier_sha256 = case when $9 then null else token_sha256 end, token_sha256 = $3, replaced_at = $4, due = false,

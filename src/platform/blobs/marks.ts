@@ -1,11 +1,11 @@
-/** Hashes that were seen, 8 bytes each. */
+/** A set of hashes, 8 bytes each. */
 export type Marks = {
   add(sha256: string): void;
-  /** True for each hash that was added; for another one only if its first 64 bits are the same, which takes billions of hashes. */
+  /** True for each hash that was added. A false positive needs a hash with the same first 64 bits, that is billions of hashes. */
   has(sha256: string): boolean;
 };
 
-/** A set of hashes for logs of any length: strings in a Set take fifteen times the memory. */
+/** Creates a compact set of hashes for logs of any length: a Set of strings takes fifteen times the memory. */
 export function createMarks(room = 1 << 16): Marks {
   let kept = new BigUint64Array(room);
   let count = 0;
@@ -13,7 +13,7 @@ export function createMarks(room = 1 << 16): Marks {
 
   const wordOf = (sha256: string): bigint => BigInt(`0x${sha256.slice(0, 16)}`);
 
-  /** In order, each once; what is new is at the end until then. */
+  /** Sorts and deduplicates; new hashes are at the end until then. */
   function sort(): void {
     const words = kept.subarray(0, count).sort();
     count = 0;

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import type { Sql } from "#src/platform/postgres/database.ts";
 import { BlobCorrupt, type Blobs } from "./blobs.ts";
 
-/** Above this it pays to ask whether the blob is there before sending it. */
+/** Size above which checking whether the blob exists is cheaper than sending it. */
 const largeBytes = 256 * 1024;
 
 /**
- * Blobs in PostgreSQL, in `work.blobs`: durable with the commit of the one statement that writes them. A `put` of bytes that are there sets the
- * time of the row, so that the sweep (postgresSweep.ts) leaves it.
+ * Blobs in PostgreSQL, in `work.blobs`: durable with the commit of the one statement that writes them. A `put` of bytes that are stored
+ * already refreshes the row's time, so that the sweep (postgresSweep.ts) keeps it.
  */
 export const postgresBlobs = (sql: Sql): Blobs => ({
   async put(bytes, sha256) {
@@ -38,7 +38,7 @@ export const postgresBlobs = (sql: Sql): Blobs => ({
     );
     return rows[0]?.size;
   },
-  // Stored uncompressed, so that the database reads no more of it than this.
+  // Blobs are stored uncompressed, so the database reads only this part.
   async part(sha256, { from, count }) {
     const { rows } = await sql.query<{ bytes: Buffer }>(
       "select substring(bytes from $2::int for $3::int) as bytes from work.blobs where sha256 = decode($1, 'hex')",

@@ -23,7 +23,7 @@ export const postgresSweep = (owner: Sql): SweptStore => ({
     );
     return rows;
   },
-  // If somebody puts one at the same moment, this waits for the row and then looks at its new time.
+  // If a blob is put at the same moment, this waits for the row and then checks its new time.
   async remove(hashes, before) {
     const { rows } = await owner.query<StoredBlob>(
       `delete from work.blobs where sha256 in (select decode(hash, 'hex') from unnest($1::text[]) as hash) and touched_at < $2

@@ -1,19 +1,19 @@
 import { LRUCache } from "lru-cache";
 import type { Blobs } from "./blobs.ts";
 
-/** Bytes in memory, all together. */
+/** Bytes in memory, in total. */
 const mostBytes = 4 * 1024 * 1024;
-/** What a blob takes beside its bytes: a mail may have a hundred attachments of some bytes. */
+/** Bytes that a cached blob takes besides its content: a mail may have a hundred tiny attachments. */
 const besideBytes = 512;
-/** A larger blob is not kept: a few of them would leave no room for others. */
+/** Size above which a blob is not cached: a few would leave no room for others. */
 const largestBytes = 128 * 1024;
-/** Milliseconds for which what was stored is remembered. */
+/** Milliseconds for which a stored blob is cached. */
 const usualMs = 30_000;
 
 /**
- * Remembers for a moment what was stored here, so that it need not be fetched again: a mail is read right after it came in, once to be shown
- * and once or twice for its signatures. Known by its hash alone, as in the store: a caller has the hash from an event of their own.
- * Only what the store has taken and hashed itself is remembered, as it was then; each caller gets a copy.
+ * Caches blobs for a moment after they were stored, to save fetching them again: a mail is read right after it arrived, once to be shown
+ * and once or twice for its signatures. The key is the hash alone, as in the store: a caller has the hash from an event of their own. Only
+ * bytes that the store has accepted and hashed are cached; each caller gets a copy.
  */
 export function rememberingBlobs(blobs: Blobs, { recentMs = usualMs }: { recentMs?: number } = {}): Blobs {
   const recent = new LRUCache<string, Buffer>({
@@ -27,7 +27,7 @@ export function rememberingBlobs(blobs: Blobs, { recentMs = usualMs }: { recentM
     ...blobs,
     async put(bytes, sha256) {
       if (sha256 !== undefined || bytes.length > largestBytes) return blobs.put(bytes, sha256);
-      // Whose bytes they are may change them meanwhile; and the copy holds no memory beside its own.
+      // The caller may change its bytes meanwhile; and the copy retains no larger buffer.
       const stored = Buffer.allocUnsafeSlow(bytes.length);
       bytes.copy(stored);
       const hash = await blobs.put(stored);

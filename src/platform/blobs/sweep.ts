@@ -9,15 +9,15 @@ import { createMarks, type Marks } from "./marks.ts";
 /** A stored blob: its hash in lower-case hex, its size in bytes. */
 export type StoredBlob = { sha256: string; size: number };
 
-/** What the sweep needs of the store beside its reading. */
+/** Operations of the blob store that only the sweep uses. */
 export type SweptStore = {
-  /** The moment 24 hours ago, by the store's own clock; opaque. */
+  /** Returns the moment 24 hours ago by the store's own clock, as an opaque value. */
   dayAgo(): Promise<string>;
-  /** The position up to which anybody has read the log. */
+  /** Returns the highest position up to which any reader has read the log. */
   readUpTo(): Promise<number>;
-  /** Some blobs that nobody has put since `before`, in the order of their hashes, from `after` (exclusive) on; none at the end. */
+  /** Returns some blobs that were not put since `before`, in the order of their hashes, after `after` (exclusive); none at the end. */
   untouched(before: string, after: string): Promise<StoredBlob[]>;
-  /** Removes those of them that nobody has put since `before` even now, and answers which. */
+  /** Removes those that have still not been put since `before`, and returns them. */
   remove(hashes: readonly string[], before: string): Promise<StoredBlob[]>;
 };
 
@@ -27,17 +27,17 @@ export type SweepOptions = {
   store: Pick<EventStore, "head" | "subscribe">;
   blobs: Pick<Blobs, "get">;
   swept: SweptStore;
-  /** Removes nothing, and answers what it would remove. */
+  /** True: removes nothing, and returns what would be removed. */
   dryRun?: boolean;
-  /** Told how far the log is read, and how many events came with that. */
+  /** Called with the position up to which the log is read, and the number of events read. */
   onProgress?: (position: number, events: number) => void;
 };
 
 /**
- * Removes what no event names and nobody has put for 24 hours, beside a running service; what is named for expired mail alone counts as not
- * named. An event that names a blob follows its `put`, or an event that names it already; so what is neither named up to the head of now nor
- * put since yesterday will not be named again without a `put`, and that is looked at once more by the statement that removes. Answers what it
- * removed. Throws, with nothing removed, if the log or a content that it names cannot be read.
+ * Removes blobs that no event names and that were not put for 24 hours, while the service runs. A blob named only for expired mail counts
+ * as not named. An event that names a blob follows its `put`, or an event that names it already. So a blob that is neither named up to the
+ * current head nor put since yesterday will not be named again without a `put`, and the statement that removes checks that once more.
+ * Returns what it removed. Throws, with nothing removed, if the log or a content that it names cannot be read.
  */
 export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgress }: SweepOptions): Promise<Swept> {
   const before = await swept.dayAgo();
@@ -46,7 +46,8 @@ export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgre
   const marks = createMarks();
   for await (const { events, position } of wholeLog(store)) {
     for (const event of events) {
-      // Nothing will name its content again: it is neither released nor filed once more. Another mail's event may name the same blob.
+      // The content of an expired mail is never named again: the mail is neither released nor filed. Another mail's event may name the same
+      // blob.
       if (!expired.has(deliveryOf(event) ?? "")) await mark(event, { blobs, marks });
     }
     onProgress?.(position, events.length);
@@ -72,9 +73,12 @@ export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgre
   }
 }
 
-/** A log that ends before what was read of it is another one, or an older copy: what its lost end names would be removed. */
+/**
+ * Refuses a log that ends before a position already read: it is another log, or an older copy, and blobs named by its missing end would be
+ * removed.
+ */
 async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore): Promise<void> {
-  // In this order: what is appended meanwhile may be read meanwhile.
+  // In this order, because events appended meanwhile may be read meanwhile.
   const read = await swept.readUpTo();
   const head = await store.head();
   if (head < read)
@@ -83,7 +87,10 @@ async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore):
     );
 }
 
-/** Their mails came before, in other streams: they have to be known first. What expires from now on is left for the next sweep. */
+/**
+ * Returns the ids of expired deliveries. They are named by earlier events of other streams, so they must be known first. Mail that expires
+ * later is left for the next sweep.
+ */
 async function expiredDeliveries(store: SweepOptions["store"]): Promise<ReadonlySet<string>> {
   const expired = new Set<string>();
   for await (const { events } of wholeLog(store, ["filing"])) {

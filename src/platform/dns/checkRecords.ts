@@ -2,7 +2,7 @@ import type { DomainRecord, RecordFinding } from "#streams/domain/events.ts";
 import type { ExpectedRecord } from "./records.ts";
 import type { Lookup, Resolver } from "./resolver.ts";
 
-/** Looks every record up and says how it was found, and what was found instead; of several of a kind the worst counts. */
+/** Looks up every record and reports its state and the values found instead; of several fields of a kind the worst counts. */
 export async function checkRecords(
   resolver: Pick<Resolver, "txt" | "mx">,
   expected: readonly ExpectedRecord[],
@@ -53,7 +53,10 @@ const isSpf = (text: string): boolean => /^v=spf1(\s|$)/i.test(text.trim());
 
 const termsOf = (record: string): string[] => record.trim().toLowerCase().split(/\s+/);
 
-/** Two SPF records are as good as none (RFC 7208, 4.5). A domain may let others send too: only what sends for us has to be there. */
+/**
+ * Returns what is wrong with the SPF records, or null. Two records are invalid (RFC 7208, 4.5). The domain may let other servers send too:
+ * only our mechanism is required.
+ */
 function faultOfSpf(found: readonly string[], value: string): string | null {
   const records = found.filter(isSpf);
   if (records.length === 0) return `no SPF record; found ${quoted(found)}`;

@@ -2,18 +2,18 @@ import { Resolver as NodeResolver } from "node:dns/promises";
 import type { Lookup, Resolver } from "./resolver.ts";
 
 export type NodeResolverOptions = {
-  /** `address` or `address:port`; undefined: the system's. */
+  /** `address` or `address:port`; undefined means the system's servers. */
   servers?: readonly string[] | undefined;
-  /** Milliseconds until a server that says nothing is asked again (default 1,500). */
+  /** Milliseconds until a server that does not answer is asked again (default 1,500). */
   timeoutMs?: number;
   /** How often each server is asked (default 2). */
   tries?: number;
 };
 
-/** What a server that knows answers about something that is not there (NXDOMAIN, and a name without such records). */
+/** Error codes of an authoritative negative answer: NXDOMAIN, and a name without such records. */
 const missing = ["ENOTFOUND", "ENODATA"];
 
-/** DNS through the servers of the setting DNS_SERVERS, or the system's. Nothing is kept: every look-up asks. */
+/** Resolves through the servers of the setting DNS_SERVERS, or the system's. Nothing is cached. */
 export function createNodeResolver({ servers, timeoutMs = 1_500, tries = 2 }: NodeResolverOptions): Resolver {
   const node = new NodeResolver({ timeout: timeoutMs, tries });
   if (servers) node.setServers(servers);
@@ -23,7 +23,7 @@ export function createNodeResolver({ servers, timeoutMs = 1_500, tries = 2 }: No
     async (name: string): Promise<Lookup<T>> => {
       try {
         const answers = await ask(name);
-        // A CNAME whose target is not there comes as an empty answer.
+        // A CNAME whose target does not exist gives an empty answer.
         return answers.length === 0 ? { outcome: "missing" } : { outcome: "found", records: answers.map(read) };
       } catch (error) {
         const { code = "an unknown failure" } = error as NodeJS.ErrnoException;

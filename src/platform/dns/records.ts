@@ -2,30 +2,30 @@ import type { DomainFacts, DomainRecord, ProvidersRecord, Registration } from "#
 import { registrableDomain } from "./names.ts";
 
 export type RecordSettings = {
-  /** Where mail for domains comes in. */
+  /** Host that receives mail for domains. */
   inboundMxHost: string;
-  /** Whose SPF record lists the servers that the service sends through; null: mail leaves from the host that it comes in at. */
+  /** Domain whose SPF record lists the sending servers; null if mail is sent from the host that receives it. */
   spfInclude: string | null;
-  /** The mail provider that gives the values of SPF, DKIM and the sending identity; absent: the service does. */
+  /** Name of the mail provider that determines the values of SPF, DKIM and the sending identity; absent if the service determines them. */
   recordsOf?: string | undefined;
 };
 
 export type ExpectedRecord = {
   record: DomainRecord;
   type: "TXT" | "MX";
-  /** What DNS has to say; "" while the mail provider has not said it. */
+  /** Required value; "" until the mail provider has supplied it. */
   value: string;
-  /** As a registrar's form wants it: without the registered domain; "@" for that domain itself. */
+  /** Host as entered in a registrar's form: without the registered domain; "@" for that domain itself. */
   host: string;
   fqdn: string;
   purpose: string;
-  /** Of MX records. */
+  /** Priority of an MX record, otherwise null. */
   priority: number | null;
 };
 
 const mxPriority = 10;
 
-/** The part of the SPF record that has to be there. */
+/** Returns the mechanism that the SPF record must contain. */
 export const spfMechanism = ({ inboundMxHost, spfInclude }: RecordSettings): string =>
   spfInclude === null ? `a:${inboundMxHost}` : `include:${spfInclude}`;
 
@@ -33,7 +33,7 @@ type Facts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" 
   registration?: Registration | null;
 };
 
-/** The records that a domain needs, in the order in which they are shown. */
+/** Returns the records that a domain needs, in display order. */
 export function expectedRecords(domain: Facts, settings: RecordSettings): ExpectedRecord[] {
   const own = ownRecords(domain, settings);
   const { recordsOf } = settings;

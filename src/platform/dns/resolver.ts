@@ -1,6 +1,6 @@
 /**
- * What DNS says of a name. `missing`: there is no such name or no such record, said by a server that knows. `temporary_failure`: nobody
- * said anything that can be relied on, so whatever was known before still counts.
+ * Result of a DNS look-up. `missing`: an authoritative answer that there is no such name or record. `temporary_failure`: no reliable
+ * answer, so earlier results still hold.
  */
 export type Lookup<T> =
   | { outcome: "found"; records: T[] }
@@ -9,20 +9,20 @@ export type Lookup<T> =
 
 export type MailExchange = { exchange: string; priority: number };
 
-/** DNS, as a port. Names in ASCII, with or without the dot at the end; nothing here throws. */
+/** Port for DNS. Names are ASCII, with or without a trailing dot; nothing here throws. */
 export type Resolver = {
-  /** Each record's strings joined. */
+  /** Returns TXT records, each with its strings joined. */
   txt(name: string): Promise<Lookup<string>>;
   mx(name: string): Promise<Lookup<MailExchange>>;
   ns(name: string): Promise<Lookup<string>>;
   cname(name: string): Promise<Lookup<string>>;
   a(name: string): Promise<Lookup<string>>;
   aaaa(name: string): Promise<Lookup<string>>;
-  /** Of a reverse name such as 1.2.0.192.in-addr.arpa. */
+  /** Looks up a reverse name such as 1.2.0.192.in-addr.arpa. */
   ptr(name: string): Promise<Lookup<string>>;
 };
 
-/** The same resolver with an end: a look-up that is not answered by then is a temporary failure. `remainingMs` is asked at each look-up. */
+/** Wraps a resolver with a deadline: a look-up not answered by then is a temporary failure. `remainingMs` is called at each look-up. */
 export function withinTime(resolver: Resolver, remainingMs: () => number): Resolver {
   const limited =
     <T>(lookUp: (name: string) => Promise<Lookup<T>>) =>
@@ -39,7 +39,7 @@ export function withinTime(resolver: Resolver, remainingMs: () => number): Resol
 
 type LookUp<T> = (name: string) => Promise<Lookup<T>>;
 
-/** The same resolver with something around each look-up. */
+/** Wraps each look-up of a resolver. */
 export const eachOf = (resolver: Resolver, around: <T>(lookUp: LookUp<T>) => LookUp<T>): Resolver => ({
   txt: around(resolver.txt),
   mx: around(resolver.mx),

@@ -2,13 +2,13 @@ import { sameHost } from "./checkRecords.ts";
 import { registrableDomain } from "./names.ts";
 import type { Resolver } from "./resolver.ts";
 
-/** What helps somebody to put a domain's records in place. */
+/** DNS facts that help a person to set up a domain's records. */
 export type Surroundings = {
-  /** Whether the domain itself receives mail elsewhere already; null if DNS did not say. */
+  /** True if the domain already receives mail elsewhere; null if DNS did not answer. */
   hasExistingMx: boolean | null;
-  /** A name below it that nothing uses yet; null if none is needed, or none of the usual ones is free. */
+  /** An unused subdomain for the agent's mail; null if none is needed, or none of the usual ones is free. */
   recommendedSubdomain: string | null;
-  /** Who runs its DNS. */
+  /** Name of its DNS provider, if known. */
   dnsProvider: string | null;
 };
 
@@ -31,7 +31,7 @@ async function receivesElsewhere(resolver: Resolver, name: string, inboundMxHost
   const lookup = await resolver.mx(name);
   if (lookup.outcome === "temporary_failure") return null;
   if (lookup.outcome === "missing") return false;
-  // A single dot says that there is no mail at all (RFC 7505).
+  // A single dot means that the domain accepts no mail (RFC 7505).
   return lookup.records.some(({ exchange }) => !["", "."].includes(exchange) && !sameHost(exchange, inboundMxHost));
 }
 
@@ -47,7 +47,7 @@ async function isFree(resolver: Resolver, name: string): Promise<boolean> {
   return lookups.every(({ outcome }) => outcome === "missing");
 }
 
-/** Providers by a part of their name servers' names. */
+/** DNS providers by a pattern of their name servers' names. */
 const providers: readonly [RegExp, string][] = [
   [/\.ns\.cloudflare\.com$/, "Cloudflare"],
   [/\.awsdns-\d+\./, "Amazon Route 53"],
@@ -71,7 +71,7 @@ const providers: readonly [RegExp, string][] = [
   [/\.porkbun\.com$/, "Porkbun"],
 ];
 
-/** From its NS records; they may be at the registered domain above it. */
+/** Determines the provider from NS records, which may be at the registered domain above. */
 async function dnsProviderOf(resolver: Resolver, name: string): Promise<string | null> {
   for (const zone of new Set([name, registrableDomain(name) ?? name])) {
     const lookup = await resolver.ns(zone);

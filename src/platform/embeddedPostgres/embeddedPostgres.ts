@@ -8,15 +8,15 @@ import { type Place, preparePlace } from "./place.ts";
 import { initialise, type Launched, launch, type Postmaster, readPostmaster, stop } from "./postmaster.ts";
 import { adminRole, createRoles, ownerRole, serviceRole, urlOf } from "./roles.ts";
 
-/** A PostgreSQL server that belongs to the service. Its URLs stay as they are when it has to be started again. */
+/** A PostgreSQL server that belongs to the service. Its URLs stay the same when it is restarted. */
 export type EmbeddedPostgres = {
   ownerUrl: string;
   serviceUrl: string;
-  /** The superuser's, on the database `postgres`. */
+  /** URL of the superuser, on the database `postgres`. */
   adminUrl: string;
-  /** Where its data are: in DATA_DIR, or outside if its user cannot reach that. */
+  /** Data directory: in DATA_DIR, or outside if the server's user cannot access that. */
   directory: string;
-  /** The process id of the postmaster that serves now. */
+  /** Returns the process id of the current postmaster. */
   pid(): number;
   /** Stops the server and waits for its end. */
   stop(): Promise<void>;
@@ -26,21 +26,22 @@ export type EmbeddedOptions = {
   dataDir: string;
   logger: Logger;
   /**
-   * For commands beside a running service: its server is used and left running. If none runs, one is started and stopped as usual.
+   * For commands that may run next to a running service: its server is used and left running. If none runs, one is started and stopped as
+   * usual.
    */
   beside?: boolean;
-  /** Gives up a start that is under way: what it has started is ended. */
+  /** Aborts a start in progress and stops everything it has started. */
   ending?: AbortSignal;
 };
 
-/** Milliseconds in which a server has to be ready (after a crash it recovers first) and the processes of a killed one have to end. */
+/** Milliseconds within which a server must be ready (after a crash it recovers first), and processes of a killed one must end. */
 const patienceMs = 60_000;
-/** Milliseconds in which another service has to end and stop its server; then the start is refused. */
+/** Milliseconds within which another service must end and stop its server; after that the start is refused. */
 const handOverMs = 3_000;
 
 /**
- * Starts the embedded PostgreSQL of `dataDir`, and starts it again whenever it dies. A server that a killed service left running is stopped
- * first. Throws StartError with one sentence for every problem that a person can fix.
+ * Starts the embedded PostgreSQL of `dataDir`, and restarts it whenever it dies. Stops a server that a killed service left running first.
+ * Throws StartError with one sentence for every problem that a person can fix.
  */
 export async function startEmbeddedPostgres({
   dataDir,
@@ -77,7 +78,7 @@ const describe = (place: Place, server: Postmaster, stopServer: () => Promise<vo
   stop: stopServer,
 });
 
-/** Starts the server again whenever it dies; returns how to end that, and the server. `server` is updated in place. */
+/** Restarts the server whenever it dies, updating `server` in place. Returns a function that stops the restarts and the server. */
 function keepRunning(own: Own, server: Launched): () => Promise<void> {
   const { place, logger } = own;
   const stopping = new AbortController();
@@ -109,12 +110,12 @@ function keepRunning(own: Own, server: Launched): () => Promise<void> {
     stopping.abort();
     await recovery;
     const running = await readPostmaster(place);
-    // It may be another service's by now.
+    // The server may belong to another service by now.
     if (running?.keptBy === process.pid) await stop(place, running.pid);
   };
 }
 
-/** Starts the server once no other one uses its data. `port` is given if it has to be the one it had before. */
+/** Starts the server once no other uses its data. `port`: set if it must be the previous one. */
 async function launchAlone(
   { place, dataDir, logger }: Own,
   { ending, port }: { ending: AbortSignal; port?: number },
@@ -170,7 +171,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Runs `work`, and words a refusal of the file system as a sentence about DATA_DIR. */
+/** Runs `work`; turns a file system error into a sentence about DATA_DIR. */
 async function inWords<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -7,29 +7,29 @@ import { promisify } from "node:util";
 import { StartError } from "#src/platform/startError.ts";
 import { chooseUser, type RunAs } from "./runAs.ts";
 
-/** Where an embedded server lives, and as whom it runs. */
+/** Directories and user of an embedded server. */
 export type Place = {
-  /** Holds `pgdata` and the server's log; outside DATA_DIR if the server's user could not reach it there. */
+  /** Contains `pgdata` and the server's log; outside DATA_DIR if the server's user cannot access that. */
   directory: string;
   pgdata: string;
   logFile: string;
-  /** The folder with `initdb` and `postgres`. */
+  /** Directory with `initdb` and `postgres`. */
   binaries: string;
   /** PostgreSQL's major version, for example "18". */
   major: string;
-  /** Undefined: as ourselves. */
+  /** User that the server runs as; undefined if it is this process's own. */
   runAs: RunAs | undefined;
-  /** A role's password, derived from the secret kept in DATA_DIR. */
+  /** Returns a role's password, derived from the secret stored in DATA_DIR. */
   passwordOf(role: string): string;
 };
 
-/** What DATA_DIR remembers of its server. `directory` is set only if the server lives outside. */
+/** File in DATA_DIR about its server. `directory` is set only if the server's data are outside. */
 type Kept = { secret: string; directory?: string };
 
-/** System-wide home of what root's servers cannot keep in DATA_DIR: PostgreSQL refuses to run as root, and its user cannot look into a 0700 home. */
+/** System-wide directory for servers started by root: PostgreSQL refuses to run as root, and its user cannot access a 0700 home. */
 const systemDirectory = "/var/lib/countersign";
 
-/** Finds or prepares the place that belongs to `dataDir` (an absolute path), and creates `dataDir` if there is none yet. */
+/** Finds or prepares the directories that belong to `dataDir` (an absolute path), and creates `dataDir` if needed. */
 export async function preparePlace(dataDir: string): Promise<Place> {
   await mkdir(dirname(dataDir), { recursive: true });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -50,7 +50,7 @@ export async function preparePlace(dataDir: string): Promise<Place> {
     }));
   const directory = kept.directory ?? inside;
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // The server's user owns its data alone; around it, it may only look.
+  // The server's user owns only its data; the directory around it is read-only to it.
   if (runAs) await chown(directory, 0, runAs.gid).then(() => chmod(directory, 0o750));
   return {
     directory,
@@ -73,7 +73,7 @@ async function readKept(file: string): Promise<Kept | undefined> {
   }
 }
 
-/** All of it or nothing, and once: who comes second at the same moment gets what the first one kept. */
+/** Writes the file atomically and only once: of concurrent callers the later one gets the content of the first. */
 async function keep(file: string, kept: Kept): Promise<Kept> {
   const own = `${file}.${randomBytes(4).toString("hex")}`;
   await writeFile(own, JSON.stringify(kept), { mode: 0o600, flush: true });
@@ -104,7 +104,7 @@ async function createSystemDirectory(): Promise<void> {
   await chmod(systemDirectory, 0o755);
 }
 
-/** The server's group may pass through DATA_DIR to its own folder, and do no more there. */
+/** Gives the server's group search permission on DATA_DIR, and nothing more. */
 async function letThrough(dataDir: string, runAs: RunAs): Promise<void> {
   const { uid, mode } = await stat(dataDir);
   if (await canReach(dataDir, runAs)) return;
@@ -112,7 +112,7 @@ async function letThrough(dataDir: string, runAs: RunAs): Promise<void> {
   await chmod(dataDir, (mode & 0o707) | 0o010);
 }
 
-/** The packaged binaries, or a copy of them (60 MB, made once per version) if the server's user cannot reach them. */
+/** Returns the directory of the packaged binaries, or of a copy (60 MB, made once per version) if the server's user cannot access them. */
 async function reachableBinaries(runAs: RunAs | undefined): Promise<string> {
   const { native, version } = packagedServer();
   if (!runAs || (await canReach(join(native, "bin", "postgres"), runAs))) return join(native, "bin");
@@ -121,9 +121,9 @@ async function reachableBinaries(runAs: RunAs | undefined): Promise<string> {
     await createSystemDirectory();
     const unfinished = `${copy}.${randomBytes(4).toString("hex")}`;
     await cp(native, unfinished, { recursive: true, verbatimSymlinks: true });
-    // An installation made under a strict umask is for its owner alone.
+    // An installation made under a strict umask is readable only by its owner.
     await promisify(execFile)("chmod", ["-R", "a+rX", unfinished]);
-    // Somebody else may have finished the same copy meanwhile: then theirs stays.
+    // Another process may have finished the same copy meanwhile: then its copy stays.
     await rename(unfinished, copy).catch(() => rm(unfinished, { recursive: true, force: true }));
   }
   return join(copy, "bin");

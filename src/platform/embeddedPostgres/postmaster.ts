@@ -20,11 +20,11 @@ export type Postmaster = { pid: number; port: number; socketIn: string; ready: b
 export type Launched = Postmaster & { ended: Promise<unknown> };
 
 /**
- * A small machine's server, on loopback alone. Durability stays as PostgreSQL has it: fsync and synchronous_commit are on.
- * Its log is for the operator: no statements and no row values, which hold mail.
+ * Settings for a small machine, listening on loopback only. Durability keeps PostgreSQL's defaults: fsync and synchronous_commit are on.
+ * The log is for the operator: no statements and no row values, which contain mail.
  */
 const settings = {
-  // Read models begin empty, and plans made then go through a whole workspace for one draft until the tables have been counted.
+  // Read models begin empty, and query plans made before the tables are analysed scan a whole workspace for one draft.
   autovacuum_naptime: "10s",
   listen_addresses: "127.0.0.1",
   max_connections: "200",
@@ -42,7 +42,7 @@ const settings = {
   log_error_verbosity: "terse",
 };
 
-/** Makes the database cluster, all of it or nothing. */
+/** Creates the database cluster atomically. */
 export async function initialise(place: Place, signal?: AbortSignal): Promise<void> {
   await discardUnfinished(place);
   const unfinished = await mkdtemp(`${place.pgdata}.new-`);
@@ -64,7 +64,7 @@ export async function initialise(place: Place, signal?: AbortSignal): Promise<vo
   } finally {
     await rm(passwordFile, { force: true });
   }
-  // Another process that did the same at the same moment, and was faster, has made the cluster.
+  // A concurrent process that was faster has created the cluster.
   await rename(unfinished, place.pgdata).catch(() => rm(unfinished, { recursive: true, force: true }));
 }
 
@@ -80,8 +80,8 @@ async function discardUnfinished({ directory }: Place): Promise<void> {
 const maxSocketPath = 103;
 
 /**
- * Its own data directory, which nobody else can look into. A statement over a Unix socket takes about a third less of both sides' CPU time
- * than over TCP. If the path is too long for a socket, TCP has to do.
+ * Returns the directory of the Unix socket: the data directory, which only its owner can access. A statement over a Unix socket takes about
+ * a third less CPU time on both sides than over TCP. "" if the path is too long for a socket; then TCP is used.
  */
 export function socketDirectory({ pgdata }: Pick<Place, "pgdata">): string {
   return process.platform !== "win32" && Buffer.byteLength(join(pgdata, socketName(65_535))) <= maxSocketPath
@@ -91,13 +91,13 @@ export function socketDirectory({ pgdata }: Pick<Place, "pgdata">): string {
 
 const socketName = (port: number | ""): string => `.s.PGSQL.${port}`;
 
-/** Starts a server on `port` and waits until it is ready. Undefined if it ended for a reason that passes. `ending` ends it before that. */
+/** Starts a server on `port` and waits until it is ready. Undefined if it ended for a transient reason. `ending` aborts the start. */
 export async function launch(place: Place, port: number, ending?: AbortSignal): Promise<Launched | undefined> {
   await removeForeignLock(place);
   const log = await open(place.logFile, "w", 0o600);
   const all = { ...settings, unix_socket_directories: socketDirectory(place), [keeper]: String(process.pid) };
   const options = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  // In a session of its own: a Ctrl-C is for the service, which stops its server when nothing needs it any more.
+  // In a separate session: a Ctrl-C is for the service, which stops its server when nothing needs it any more.
   const child = spawn(join(place.binaries, "postgres"), ["-D", place.pgdata, "-p", String(port), ...options], {
     ...asServer(place),
     detached: true,
@@ -123,7 +123,10 @@ export async function launch(place: Place, port: number, ending?: AbortSignal): 
   }
 }
 
-/** Throws what PostgreSQL said as a sentence, unless the reason passes: another one has the port or the data, or processes of a killed one still run. */
+/**
+ * Throws PostgreSQL's error as a sentence, unless the cause is transient: another server uses the port or the data, or processes of a
+ * killed one still run.
+ */
 async function requirePassing(place: Place): Promise<void> {
   const said = await readFile(place.logFile, "utf8");
   if (!/could not bind|could not create any TCP|lock file .* already exists|is still in use/.test(said))
@@ -145,7 +148,7 @@ async function removeStaleSockets({ pgdata }: Place, port: number): Promise<void
   for (const name of (await readdir(pgdata)).filter(isStale)) await rm(join(pgdata, name), { force: true });
 }
 
-/** Stops a server: what clients are doing is rolled back, everything committed is on disk, nothing is left running. */
+/** Stops a server: open transactions are rolled back, everything committed is on disk, no process is left. */
 export async function stop(place: Place, pid: number): Promise<void> {
   // Fast shutdown; then immediate shutdown, from which the next start recovers; then by force.
   for (const [signal, seconds] of [["SIGINT", 15] as const, ["SIGQUIT", 5] as const, ["SIGKILL", 5] as const]) {
@@ -163,7 +166,7 @@ export async function stop(place: Place, pid: number): Promise<void> {
 const asServer = ({ runAs, directory }: Place) => ({
   ...(runAs && { uid: runAs.uid, gid: runAs.gid }),
   cwd: directory,
-  // Not our environment: it holds secrets, and PG… variables would change what the server does.
+  // Our environment is not passed on: it contains secrets, and PG… variables would change the server's behaviour.
   env: { LC_ALL: "C", TZ: "UTC" },
 });
 
@@ -171,8 +174,8 @@ const lockFile = (place: Place): string => join(place.pgdata, "postmaster.pid");
 const readLock = (place: Place): Promise<string> => readFile(lockFile(place), "utf8").catch(() => "");
 
 /**
- * A process id is used again after a restart of the machine, and PostgreSQL refuses to start over a lock that names a living process. Without the
- * lock it still checks that no process of the old server holds its memory.
+ * Removes a lock file whose process id now belongs to another process, as after a restart of the machine: PostgreSQL refuses to start over
+ * a lock that names a live process. Without the lock it still checks that no process of the old server uses its shared memory.
  */
 async function removeForeignLock(place: Place): Promise<void> {
   const pid = Number.parseInt(await readLock(place), 10);
@@ -182,7 +185,7 @@ async function removeForeignLock(place: Place): Promise<void> {
 /** A parameter without meaning for PostgreSQL: the process that started the server. */
 const keeper = "countersign.keeper";
 
-/** A process whose parent has ended gets another parent, so the keeper lives if it still is the parent. */
+/** Returns the process that started the server, if it still runs: a process whose parent has ended gets another parent. */
 async function keeperOf(pid: number): Promise<number | undefined> {
   const { parent, command } = await processOf(pid);
   return new RegExp(`${keeper}=${parent}\\b`).test(command) ? parent : undefined;
@@ -196,7 +199,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** True if a process lives and is a postmaster on our data. */
+/** True if the process is alive and a postmaster of our data directory. */
 async function isServerOf(place: Place, pid: number): Promise<boolean> {
   const { command } = isAlive(pid) ? await processOf(pid) : nowhere;
   return command.includes("postgres") && command.includes(place.pgdata);
@@ -214,7 +217,7 @@ async function processOf(pid: number): Promise<{ parent: number; command: string
     const [stat, command] = await Promise.all(
       ["stat", "cmdline"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8")),
     );
-    // The process's name, in brackets, may hold anything.
+    // The process's name, in parentheses, may contain any characters.
     return { parent: Number(stat!.slice(stat!.lastIndexOf(")")).split(" ")[2]), command: command! };
   } catch {
     return nowhere;

@@ -8,8 +8,8 @@ export const serviceRole = "countersign_service";
 const database = "countersign";
 
 /**
- * The administrator's leads to the administrator's own database, every other role's to the service's. `host` is the server's Unix socket, as
- * PostgreSQL's own programs take it too; without it the same URL leads there over TCP.
+ * Returns a role's URL: the administrator's leads to the administrator's own database, every other role's to the service's. `host` is the
+ * server's Unix socket, as in PostgreSQL's own programs; without it the same URL uses TCP.
  */
 export function urlOf(place: Place, { port, socketIn }: Pick<Postmaster, "port" | "socketIn">, role: string): string {
   const url = new URL(`postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}`);
@@ -18,7 +18,7 @@ export function urlOf(place: Place, { port, socketIn }: Pick<Postmaster, "port" 
   return url.href;
 }
 
-/** Creates the service's database, its owner, and the role that has no rights but what the owner grants it, unless they are there. */
+/** Creates the service's database, its owner, and the role that has only the rights granted by the owner, unless they exist. */
 export async function createRoles(place: Place, server: Postmaster): Promise<void> {
   const admin = new pg.Client(urlOf(place, server, adminRole));
   await admin.connect();

@@ -10,8 +10,8 @@ const run = promisify(execFile);
 const ownName = "countersign-db";
 
 /**
- * PostgreSQL refuses to run as root. So as root: the user who already owns the data, else the machine's `postgres` user, else a system user
- * made for this, else `nobody`. Undefined when we are not root.
+ * Chooses the user that the server runs as, because PostgreSQL refuses to run as root: the owner of existing data, else the machine's
+ * `postgres` user, else a system user created for this, else `nobody`. Undefined when this process is not root's.
  */
 export async function chooseUser(pgdata: string): Promise<RunAs | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -31,7 +31,7 @@ async function find(name: string): Promise<RunAs | undefined> {
   return uid && gid ? { name, uid: Number(uid), gid: Number(gid) } : undefined;
 }
 
-/** useradd is Debian's and Red Hat's, adduser BusyBox's. */
+/** `useradd` is from Debian and Red Hat, `adduser` from BusyBox. */
 async function create(): Promise<RunAs | undefined> {
   const withoutLogin = ["-s", "/bin/false"];
   await run("useradd", ["--system", "--user-group", "--no-create-home", ...withoutLogin, ownName])

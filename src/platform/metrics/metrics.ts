@@ -1,25 +1,28 @@
-/** What the service tells about itself in numbers, as a port: who measures does not know how it is shown. */
+/** Port for the service's metrics: code that measures does not know how they are exported. */
 export type Metrics = {
-  /** A request was answered. `route` is the pattern of its path: the paths themselves carry ids. */
+  /** Counts an answered request. `route` is the pattern of its path: the paths themselves contain ids. */
   answered(request: { method: string; route: string; status: number }, seconds: number): void;
-  /** An append to the event log ended: done with these types of event, overtaken by another one, or failed. */
+  /** Counts an append to the event log: done with these event types, refused because the stream had moved, or failed. */
   appended(append: { outcome: "done" | "moved" | "failed"; types: readonly string[] }, seconds: number): void;
-  /** A mail was quarantined because its stored bytes are lost; what events tell is counted with their append. */
+  /** Counts a mail quarantined because its stored bytes are lost; other outcomes are counted from the appended events. */
   mailLost(): void;
-  /** A connection to HTTP was refused. */
+  /** Counts a refused HTTP connection. */
   httpRefused(reason: HttpRefusal): void;
-  /** A sender of mail was told to come back later, or shown out. */
+  /** Counts a sending mail server that was deferred or disconnected. */
   mailRefused(reason: MailRefusal): void;
-  /** A mail of the service's own was kept back: what it was for (approval, outcome, notice, test, rule), and why. */
+  /** Counts a notification mail that was withheld: its kind (approval, outcome, notice, test, rule), and why. */
   mailWithheld(kind: string, why: string): void;
-  /** All metrics as text, for the collector. */
+  /** Returns all metrics as text, for the collector. */
   shown(): Promise<{ contentType: string; text: string }>;
 };
 
-/** Why: the limit of one address, or that of all together. */
+/** Reason of a refused HTTP connection: the limit of one address, or of all together. */
 export type HttpRefusal = "connections_of_address" | "connections";
 
-/** Why: limits of one address, and of all together; who is too slow or guesses recipients; SMTP_IN_BUDGET and SMTP_IN_UNANSWERED_MB; no room on the disk. */
+/**
+ * Reason of a refused mail connection: limits of one address, and of all together; a client that is too slow or guesses recipients;
+ * SMTP_IN_BUDGET and SMTP_IN_UNANSWERED_MB; too little disk space.
+ */
 export type MailRefusal =
   | "connections_of_address"
   | "connections"
@@ -31,16 +34,19 @@ export type MailRefusal =
   | "unanswered"
   | "disk";
 
-/** How much waits in each queue, looked up on request. For readers of the log, in positions. */
+/** Depths of all queues, read on request. For readers of the log, in positions. */
 export type Depths = {
   projectionLag: ReadonlyMap<string, number>;
-  /** 1 for a read model that is behind those it is served with, which go on without it; 0 for those that are with the others. */
+  /** 1 for a read model that was ejected from the main group, 0 for those in it. */
   projectionLeft: ReadonlyMap<string, number>;
   processLag: ReadonlyMap<string, number>;
   timersDue: ReadonlyMap<string, number>;
-  /** Lanes by process: everything that one has to do under a key. Those at work, and those that nobody works on, for want of room or until something happens. */
+  /**
+   * Lanes by process (a lane is everything that one process has to do under one key): ready, running, and set aside until something
+   * happens.
+   */
   lanesReady: ReadonlyMap<string, number>;
-  /** How long the one has waited that became ready first, in seconds; 0 if none is ready. */
+  /** Seconds that the oldest ready lane has waited; 0 if none is ready. */
   oldestReadySeconds: ReadonlyMap<string, number>;
   lanesRunning: ReadonlyMap<string, number>;
   lanesSetAside: ReadonlyMap<string, number>;
@@ -48,14 +54,14 @@ export type Depths = {
   parked: ReadonlyMap<string, number>;
   draftsSending: number;
   draftsPending: number;
-  /** How long the draft has waited that waits longest for a decision, in seconds; 0 if none waits. */
+  /** Seconds that the oldest pending draft has waited for a decision; 0 if none waits. */
   oldestPendingSeconds: number;
   webhookDeliveriesPending: number;
-  /** The operator lets nothing leave. */
+  /** True if the operator has paused all sending. */
   paused: boolean;
 };
 
-/** A series of numbers as it is shown: its name, what it counts, and by what it is told apart. */
+/** Definition of an exported metric: name, kind, description and labels. */
 export type Measure = {
   name: `countersign_${string}`;
   kind: "histogram" | "counter" | "gauge";
@@ -63,7 +69,7 @@ export type Measure = {
   labels: readonly string[];
 };
 
-/** Every series of the service's own. Those of the runtime (`process_…`, `nodejs_…`) come from the library that shows them. */
+/** All metrics of the service itself. Those of the runtime (`process_…`, `nodejs_…`) are from the client library. */
 export const measures = {
   requests: {
     name: "countersign_http_request_duration_seconds",

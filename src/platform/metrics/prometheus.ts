@@ -4,7 +4,7 @@ import { type Depths, type Measure, type Metrics, measures } from "./metrics.ts"
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The outcomes of a delivery, by the event that tells of one. */
+/** Outcomes of a delivery, by the event that records each. */
 const deliveryOutcomes: Record<string, string> = {
   DeliveryAccepted: "accepted",
   DeliveryRefused: "refused",
@@ -17,13 +17,13 @@ const deliveryOutcomes: Record<string, string> = {
 };
 
 export type Sources = {
-  /** May fail: then its gauges are left out until it works again. */
+  /** Reads the depths. If it rejects, its gauges are left out until it works again. */
   depths: () => Promise<Depths>;
-  /** What the states take that are kept, in bytes. */
+  /** Returns the memory used by cached states, in bytes. */
   stateBytes: () => number;
 };
 
-/** In Prometheus's text format. */
+/** Exports metrics in Prometheus's text format. */
 export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -40,7 +40,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   const states = new Gauge({ ...shown(measures.stateBytes), registers });
   const lookUps = createSingleFlight<void>();
 
-  /** However many ask at once, the database is asked once: nobody needs a key for this. */
+  /** Concurrent requests share one query of the database: this endpoint needs no key. */
   const lookUpDepths = (): Promise<void> =>
     lookUps.run("depths", () =>
       depths()
@@ -74,7 +74,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
 
 const shown = ({ name, help, labels }: Measure) => ({ name, help, labelNames: [...labels] });
 
-/** Sets every gauge again, so that what is gone, or cannot be known now, is not shown as it was. */
+/** Resets and sets every gauge, so that a label that is gone, or unknown now, is not exported with its old value. */
 function depthGauges(registers: Registry[]): (depths: Depths | undefined) => void {
   const gauge = (measure: Measure) => new Gauge({ ...shown(measure), registers });
   const by = (measure: Measure) => [measure.labels[0] as string, gauge(measure)] as const;

@@ -9,67 +9,68 @@ import { isCutOff } from "./unavailable.ts";
 
 export { NotRun };
 
-/** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
+/** Executes SQL: a database (each query separately) or a transaction. Has the same shape as a projector's `Tx`. */
 export type Sql = Tx;
 
-/** SQL under one role. Every query throws Unavailable if the server could not be reached or did not answer. */
+/** SQL under one role. Every query throws Unavailable if the server cannot be reached or does not answer. */
 export type Role = Sql & {
   /**
-   * All or nothing on one connection. A failed statement fails the transaction, also if `work` does not await it or catches its error. Throws
-   * OutcomeUnknown if the connection was lost at the commit: the transaction may have been committed.
+   * Runs a transaction on one connection. A failed statement fails the transaction, even if `work` does not await it or catches its error.
+   * Throws OutcomeUnknown if the connection was lost at the commit: the transaction may have been committed.
    */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
 };
 
-/** The service's own role, which has what the migrations grant it, and beside it the role that owns the tables. */
+/** The service's role, with the rights granted by the migrations, and the owner of the tables as a second role. */
 export type Database = Role & {
-  /** The read models, by workspace. */
+  /** Reads of the read models, by workspace. */
   reads: Reads;
   /**
-   * The service's own role, for what runs read models and processes: few connections, so that few have to plan its large statements. They have the
+   * The service's role, for projections and processes: few connections, so that few have to plan its large statements. They have the
    * settings of `ofBackground`. Each statement is a single command, which a connection parses and plans once.
    */
   background: Role;
   /** For DDL of read models alone: no statement timeout, at most two connections, opened when first used. */
   owner: Role;
-  /** The service role's pool, for those who need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
+  /** Pool of the service's role, for callers that need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
   pool: pg.Pool;
   /**
-   * Calls it each time a connection breaks, lent out or not, or is given up because no answer comes, until what it answers is called: the
-   * server may have crashed, and lost what was committed without waiting for its disk.
+   * Calls `told` each time a connection breaks, in use or not, or is abandoned because no answer arrives: the server may have crashed, and
+   * lost commits that did not wait for the disk. Returns a function that ends this.
    */
   onLost(told: () => void): () => void;
   close(): Promise<void>;
 };
 
-/** The same database for a runner: it asks over the connections of the background. */
+/** Returns the database as seen by a runner: its queries use the background connections. */
 export const inBackground = (database: Database): Database => ({ ...database, ...database.background });
 
 export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
 
 export type DatabaseOptions = {
-  /** Connections of the service role (default 12), and so many more in the background (default 8) and for reads of the read models (default 10). */
+  /** Connections of the service role (default 12), in the background (default 8) and for reads of the read models (default 10). */
   maxConnections?: number;
   maxBackgroundConnections?: number;
   maxReadConnections?: number;
-  /** Milliseconds a statement of the service role may take (default 8,000): short enough that a caller is told in time. */
+  /** Milliseconds a statement of the service role may take (default 8,000): short enough to answer the caller in time. */
   statementTimeoutMs?: number;
-  /** Called with connections that broke while idle; the pool replaces them by itself. */
+  /** Called when an idle connection breaks; the pool replaces it by itself. */
   onConnectionLost?: (error: Error) => void;
 };
 
-/** Where read models live; their table names are unqualified, so that a rebuild can fill another schema. */
+/** Schema of the read models; their table names are unqualified, so that a rebuild can fill another schema. */
 const searchPath = "-c search_path=read";
 /**
- * Plans are made once a connection, not six times before PostgreSQL keeps one: planning is half of what a statement of the work table takes. All
- * these statements look things up by keys. What reads the read models goes by whatever filters there are, and keeps its own plans.
+ * Statements are planned once per connection, not six times before PostgreSQL keeps a generic plan: planning is half of the time of a
+ * statement of the work table. All these statements look rows up by keys. Reads of the read models have varying filters, and keep custom
+ * plans.
  */
 const plannedOnce = `${searchPath} -c plan_cache_mode=force_generic_plan`;
 
 /**
- * Settings of the background's connections. No commit waits for the disk: what a crash of the server takes back is done again. An instance that is
- * stopped in mid-transaction holds its locks for 3 s, so a lock that is not free after 4 s is not that of such an instance, nor that of
- * PostgreSQL's own housekeeping, which gives way after one. Projectors write rows of every workspace.
+ * Settings of the background connections. No commit waits for the disk: work lost in a crash of the server is done again. An instance
+ * suspended within a transaction holds its locks for 3 s, so a lock that is not free after 4 s is neither held by such an instance nor by
+ * PostgreSQL's maintenance, which yields after 1 s. Projectors write rows of every workspace.
  */
 const ofBackground = `set synchronous_commit = off; set idle_in_transaction_session_timeout = '3s'; set lock_timeout = '4s';
   set countersign.workspace = '${everyWorkspace}'`;
@@ -89,7 +90,7 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     application_name: "countersign",
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
-    // For a server that hangs, and does not end its statements itself.
+    // For a server that hangs and does not end its statements itself.
     query_timeout: statementTimeoutMs + 1_000,
     idle_in_transaction_session_timeout: 60_000,
     pipeline: true,
@@ -130,7 +131,7 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
   };
 }
 
-/** int8 as a number: positions and counts stay far below 2^53, and one that does not must not be rounded silently. */
+/** Parses int8 as a number: positions and counts stay far below 2^53; a larger value must not be rounded silently. */
 function parseInt8(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`);
@@ -146,13 +147,13 @@ function surviveLostConnections(
   pool: pg.Pool,
   { onConnectionLost, onBroken }: { onConnectionLost: (error: Error) => void; onBroken: () => void },
 ): void {
-  // A pool's end does not wait for its sockets: what a server that stops says to them then is no news.
+  // Closing a pool does not wait for its sockets: errors that a stopping server sends to them then are ignored.
   pool.on("error", (error) => {
     if (!pool.ending) onConnectionLost(error);
   });
-  // A connection that breaks while lent out emits "error" as well as failing its query: without a listener that ends the process.
+  // A connection that breaks while in use emits "error" as well as failing its query: without a listener that would end the process.
   pool.on("connect", (client) => client.on("error", onBroken));
-  // One that we end ourselves says nothing any more.
+  // A connection that we end ourselves emits no error.
   pool.on("release", (failure) => {
     if (isCutOff(failure)) onBroken();
   });

@@ -5,10 +5,10 @@ import type { Sql } from "./database.ts";
 
 const megabyte = 1_000_000;
 
-/** What is short where data are kept, in words; undefined if there is room. */
+/** Returns a sentence if storage for data is short; undefined if there is room. */
 export type Shortage = () => Promise<string | undefined>;
 
-/** For a disk of this machine: so many megabytes have to be free where the directory is. */
+/** Checks a disk of this machine: `minFreeMb` must be free at the directory. */
 export const shortOfDisk =
   (directory: string, minFreeMb: number): Shortage =>
   async () => {
@@ -17,7 +17,7 @@ export const shortOfDisk =
     return freeMb < minFreeMb ? `${freeMb} MB are free on the disk of ${directory}, below ${minFreeMb} MB` : undefined;
   };
 
-/** For a disk that the service does not see: so large may the database be. */
+/** Checks storage that the service cannot see: the database may have `maxMb` at most. */
 export const databaseTooLarge =
   (database: Sql, maxMb: number): Shortage =>
   async () => {
@@ -30,7 +30,7 @@ export const databaseTooLarge =
 
 export type DiskRoom = { isFull(): boolean; close(): void };
 
-/** Looks again and again, the first time before it resolves. While it cannot be found out, what was true last holds. */
+/** Checks storage repeatedly, the first time before it resolves. While a check fails, the last result holds. */
 export async function watchDiskRoom(
   shortage: Shortage,
   { log, everyMs = 5_000 }: { log: Pick<Logger, "warn" | "info">; everyMs?: number },

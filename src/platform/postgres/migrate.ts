@@ -6,11 +6,11 @@ import { oneAtATime } from "./oneAtATime.ts";
 const folder = new URL(`${import.meta.resolve("#src/platform/postgres/migrations")}/`);
 
 /**
- * Brings the schemas `es` (event log), `work` (what is under way) and `read` (read models) up to date. Runs as the owner; grants to
- * `serviceRole`, in the SQL files `:service`, quoted. Safe to run from several instances at once. Throws StartError for a database that an
- * earlier, incompatible version made.
+ * Migrates the schemas `es` (event log), `work` (work in progress) and `read` (read models). Runs as the owner; grants rights to
+ * `serviceRole`, in the SQL files `:service`, quoted. Safe to run from several instances at once. Throws StartError for a database made by
+ * an earlier, incompatible version.
  *
- * Not node-pg-migrate: it cannot put a role's name into a plain SQL file, and these lines are all that is needed of it.
+ * Not node-pg-migrate: it cannot put a role's name into a plain SQL file, and these lines are all that is needed.
  */
 export const migrate = (ownerUrl: string, serviceRole: string): Promise<void> =>
   oneAtATime(ownerUrl, "migrations", async (client) => {
@@ -32,8 +32,8 @@ async function pending(client: pg.Client): Promise<string[]> {
 }
 
 /**
- * Refuses a database of an earlier line of migrations: it has one that we do not know and that sorts before our last. Those that sort after it
- * are a newer version's, which may have started beside this one.
+ * Refuses a database of an earlier line of migrations: it has an unknown migration that sorts before our last one. Unknown ones that sort
+ * after it are from a newer version, which may run at the same time.
  */
 function requireOurs(applied: readonly string[], files: readonly string[]): void {
   const foreign = applied.find((name) => !files.includes(name) && name < files.at(-1)!);

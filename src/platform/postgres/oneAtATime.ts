@@ -1,9 +1,12 @@
 import pg from "pg";
 
-/** Instances that start at the same moment take their turns by these advisory locks of the database. */
+/** Advisory locks of the database, by which instances that start at the same moment take turns. */
 export const locks = { migrations: 727_274, firstStart: 727_278 } as const;
 
-/** What one instance at a time does, with the connection of the owner that holds the lock. If that is lost, another may begin. */
+/**
+ * Runs `work` in one instance at a time, with the owner's connection that holds the lock. If that connection is lost, another instance may
+ * begin.
+ */
 export async function oneAtATime<T>(
   ownerUrl: string,
   lock: keyof typeof locks,

@@ -20,7 +20,7 @@ type Asked = { reject(error: unknown): void };
 export class Pipeline {
   readonly #client: pg.PoolClient;
   readonly #timeoutMs: number | undefined;
-  /** In the order in which they were sent, which is the order of the answers. */
+  /** Statements without an answer, in the order sent, which is the order of the answers. */
   readonly #unanswered = new Set<Asked>();
   #last: Promise<unknown> = Promise.resolve();
   #failure: { error: unknown } | undefined;
@@ -32,7 +32,7 @@ export class Pipeline {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Throws what PostgreSQL refused, Unavailable, NotRun, or the error of a value that cannot be sent. */
+  /** Sends a statement. Throws PostgreSQL's error, Unavailable, NotRun, or the error of a value that cannot be sent. */
   ask(statement: Statement | string): Promise<pg.QueryResult> {
     const send = (): Promise<pg.QueryResult> => this.#send(statement);
     const answer = this.#client.pipeline ? send() : this.#last.then(send, send);
@@ -88,14 +88,19 @@ export class Pipeline {
     });
   }
 
-  /** Gives a statement more time before pg closes the connection if it waits for others. An object of fewer properties costs pg less. */
+  /**
+   * Gives a statement that waits for others more time before pg closes the connection. An object with fewer properties is cheaper for pg.
+   */
   #withPatience(statement: Statement | string): Statement | string {
     const times = Math.min(1 + Math.floor(this.#unanswered.size / 8), 4);
     if (times === 1 || !this.#timeoutMs || typeof statement === "string") return statement;
     return { ...statement, query_timeout: this.#timeoutMs * times };
   }
 
-  /** The first failure is that of its statement. A lost connection is that of the first statement without an answer: the others were not run. */
+  /**
+   * Records a failure. The first one belongs to its statement. A lost connection fails the first statement without an answer: the later
+   * ones were not run.
+   */
   #fail(asked: Asked, met: unknown): void {
     if (!this.#failure) {
       const error = asUnavailable(met);
@@ -103,18 +108,18 @@ export class Pipeline {
       const [first = asked] = isLost(error) ? this.#unanswered : [asked];
       first.reject(error);
     }
-    // Without effect on the one that was rejected above.
+    // Has no effect on the statement that was rejected above.
     asked.reject(new NotRun(this.#failure.error));
   }
 }
 
-/** True if the connection ended before an answer. After an ERROR of PostgreSQL's it goes on. */
+/** True if the connection ended before an answer. After an ERROR of PostgreSQL's it continues. */
 const isLost = (error: unknown): boolean =>
   error instanceof Unavailable && !(error.cause instanceof pg.DatabaseError && error.cause.severity === "ERROR");
 
 /**
- * True if PostgreSQL refused a statement and the connection is as before. After a value that could not be sent, pg believes in a prepared statement
- * that it has closed; an outdated statement stays outdated on its connection.
+ * True if PostgreSQL refused a statement and the connection is usable. After a value that could not be sent, pg expects a prepared
+ * statement that it has closed; an outdated statement stays outdated on its connection.
  */
 const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && !isOutdated(error);
 
@@ -130,7 +135,7 @@ export async function onConnection<T>(pool: pg.Pool, work: (pipeline: Pipeline) 
   } catch (thrown) {
     broken = await pipeline.rollBack();
     const error = thrown instanceof NotRun ? thrown.cause : thrown;
-    // It was made where the answer arrived, and its stack does not say who asked.
+    // The error was created where the answer arrived; its stack must show the caller.
     if (error instanceof pg.DatabaseError) Error.captureStackTrace(error);
     throw error;
   } finally {

@@ -6,19 +6,19 @@ import { migrate } from "./migrate.ts";
 import { everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
 
-/** What the start has to know of its database. */
+/** Facts about the database that the start needs. */
 export type Prepared = {
   /** For example "18.4". */
   version: string;
-  /** One role owns the tables and works on them: that the event log is append-only then rests on a trigger alone. */
+  /** True if one role owns the tables and works on them: then only a trigger keeps the event log append-only. */
   oneRole: boolean;
-  /** The database was restored from a dump without the rows of the read models: they are made again from the log. */
+  /** True if the database was restored from a dump without the rows of the read models: they are rebuilt from the log. */
   remakesReadModels: boolean;
 };
 
 const oldestMajor = 14;
 
-/** Checks the server, and brings its tables up to date. Throws StartError if the settings lead to a server that will not do. May be repeated. */
+/** Checks the server, and migrates its tables. Throws StartError if the settings lead to an unsuitable server. May be repeated. */
 export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): Promise<Prepared> {
   const service = await lookAt("DATABASE_URL", serviceUrl);
   const owner = serviceUrl === ownerUrl ? service : await lookAt("DATABASE_OWNER_URL", ownerUrl);
@@ -48,7 +48,10 @@ export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): P
   };
 }
 
-/** Row level security may have left their rows out of a dump, and their checkpoints not. True if that was so. */
+/**
+ * Detects a dump that row level security left without rows, but with checkpoints, and marks the read models for a rebuild. True if that was
+ * so.
+ */
 async function remakeIfEmptied(ownerUrl: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: ownerUrl });
   client.on("error", () => {});
@@ -90,7 +93,7 @@ async function lookAt(setting: string, url: string): Promise<Found> {
   }
 }
 
-/** Names the server without the password that is in its URL. One that is away may come: then the cause is Unavailable. */
+/** Names the server without the password in its URL. If the server may become available, the cause is Unavailable. */
 function cannotUse(setting: string, url: string, error: Error): StartError {
   const { hostname, port, pathname } = new URL(url);
   const where = `${setting} (${hostname}:${port || 5432}${pathname})`;

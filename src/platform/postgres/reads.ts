@@ -4,10 +4,10 @@ import type { Reads } from "#projections/reads.ts";
 import { isOfAnotherSession, isOutdated, named, unnamed } from "./statements.ts";
 import { askOnce, inTransaction } from "./transaction.ts";
 
-/** The name under which a transaction sees the rows of all workspaces. */
+/** Workspace name under which a transaction sees the rows of all workspaces. */
 export const everyWorkspace = "*";
 
-/** Until the end of the transaction it sees the rows of every workspace: for projectors. */
+/** Lets a transaction see the rows of every workspace until its end: for projectors. */
 export const seeEveryWorkspace = `set local countersign.workspace = '${everyWorkspace}'`;
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -19,7 +19,7 @@ function settingsFor(workspaceId: string) {
   return settingsOf(workspaceId);
 }
 
-/** The same questions, within a transaction that sees one workspace. */
+/** Returns the same queries within a transaction that sees one workspace. */
 function inside(workspaceId: string, tx: Tx): Reads {
   const refuse = (): never => {
     throw new TypeError("a snapshot sees the rows of one workspace");
@@ -34,14 +34,14 @@ function inside(workspaceId: string, tx: Tx): Reads {
 }
 
 /**
- * The tables' policies compare each row with the workspace that is set inside the transaction that reads. A connection carries nothing of it into
- * the next transaction.
+ * Creates the reads. The tables' policies compare each row with the workspace that is set inside the reading transaction. A connection
+ * carries none of it into the next transaction.
  */
 export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
-  /** False behind a pooler that hands out sessions by transaction: statements are not prepared there. */
+  /** False behind a pooler that assigns sessions by transaction: statements are not prepared then. */
   let ownSession = true;
 
-  /** A connection that knows an outdated statement is closed, so that another try meets another connection. */
+  /** Retries outdated statements: a connection with one is closed, so another attempt uses another connection. */
   async function again<T>(ask: (stated: typeof named) => Promise<T>): Promise<T> {
     for (;;) {
       const own = ownSession;

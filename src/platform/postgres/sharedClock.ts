@@ -2,15 +2,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "#src/platform/clock.ts";
 import type { Sql } from "./database.ts";
 
-/** This machine's clock, moved by how far PostgreSQL's is from it: all instances have the same time, whatever their machines say. */
+/**
+ * This machine's clock, corrected by its difference from PostgreSQL's: all instances have the same time, whatever their machines' clocks
+ * show.
+ */
 export type SharedClock = Clock & {
-  /** Resolves when the difference was measured, or could not be; from then on it is measured again and again. */
+  /** Resolves when the difference was measured, or could not be; it is measured repeatedly afterwards. */
   start(): Promise<void>;
   stop(): void;
 };
 
 type Options = {
-  /** The machine's. */
+  /** The machine's clock. */
   own: Clock;
   sql: Pick<Sql, "query">;
   log: { warn(details: object, message: string): void };
@@ -18,12 +21,12 @@ type Options = {
   everyMs?: number;
 };
 
-/** What is less than this off, in milliseconds, is not worth telling. */
+/** Milliseconds of difference from which a log line is written. */
 const worthTellingMs = 1_000;
 
 /**
- * A measurement says between which two values the difference lies: PostgreSQL looked at its clock after it was asked and before it answered.
- * One that fits what is known changes nothing, so a slow answer makes no time jump; otherwise the middle between the two is taken.
+ * Creates the clock. A measurement bounds the difference: PostgreSQL read its clock after the query was sent and before it answered. If the
+ * known difference is within the bounds, nothing changes, so a slow answer makes no time jump; otherwise the middle of the bounds is used.
  */
 export function createSharedClock({ own, sql, log, everyMs = 10_000 }: Options): SharedClock {
   const stopping = new AbortController();
@@ -36,7 +39,7 @@ export function createSharedClock({ own, sql, log, everyMs = 10_000 }: Options):
     const tookMs = own.monotonic() - asked;
     const most = rows[0]!.now.getTime() - askedAt;
     const least = most - tookMs;
-    // Both clocks were read in whole milliseconds.
+    // Both clocks have whole milliseconds.
     if (offsetMs >= least - 1 && offsetMs <= most + 1) return;
     const before = offsetMs;
     offsetMs = Math.round((least + most) / 2);

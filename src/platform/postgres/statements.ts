@@ -11,7 +11,7 @@ const mostNames = 500;
 const names = new Map<string, string>();
 
 /**
- * One command that each connection parses once and then knows by its name. Texts beyond the 500th are parsed every time: they are put together
+ * A command that each connection parses once and then knows by its name. Texts beyond the 500th are parsed every time: they are composed
  * from what people typed.
  */
 export const named = (text: string, values: readonly unknown[] = []): Statement => {
@@ -19,7 +19,7 @@ export const named = (text: string, values: readonly unknown[] = []): Statement 
   return name === undefined ? unnamed(text, values) : { name, text, values: values as unknown[] };
 };
 
-/** One command that is parsed every time. */
+/** A command that is parsed every time. */
 export const unnamed = (text: string, values: readonly unknown[] = []): Statement => ({
   text,
   values: values as unknown[],
@@ -35,13 +35,16 @@ function nameOf(text: string): string | undefined {
   return name;
 }
 
-/** True of a prepared statement whose tables were rebuilt with other columns. A new connection does not know the statement yet. */
+/**
+ * True for the error of a prepared statement whose tables were rebuilt with other columns. A new connection does not know the statement
+ * yet.
+ */
 export const isOutdated = (error: unknown): boolean =>
   (error as { code?: string }).code === "0A000" && /cached plan/.test((error as Error).message);
 
 /**
- * True of a statement that was prepared in another session than the current one, or that another client prepared in this one: a pooler hands out
- * sessions by transaction, and does not track prepared statements.
+ * True for the error of a statement that was prepared in another session than the current one, or by another client in this one: a pooler
+ * assigns sessions by transaction, and does not track prepared statements.
  */
 export const isOfAnotherSession = (error: unknown): boolean =>
   ["26000", "42P05"].includes((error as { code?: string }).code ?? "");

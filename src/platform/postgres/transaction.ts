@@ -8,23 +8,23 @@ type Settings = Readonly<Record<string, string>>;
 
 type Options = {
   settings?: Settings | undefined;
-  /** Sees one state of the database from the first question to the last, and changes nothing. */
+  /** True: reads one state of the database from the first query to the last, and changes nothing. */
   snapshot?: boolean;
   stated: (text: string, values?: readonly unknown[]) => Statement;
 };
 
-/** Sent as one message, so that nothing runs in the transaction without its settings. */
+/** Returns the beginning of a transaction as one message, so that no statement runs without its settings. */
 function beginning({ settings = {}, snapshot = false }: Pick<Options, "settings" | "snapshot">): string {
   const begin = snapshot ? "begin isolation level repeatable read read only" : "begin";
   const set = Object.entries(settings).map(([name, value]) => `set local ${name} = ${pg.escapeLiteral(value)}`);
   return [begin, ...set].join("; ");
 }
 
-/** Runs `work` in a transaction of its own. Throws OutcomeUnknown if the connection was lost at the commit. */
+/** Runs `work` in a separate transaction. Throws OutcomeUnknown if the connection was lost at the commit. */
 export const inTransaction = <T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>, options: Options): Promise<T> =>
   onConnection(pool, async (pipeline) => {
     const begun = pipeline.begin(beginning(options));
-    // A statement outside of a transaction would be its own, and a write would stay. What a snapshot reads there is not returned.
+    // If the begin failed, a statement would be committed by itself. A snapshot only reads, and its result is not returned then.
     if (!options.snapshot) await begun;
     const result = await untilItsEnd(pipeline, work, options.stated);
     await pipeline.settled();
@@ -32,10 +32,10 @@ export const inTransaction = <T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>, op
     return result;
   });
 
-/** Refuses what `work` asks after its end: the connection may be another caller's by then. */
+/** Rejects statements sent after `work` has ended: the connection may belong to another caller by then. */
 async function untilItsEnd<T>(pipeline: Pipeline, work: (tx: Tx) => Promise<T>, stated: Options["stated"]): Promise<T> {
   let ended = false;
-  // Not async: the pipeline's own promise may be left without a handler.
+  // Not async, because the pipeline's own promise may be left without a handler.
   const query = (text: string, values?: readonly unknown[]) =>
     ended
       ? Promise.reject(new Error("a statement came after the end of its transaction"))
@@ -47,7 +47,7 @@ async function untilItsEnd<T>(pipeline: Pipeline, work: (tx: Tx) => Promise<T>, 
   }
 }
 
-/** Asks one question in a snapshot of its own: beginning, question and commit are sent at once. */
+/** Runs one query in a separate snapshot: begin, query and commit are sent at once. */
 export const askOnce = (pool: pg.Pool, statement: Statement, settings: Settings): Promise<pg.QueryResult> =>
   onConnection(pool, async (pipeline) => {
     pipeline.begin(beginning({ settings, snapshot: true }));

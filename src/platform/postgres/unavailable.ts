@@ -9,10 +9,10 @@ export class OutcomeUnknown extends Unavailable {
   }
 }
 
-/** SQLSTATE of a statement that was given up because it took too long. */
+/** SQLSTATE of a statement that was cancelled because it took too long. */
 const timedOut = "57014";
 
-/** Unavailable if an error says that the server could not be reached or did not answer; any other error unchanged. */
+/** Maps an error to Unavailable if the server could not be reached or did not answer; returns any other error unchanged. */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unavailable) return error;
   if (error instanceof pg.DatabaseError && error.code === timedOut) {
@@ -22,16 +22,16 @@ export function asUnavailable(error: unknown): unknown {
   return away ? new Unavailable(`PostgreSQL: ${error.message}`, { cause: error }) : error;
 }
 
-/** True of an Unavailable that ended a connection, by the server's word or for want of one; not where the server only refused. */
+/** True for an Unavailable that ended a connection, with or without an error from the server; false if the server only refused. */
 export const isCutOff = (error: unknown): boolean =>
   error instanceof Unavailable &&
   !(error.cause instanceof pg.DatabaseError && !/^(08|57P|25P03)/.test(error.cause.code ?? ""));
 
-/** By SQLSTATE: lost connections, exhausted resources, a server going down or coming up, a failing disk. */
+/** True for SQLSTATEs of lost connections, exhausted resources, a server going down or starting up, a failing disk. */
 const serverIsAway = (code: string): boolean =>
   /^(08|53|58)/.test(code) || ["57P01", "57P02", "57P03", "57P05", "25P03", "25006"].includes(code);
 
-/** Errors without SQLSTATE: the operating system's, and pg's own, which have nothing but a sentence. */
+/** True for errors without SQLSTATE: the operating system's, and pg's own, which have only a message. */
 const connectionFailed = (error: Error): boolean =>
   "syscall" in error ||
   error instanceof AggregateError ||

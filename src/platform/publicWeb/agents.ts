@@ -5,26 +5,26 @@ import { isAllowedHost, isPrivateHost } from "./hosts.ts";
 import { type ConnectLookup, publicLookup } from "./publicLookup.ts";
 
 export type PublicWebOptions = {
-  /** `host` or `host:port` that may be private, resolve to private addresses, and be plain http. */
+  /** `host` or `host:port` that may be private, resolve to private addresses, and use plain http. */
   allowedHosts: readonly string[];
-  /** For every other host. */
+  /** Resolver for all other hosts. */
   resolver: Pick<Resolver, "a" | "aaaa">;
   timeoutMs?: number;
-  /** For allowed hosts; the system's by default. */
+  /** Look-up for allowed hosts; the system's by default. */
   lookup?: ConnectLookup;
   /** Certificates to trust instead of the system's. */
   ca?: string;
 };
 
 export type PublicAgents = {
-  /** What connects to a URL; undefined for one that is not on the public internet by https, nor allowed by the operator. */
+  /** Returns the agent that connects to a URL; undefined if it is neither public https nor allowed by the operator. */
   agentFor(url: URL): Agent | undefined;
   close(): Promise<void>;
 };
 
 /**
- * Connections to addresses that strangers name. Each is checked by the very look-up that connects: a name that answers differently the next
- * time gains nothing. They follow no redirect and know no proxy.
+ * Connects to addresses named by strangers. Each is checked by the same look-up that is used to connect, so a name that resolves
+ * differently the next time gains nothing. Follows no redirect and uses no proxy.
  */
 export function createPublicAgents(options: PublicWebOptions): PublicAgents {
   const { allowedHosts, resolver, timeoutMs = 15_000, lookup = systemLookup as ConnectLookup, ca } = options;

@@ -1,6 +1,6 @@
 /**
- * The first `most` bytes of an answer's body, which may have no end. `isWhole`: there were no more. What is not read is given up, with its
- * connection. Throws where the body breaks off.
+ * Returns the first `most` bytes of a response body, which may be endless. `isWhole`: there were no more. The rest is discarded with its
+ * connection. Throws if the body breaks off.
  */
 export async function beginningOf(
   body: AsyncIterable<Uint8Array> | null | undefined,

@@ -1,6 +1,6 @@
-/** Pictures on the web, as a signature names them. */
+/** Port that fetches pictures on the web, which a signature references. */
 export type PictureSource = {
-  /** The bytes of a file on the public web, at most `maxBytes`; undefined if it is not to be had. Never rejects. */
+  /** Returns the bytes of a file on the public web, at most `maxBytes`; undefined if it cannot be fetched. Never rejects. */
   fetch(url: string, maxBytes: number): Promise<Buffer | undefined>;
   close(): Promise<void>;
 };

@@ -2,7 +2,7 @@ import type { LookupAddress, LookupOptions } from "node:dns";
 import type { Resolver } from "#src/platform/dns/resolver.ts";
 import { isPublicAddress } from "./hosts.ts";
 
-/** What a connection asks for its addresses, in the form of node's dns.lookup. */
+/** Look-up of addresses for a connection, in the form of node's dns.lookup. */
 export type ConnectLookup = (
   name: string,
   options: LookupOptions,
@@ -10,8 +10,8 @@ export type ConnectLookup = (
 ) => void;
 
 /**
- * The addresses of a name on the public internet, for the connection itself: what is checked here is what is connected to. A name of which any
- * address is not public is refused. Only DNS is asked: this machine's own names must not be revealed.
+ * Resolves a name to public addresses, for the connection itself: the checked address is the one connected to. Refuses a name with any
+ * non-public address. Uses only DNS: the machine's own names must not be revealed.
  */
 export const publicLookup =
   (resolver: Pick<Resolver, "a" | "aaaa">): ConnectLookup =>

@@ -3,10 +3,10 @@ import { createPublicAgents, type PublicWebOptions } from "./agents.ts";
 import { beginningOf } from "./beginningOf.ts";
 import type { PictureSource } from "./pictureSource.ts";
 
-/** All of it: names, connection and bytes. */
+/** Milliseconds for look-up, connection and body together. */
 const usualTimeoutMs = 5_000;
 
-/** Over HTTP with GET, to the public internet alone. A redirect counts as not there. */
+/** Fetches with HTTP GET, only from the public internet. A redirect counts as not found. */
 export function createUndiciPictureSource(options: PublicWebOptions): PictureSource {
   const { timeoutMs = usualTimeoutMs } = options;
   const agents = createPublicAgents({ ...options, timeoutMs });

@@ -3,7 +3,10 @@ import { dirname, join } from "node:path";
 import { StartError } from "#src/platform/startError.ts";
 import { newRingKey } from "./keyRing.ts";
 
-/** The key ring of an install that was given none: made once, kept in DATA_DIR and readable by its owner alone. Throws StartError. */
+/**
+ * Returns the key ring of an installation that was given none: created once, stored in DATA_DIR and readable only by its owner. Throws
+ * StartError.
+ */
 export function developmentKeys(dataDir: string): string {
   const file = join(dataDir, "secrets.keys");
   try {
@@ -22,7 +25,7 @@ function make(dataDir: string, file: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(own, `${ring}\n`, { mode: 0o600, flush: true });
   try {
-    // Whole or not at all, and once: who comes second takes what the first one made.
+    // Links atomically: of concurrent callers the later one uses the file of the first.
     linkSync(own, file);
     return ring;
   } catch (error) {

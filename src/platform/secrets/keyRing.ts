@@ -1,26 +1,26 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 
-/** What a secret belongs to. It opens for exactly this workspace and field, so a row copied elsewhere stays closed. */
+/** Owner of a secret. It opens for exactly this workspace and field, so a row copied elsewhere stays closed. */
 export type SealedFor = { workspaceId: string; field: string };
 
-/** Secrets at rest, and keys for other purposes. New secrets are sealed under the ring's first key; the others only open. */
+/** Encrypts stored secrets, and derives keys for other purposes. New secrets are sealed with the ring's first key; the others only open. */
 export type KeyRing = {
-  /** `kid.iv.ciphertext.tag`, the last three in base64url. */
+  /** Returns `kid.iv.ciphertext.tag`, the last three in base64url. */
   seal(plain: string, owner: SealedFor): string;
   /** Throws CannotOpen: another owner, an unknown key, or altered text. */
   open(sealed: string, owner: SealedFor): string;
-  /** Whether a sealed secret is under the first key. */
+  /** True if a secret is sealed with the first key. */
   isNewest(sealed: string): boolean;
-  /** 32 bytes for one purpose, from the first key. Changes when a new first key is put in. */
+  /** Derives 32 bytes for one purpose from the first key. The result changes with a new first key. */
   deriveKey(purpose: string): Buffer;
-  /** The same from every key, the first one first: for marks that have to be recognised after a rotation. */
+  /** Derives them from every key, the first one first: for marks that must be recognised after a rotation. */
   deriveKeys(purpose: string): [Buffer, ...Buffer[]];
 };
 
-/** Seals a sealed secret again, for the same owner. */
+/** Seals a sealed secret with the first key, for the same owner. */
 export type Reseal = (sealed: string, owner: SealedFor) => string;
 
-/** A sealed secret that this ring cannot open. Says nothing about the secret. */
+/** This ring cannot open a sealed secret. The message reveals nothing of it. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
 }
@@ -45,7 +45,7 @@ function parseKey(entry: string): RingKey {
   return { kid, secret, sealing: createSecretKey(derive(secret, "seal")) };
 }
 
-/** One fresh entry of a ring, for an install that makes its own. */
+/** Creates a new entry of a ring, for an installation that makes its own. */
 export const newRingKey = (kid: string): string => `${kid}:${randomBytes(keyBytes).toString("base64")}`;
 
 // The key id is authenticated too. JSON keeps ("a", "bc") and ("ab", "c") apart.

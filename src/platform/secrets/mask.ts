@@ -1,5 +1,5 @@
-/** How a secret is shown: `****` and its last 4 characters; of one that short, nothing. */
+/** Shows a secret as `****` and its last 4 characters; none of them if it is that short. */
 export const mask = (secret: string): string => `****${secret.length > 4 ? secret.slice(-4) : ""}`;
 
-/** Whether a value sent back is the shown form of the stored one, which keeps the stored one. */
+/** True if a submitted value is the masked form of the stored secret, which then stays. */
 export const isMaskOf = (value: string, secret: string): boolean => value === mask(secret);

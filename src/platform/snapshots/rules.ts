@@ -3,24 +3,24 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const ownSources = new URL(import.meta.resolve("#streams/upcast.ts").replace("upcast.ts", ""));
 
-/** Events are folded as these leave them, whatever the stream. */
+/** The upcasters affect the states of all streams. */
 const ofAllStreams = "upcast.ts";
 
 const imported = /\bfrom\s+"(\.{1,2}\/[^"]+)"/g;
 
 let own: ReadonlyMap<string, string> | undefined;
 
-/** The service's, read once a process. */
+/** Hashes of the service's own rules, read once per process. */
 export const ownRules = (): ReadonlyMap<string, string> => (own ??= rulesOfStreams());
 
 /**
- * For each kind of stream, by category, a hash of the sources that make its states: its folder, everything they import, and the upcasters.
- * A change of any of them makes another one, by itself.
+ * Returns, for each category of streams, a hash of the sources that determine its states: its folder, everything they import, and the
+ * upcasters. Any change of them changes the hash.
  */
 export function rulesOfStreams(sources: URL = ownSources): Map<string, string> {
   const texts = new Map<string, string>();
 
-  /** A file of streams/, by its path in there. */
+  /** Reads a file of streams/, by its path in that folder. */
   function textOf(file: string): string {
     const text = texts.get(file) ?? readFileSync(new URL(file, sources), "utf8");
     texts.set(file, text);

@@ -3,8 +3,8 @@ import type { ThreadPool } from "./threadPool.ts";
 import { type InputOf, type ResultOf, type Work, type WorkName, works } from "./works.ts";
 
 /**
- * Does work of works.ts so that nobody else waits for it: what may take long in a thread, in turns by workspace. Throws TooMuchWork where its turn
- * did not come in time, where the workspace has had its time of this minute, and where no thread can be started.
+ * Runs work of works.ts without blocking others: work that may take long runs in a thread, in turns by workspace. Throws TooMuchWork if its
+ * turn did not come in time, if the workspace has used up its time of this minute, or if no thread can be started.
  */
 export type CostlyWork = <Name extends WorkName>(
   name: Name,
@@ -12,7 +12,7 @@ export type CostlyWork = <Name extends WorkName>(
   workspaceId: string,
 ) => Promise<ResultOf<Name>>;
 
-/** Milliseconds that it waits for a thread. */
+/** Milliseconds that work waits for a thread. */
 const waitMs = 10_000;
 
 const noBytes = new Uint8Array();

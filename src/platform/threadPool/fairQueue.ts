@@ -1,20 +1,20 @@
-/** Items that wait for their turn, by key. The next one is of the key that has been charged least. */
+/** Waiting items, by key. The next one is of the key that has been charged least. */
 export type FairQueue<T> = {
   add(key: string, item: T): void;
   /** Takes the longest waiting item of the key that has been charged least; undefined if nothing waits. */
   next(): T | undefined;
-  /** Charges a key for an item of its own. `cost`: in any unit that is the same for all. */
+  /** Charges a key for one of its items. `cost`: in any unit that is the same for all. */
   charge(key: string, cost: number): void;
   waits(key: string): boolean;
-  /** Takes out an item, if it waits. */
+  /** Removes an item, if it is waiting. */
   remove(key: string, item: T): void;
-  /** Empties it. */
+  /** Removes and returns all items. */
   takeAll(): T[];
 };
 
 /**
- * Fair queueing: the key that has been charged most goes last, however many of its items wait. A key that returns after a while starts at the
- * charge of the key served last: nobody saves up turns, and nobody is held to account for ever.
+ * Creates a fair queue: the key that has been charged most is last, however many of its items wait. A key that returns after a pause starts
+ * at the charge of the key served last: no key saves up turns, and none is charged for ever.
  */
 export function createFairQueue<T>(): FairQueue<T> {
   const waiting = new Map<string, T[]>();
@@ -44,7 +44,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       const items = waiting.get(least)!;
       const item = items.shift();
       level = chargeOf(least);
-      // To the end: among equals everybody has a turn before anybody has a second one.
+      // Moved to the end: among equal keys each has a turn before any has a second one.
       waiting.delete(least);
       if (items.length > 0) waiting.set(least, items);
       return item;

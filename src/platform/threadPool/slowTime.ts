@@ -1,20 +1,22 @@
 import { LRUCache } from "lru-cache";
 
-/** What slow mail of each key has taken lately. */
+/** Recent time spent on slow jobs, by key. */
 export type SlowTime = {
   charge(key: string, ms: number): void;
-  /** Whether the key has had its time of this minute, so that no more of its mail is waited for. */
+  /** True if the key has used up its time of this minute: its slow jobs are refused. */
   isSpent(key: string): boolean;
 };
 
-/** Of a key: how much it has had since when, in milliseconds. */
+/** Milliseconds charged to a key, and since when. */
 type Spent = { ms: number; since: number };
 
 const minuteMs = 60_000;
-/** More than can have slow mail in one minute. */
+/** More keys than can have slow jobs in one minute. */
 const maxKeys = 1_000;
 
-/** `perMinuteMs`: what a key may have in a minute that begins with its first slow mail. `now`: a monotonic clock. */
+/**
+ * Creates the account. `perMinuteMs`: milliseconds a key may use in a minute that begins with its first slow job. `now`: a monotonic clock.
+ */
 export function createSlowTime(perMinuteMs: number, now: () => number = () => performance.now()): SlowTime {
   const spent = new LRUCache<string, Spent>({ max: maxKeys });
   const isOver = ({ since }: Spent): boolean => now() - since >= minuteMs;

@@ -7,37 +7,37 @@ import type { ParsedMail, ParseLimits } from "#src/mail/in/parsedMail.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 import { type WorkName, works } from "./works.ts";
 
-/** What a thread is asked for; `job` is its number in the pool. */
-export type ThreadTask = { job: number; bytes: Uint8Array } /** What works.ts has under that name. */ & (
+/** Task of a thread; `job` is its number in the pool. */
+export type ThreadTask = { job: number; bytes: Uint8Array } /** A work of works.ts. */ & (
   | { name: "work"; work: WorkName; input: unknown }
   | { name: "parse"; limits: ParseLimits }
-  /** `isWhole`: of all of the mail, so that what is not signed need not be sent again. */
+  /** `isWhole`: `bytes` are the whole mail, so that an unsigned one need not be sent again. */
   | { name: "signers"; isWhole: boolean }
   | { name: "signatures"; answers: Answers }
   | { name: "sender"; sender: Sender; answers: Answers }
 );
 
-// A library prints what it meets in a mail.
+// A library logs parts of mail to the console.
 console.log = () => {};
 
 /** A thread's answer: the result, or how the work failed. */
 export type TaskOutcome = { done: unknown } | { fault: string };
 
-/** Bytes of heap that usual work leaves a thread with, at most: its programs take 30 MB, and V8 adds half of that and what is new. */
+/** Heap in bytes after usual work, at most: the programs take 30 MB, and V8 adds half of that and new objects. */
 const usualHeapBytes = 64 * 1024 * 1024;
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 /**
- * Memory that a job left behind is given back before it is answered: V8 alone would keep it until the next one needs as much, and until then the thread
- * sleeps, and does nothing by itself. So it takes the time of the job that left it.
+ * Releases the memory of a job before its answer: V8 would keep it until the next job needs as much, and an idle thread does not collect.
+ * The job is charged for the time.
  */
 function giveBack(): void {
   if (getHeapStatistics().total_heap_size > usualHeapBytes) collectGarbage();
 }
 
-/** Does one job at a time. Tells its number first, when it begins: the time to load what it needs is not the job's. */
+/** Runs one job at a time. Posts its number when it begins: the time to load modules is not charged to the job. */
 export async function doTask(task: ThreadTask): Promise<unknown> {
   const work = await workOn(task);
   parentPort!.postMessage(task.job);
@@ -78,7 +78,7 @@ async function workOn(task: ThreadTask): Promise<() => unknown> {
   }
 }
 
-/** The attachments' bytes move to the caller. */
+/** Transfers the attachments' bytes to the caller instead of copying them. */
 function moved(mail: ParsedMail): unknown {
   const buffers = mail.attachments.map((attachment) => attachment.bytes.buffer as ArrayBuffer);
   return move({ [transferableSymbol]: [...new Set(buffers)], [valueSymbol]: { done: mail } } as never);

@@ -5,52 +5,52 @@ import { TaskFault, ThreadsAway, WaitedTooLong } from "./faults.ts";
 import { createSlowTime } from "./slowTime.ts";
 import type { TaskOutcome, ThreadTask } from "./thread.ts";
 
-/** A task for a thread: what thread.ts does under that name. `bytes` are copied for each try; the caller's are left alone. */
+/** A task for a thread, by name (thread.ts). `bytes` are copied for each attempt; the caller's are not changed. */
 export type Job = ThreadTask extends infer Task ? (Task extends unknown ? Omit<Task, "job"> : never) : never;
 
 export type JobOptions = {
   /** Owner of the work: an identity for mail, a workspace for requests. Owners take turns. */
   turn: string;
-  /** The job is known to take long: it goes to the slow place at once, as a large mail does. */
+  /** True if the job is known to take long: it goes to the slow lane at once, as a large mail does. */
   slow?: boolean;
-  /** Milliseconds that it waits for a thread at most; without it as long as it takes. */
+  /** Milliseconds that it waits for a thread at most; unlimited if absent. */
   waitMs?: number;
 };
 
 export type ThreadPool = {
   /**
-   * Has a thread do the job. Throws TaskFault for what the job did to its thread or took too long for, WaitedTooLong where its turn did not
-   * come within `waitMs`, and ThreadsAway where no thread can be started, or the pool is closed.
+   * Runs the job in a thread. Throws TaskFault if the job crashed its thread or took too long, WaitedTooLong if its turn did not come
+   * within `waitMs`, and ThreadsAway if no thread can be started, or the pool is closed.
    */
   run<T>(job: Job, options: JobOptions): Promise<T>;
-  /** What it has done since it was made. */
+  /** Returns counts since the pool was created. */
   counts(): PoolCounts;
-  /** Ends the threads; what is under way rejects. */
+  /** Ends the threads; jobs in progress reject. */
   close(): Promise<void>;
 };
 
 export type PoolCounts = {
-  /** Tries handed to a thread. */
+  /** Attempts started in a thread. */
   begun: number;
-  /** First tries that were ended to wait for the slow place. */
+  /** First attempts that were stopped to wait for the slow lane. */
   setBack: number;
-  /** Jobs that were given up: in the slow place, or after the first try where whose they are had had its time there. */
+  /** Jobs that were given up: in the slow lane, or after the first attempt if their owner had used up its slow time. */
   givenUp: number;
-  /** The most that were in the slow place at once. */
+  /** Highest number of jobs in the slow lane at once. */
   slowAtOnce: number;
 };
 
-/** The limits of what is done in threads: strangers' mail read, and costly work of requests and processes (costlyWork.ts). */
+/** Limits of work in threads: reading strangers' mail, and costly work of requests and processes (costlyWork.ts). */
 export type ThreadLimits = {
-  /** Started with the first job (default 2). */
+  /** Number of threads, started with the first job (default 2). */
   threads: number;
-  /** Milliseconds of the first try (default 300). */
+  /** Milliseconds of the first attempt (default 300). */
   firstTryMs: number;
-  /** Milliseconds in the slow place (default 10,000). */
+  /** Milliseconds in the slow lane (default 10,000). */
   slowMs: number;
-  /** Milliseconds beyond the first tries that slow jobs of one turn may take in a minute (default 20,000). */
+  /** Milliseconds beyond the first attempts that slow jobs of one owner may take in a minute (default 20,000). */
   slowPerMinuteMs: number;
-  /** A mail above this goes to the slow place at once (default 4 MB): so one large mail is read at a time. */
+  /** Bytes above which a mail goes to the slow lane at once (default 4 MB): so one large mail is read at a time. */
   largeBytes: number;
   /** Megabytes of heap of a thread, the mail's own bytes not counted (default 256). */
   maxHeapMb: number;
@@ -70,7 +70,7 @@ type Task = {
   options: JobOptions;
   resolve(result: unknown): void;
   reject(error: unknown): void;
-  /** Runs while it waits for a thread, if it waits for so long only. */
+  /** Timer while it waits for a thread, if its wait is limited. */
   waiting?: NodeJS.Timeout;
 };
 
@@ -80,20 +80,24 @@ type Run = {
   begunAt: number;
   timer?: NodeJS.Timeout;
   stop: AbortController;
-  /** Set where nothing follows when it is ended: after how many milliseconds that is. */
+  /** Set if the job is given up when this attempt is stopped: after how many milliseconds that is. */
   lastsMs?: number;
 };
 
-/** Megabytes of a thread's heap for what is new: three halves of it are what is worked on right now. V8 would take 48, and keep most of them. */
+/**
+ * Megabytes of a thread's young generation, of which V8 uses up to 1.5 times as much. V8's default would be 48, and it would keep most of
+ * it.
+ */
 const youngMb = 12;
 
-/** It, and thread.ts behind it, export `doTask`. */
+/** Entry of a thread. It exports `doTask` of thread.ts. */
 const entry = fileURLToPath(new URL("./threadWorker.mjs", import.meta.url));
 
 /**
- * Threads for what would hold up the event loop, in turns. A job has a short first try. If that is over, it goes on in the slow place, or waits for it
- * if another one is there: so one thread is always free for what is quick. Whose jobs have had their time in the slow place waits for no more
- * of them this minute: a stranger cannot hold up for long whom he writes to. A thread that hangs or dies costs the job it held, and is replaced.
+ * Creates threads for work that would block the event loop, with fair turns between owners. A job has a short first attempt. If that is
+ * over, it continues in the slow lane, or waits for it if another job is there: so one thread is always free for quick jobs. An owner that
+ * has used up its time in the slow lane gets no more of it this minute, so a stranger cannot block the recipient of their mail for long. A
+ * thread that hangs or dies fails its job, and is replaced.
  */
 export function createThreadPool(limits: Partial<ThreadLimits & { entry: string }> = {}): ThreadPool {
   const { threads, firstTryMs, slowMs, slowPerMinuteMs, largeBytes, maxHeapMb } = { ...usual, ...limits };
@@ -110,7 +114,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
     const started = new Piscina({
       filename: limits.entry ?? entry,
       name: "doTask",
-      // As many at least as at most: a thread that died is replaced at once, also when no further job comes.
+      // Minimum and maximum are equal: a thread that died is replaced at once, even if no further job arrives.
       minThreads: threads,
       maxThreads: threads,
       execArgv: [],
@@ -119,7 +123,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: youngMb },
     });
     started.on("message", hasBegun);
-    // A thread could not be started. What waits for it would wait forever; the next job starts a new one.
+    // A thread could not be started. Jobs waiting for it would wait forever; the next job starts a new pool.
     return started.on("error", () => {
       if (pool === started) pool = undefined;
       void started.destroy();
@@ -128,7 +132,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
 
   const slowRuns = (): number => [...runs.values()].filter((run) => run.slow).length;
 
-  /** Neither the time in the queue nor the start of a thread is the job's. */
+  /** Neither queueing nor the start of a thread is charged to the job. */
   function hasBegun(job: number): void {
     const run = runs.get(job);
     if (!run) return;
@@ -139,7 +143,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
 
   const isSpent = ({ task }: Run): boolean => slowTime.isSpent(task.options.turn);
 
-  /** Milliseconds for a job whose owner has used up its time in the slow place: a large mail takes longer than others without being slow. */
+  /** Milliseconds for a job whose owner has used up its slow time: a large mail takes longer than others without being slow. */
   const shortMs = ({ bytes }: Job): number => firstTryMs * (1 + Math.floor(bytes.length / largeBytes));
 
   function endAfter(run: Run, lastsMs: number): void {
@@ -163,13 +167,13 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
     counts.slowAtOnce = Math.max(counts.slowAtOnce, slowRuns());
   }
 
-  /** The slow place is filled first: the other thread is left for what is quick. */
+  /** The slow lane is filled first: the other thread is left for quick jobs. */
   function next(): { task: Task; inSlowPlace: boolean } | undefined {
     const forSlowPlace = slowRuns() > 0 ? undefined : slow.next();
     if (forSlowPlace) return { task: forSlowPlace, inSlowPlace: true };
     for (let task = quick.next(); task; task = quick.next()) {
       if (!slow.waits(task.options.turn)) return { task, inSlowPlace: false };
-      // An owner whose job waits for the slow place has had a first try: its next jobs wait behind that one.
+      // An owner whose job waits for the slow lane has had a first attempt: its next jobs wait behind that one.
       slow.add(task.options.turn, task);
     }
     return undefined;
@@ -211,7 +215,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
 
   const queueOf = ({ slow: inSlowPlace }: Run) => (inSlowPlace ? slow : quick);
 
-  /** What becomes of a job that was ended: it waits for the slow place, or it is given up. */
+  /** Handles a stopped job: it waits for the slow lane, or is given up. */
   function fail({ task, lastsMs, stop, timer }: Run, error: NodeJS.ErrnoException): void {
     if (closed) {
       task.reject(closedError());
@@ -263,7 +267,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
 
 const closedError = () => new ThreadsAway("the threads are closed");
 
-/** The fault of a job that ended its thread or failed; undefined if the thread was ended by us. */
+/** Returns the fault of a job that crashed its thread or failed; undefined if the thread was stopped by us. */
 function faultOf(error: NodeJS.ErrnoException): TaskFault | undefined {
   if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return new TaskFault("took too much memory", { overBudget: true });
   if (error.message.startsWith("worker exited")) return new TaskFault("crashed its thread", { overBudget: false });

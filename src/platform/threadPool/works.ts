@@ -7,19 +7,19 @@ import type { reduceBody } from "#src/html/reduce/reduceBody.ts";
 import type { Sanitised } from "#src/html/sanitise.ts";
 import type { Search } from "./searchText.ts";
 
-/** Work that takes long where people write much: a function from a value to a value, both of them plain data. */
+/** Work that takes long for long texts: a function between plain data. */
 export type Work<Input, Result> = {
-  /** Loaded where it is needed: most of it is needed in threads alone. */
+  /** Loads the function where it is needed: mostly in threads only. */
   load(): Promise<(input: Input) => Result>;
-  /** Characters that it works on. */
+  /** Returns the number of characters that it works on. */
   size(input: Input): number;
-  /** Up to this size even the worst input takes 10 ms: it is done at once, on the event loop. */
+  /** Size up to which even the worst input takes 10 ms: it runs at once, on the event loop. */
   smallSize: number;
-  /** Above this size it may take longer than a first try: it goes to the one slow place, and the other thread stays free for what is quick. */
+  /** Size above which it may take longer than a first attempt: it goes to the slow lane, and the other thread stays free for quick jobs. */
   quickSize: number;
 };
 
-/** Checks the functions' types, and keeps them. */
+/** Checks and keeps the functions' types. */
 const work = <Input, Result>(of: Work<Input, Result>): Work<Input, Result> => of;
 
 const lengthOf = (...texts: (string | null | undefined)[]): number =>
@@ -30,9 +30,9 @@ const charactersOf = (content: LetterToRead["content"]): number =>
 
 /** Reading HTML from its beginning to its end takes 2.5 ms for each 1,000 characters at worst. */
 const reading = { smallSize: 4_000, quickSize: 64_000 };
-/** Laying two texts side by side takes the square of what differs, up to a bound that 4,000 characters can reach. */
+/** Comparing two texts takes the square of their difference, up to a bound that 4,000 characters can reach. */
 const sideBySide = { smallSize: 600, quickSize: 2_000 };
-/** Characters that take as long to read as one to lay side by side. */
+/** Characters of reading that take as long as comparing one. */
 const readingEach = reading.smallSize / sideBySide.smallSize;
 
 export const works = {
@@ -42,7 +42,7 @@ export const works = {
       charactersOf(from.content) + charactersOf(to.content) + lengthOf(from.rationale, to.rationale),
     ...sideBySide,
   }),
-  /** Words that are in HTML and not in the text beside it, and the other way round. */
+  /** Finds words that are in the HTML and not in the text part, and the reverse. */
   compareReadings: work<{ html: string; text: string }, Difference | null>({
     load: async () => {
       const { compareReadings } = await import("#src/html/compare/compareReadings.ts");
@@ -61,7 +61,7 @@ export const works = {
     size: ({ html }) => html.length,
     ...reading,
   }),
-  /** HTML fit to be shown in a frame of the console. */
+  /** Sanitises HTML for a frame of the console. */
   sanitise: work<string, Sanitised>({
     load: async () => (await import("#src/html/sanitise.ts")).sanitise,
     size: (html) => html.length,
@@ -72,7 +72,7 @@ export const works = {
     size: (html) => html.length,
     ...reading,
   }),
-  /** Looking for a long part takes 30 ms for 1,000,000 characters. */
+  /** Searching for a long part takes 30 ms for 1,000,000 characters. */
   searchText: work<Search, Map<string, boolean>>({
     load: async () => (await import("./searchText.ts")).searchText,
     size: ({ text, questions }) => text.length * questions.size,

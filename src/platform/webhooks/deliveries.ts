@@ -1,13 +1,13 @@
 import type { Page, Window } from "#projections/page.ts";
 
 /**
- * The webhook deliveries, event by event: what waits, what was tried and the outcome. Operational rows, made from the log; forgotten 30 days after
- * their end.
+ * Webhook deliveries, one per event and webhook: pending, attempts and outcome. Operational rows derived from the log, deleted 30 days
+ * after their end.
  */
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
 
-/** One try. `response_status` null: there was no answer, and `error` says why. */
+/** One attempt. `response_status` null: there was no answer, and `error` says why. */
 export type Attempt = {
   /** ISO 8601. */
   at: string;
@@ -17,30 +17,30 @@ export type Attempt = {
 };
 
 export type NewDelivery = {
-  /** The same for the same event and webhook: told again, nothing changes. */
+  /** Same id for the same event and webhook, so adding it again changes nothing. */
   id: string;
   webhook_id: string;
   workspace_id: string;
   event_id: string;
   event_type: string;
-  /** In order within each webhook and subject, by position and part. */
+  /** Deliveries are ordered within each webhook and subject, by position and part. */
   subject: string;
   position: number;
   part: number;
-  /** The payload as it is sent, byte for byte the same with every try. */
+  /** Payload as sent, byte for byte the same with every attempt. */
   body: string;
 };
 
-/** What is delivered in order. */
+/** A queue of deliveries that are sent in order. */
 export type Queue = { webhookId: string; subject: string };
 
-/** A delivery whose next try has begun. */
+/** A delivery whose next attempt has begun. */
 export type Begun = Pick<NewDelivery, "id" | "event_id" | "body"> & {
-  /** The number of this try, from 1. A try that the service stopped itself does not count; one that ended with its process does. */
+  /** Number of this attempt, from 1. An attempt that the service stopped itself does not count; one that ended with its process does. */
   attempt: number;
 };
 
-/** What a try leads to. `again`: at the earliest after so many milliseconds. `interrupted`: it does not count. */
+/** Consequence of an attempt. `again`: not before so many milliseconds. `interrupted`: does not count. */
 export type Verdict =
   | { status: "delivered" | "failed" }
   | { status: "again"; afterMs: number }
@@ -53,7 +53,7 @@ export type ShownDelivery = {
   event_type: string;
   status: DeliveryStatus;
   attempts: number;
-  /** Null if nothing is to come, or if an earlier one of the same draft, thread or domain is still to go. */
+  /** Null if no attempt is to follow, or if an earlier delivery of the same draft, thread or domain is still pending. */
   next_attempt_at: Date | null;
   response_status: number | null;
   error: string | null;
@@ -64,13 +64,13 @@ export type ShownDelivery = {
 };
 
 export type WebhookDeliveries = {
-  /** Takes deliveries in, and wakes their queues. What is known already stays as it is. */
+  /** Adds deliveries and wakes their queues. Known deliveries are not changed. */
   add(deliveries: readonly NewDelivery[]): Promise<void>;
-  /** Begins a try of the first delivery of a queue that is pending, for the one who works on that queue. Undefined if none is. */
+  /** Begins an attempt of the first pending delivery of a queue, for the worker of that queue. Undefined if none is pending. */
   begin(queue: Queue): Promise<Begun | { dueInMs: number } | undefined>;
-  /** Records how a try went. */
+  /** Records the result of an attempt. */
   settle(id: string, attempt: Attempt, verdict: Verdict): Promise<void>;
-  /** Ends everything that waits for a webhook. */
+  /** Cancels all pending deliveries of a webhook. */
   cancel(webhookId: string, reason: string): Promise<void>;
   /** Retries at once, whatever the earlier outcome. False if this workspace's webhook has no such delivery. */
   retry(workspaceId: string, webhookId: string, id: string): Promise<boolean>;

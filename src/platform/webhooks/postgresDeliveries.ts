@@ -4,20 +4,20 @@ import type { Begun, NewDelivery, ShownDelivery, WebhookDeliveries } from "./del
 
 const keptDays = 30;
 const maxAttemptsKept = 30;
-/** Old deliveries are removed as new ones come in, so many milliseconds apart. */
+/** Milliseconds between removals of old deliveries, which happen when new ones are added. */
 const sweepEveryMs = 3_600_000;
 
-/** A delivery's queue, whose it is, and the event that it waits with. */
+/** A delivery's queue and workspace, and the event that it waits with. */
 export type Woken = Pick<NewDelivery, "webhook_id" | "subject" | "workspace_id" | "event_id">;
 
-/** Deliveries as rows. `wake` makes queues be worked on at once, in the transaction that leaves something in them. */
+/** Stores deliveries as rows. `wake` schedules work on queues, in the transaction that adds to them. */
 export function createPostgresDeliveries(
   database: Role,
   wake: (tx: Sql, queues: readonly Woken[]) => Promise<void>,
 ): WebhookDeliveries {
   let sweptAt = Number.NEGATIVE_INFINITY;
 
-  /** Never fails: what is left is removed the next time. */
+  /** Never rejects: remaining rows are removed the next time. */
   async function sweep(): Promise<void> {
     const now = performance.now();
     if (now - sweptAt < sweepEveryMs) return;
@@ -25,7 +25,7 @@ export function createPostgresDeliveries(
     await database.query(removeOld).catch(() => undefined);
   }
 
-  /** Each queue once. */
+  /** Wakes each queue once. */
   async function wakeThose(tx: Sql, rows: readonly Woken[]): Promise<void> {
     const queues = [...new Map(rows.map((row) => [`${row.webhook_id} ${row.subject}`, row])).values()];
     if (queues.length > 0) await wake(tx, queues);
@@ -127,7 +127,7 @@ const begin = `
   select id, begun.event_id, begun.body, begun.attempts as attempt, begun.attempts is not null as begun, first.due_in_ms as "dueInMs"
   from first left join begun using (id)`;
 
-/** What has ended meanwhile, by another instance or by a cancellation, stays ended; the try is kept all the same. */
+/** A delivery that another instance or a cancellation has ended meanwhile stays ended; the attempt is recorded all the same. */
 const settle = `
   update work.webhook_deliveries delivery set tries = ${withTry("$2::jsonb")}, started_at = null, error = $5,
     attempts = case when $4::boolean then attempts else attempts - 1 end,

@@ -1,20 +1,20 @@
-/** One delivery as it goes out. */
+/** One delivery as sent. */
 export type WebhookPost = {
   url: string;
-  /** The same with every try. */
+  /** Same id with every attempt. */
   id: string;
-  /** The JSON as it is signed and sent. */
+  /** JSON text as signed and sent. */
   body: string;
-  /** `whsec_…`: each of them signs. */
+  /** `whsec_…`: one signature is made with each. */
   secrets: readonly string[];
   at: Date;
 };
 
-/** What came of it. `status` null: no answer; `error` says why. Anything but 2xx is a failure, a redirect too. */
+/** Result of a post. `status` null: no answer; `error` says why. Any status but 2xx is a failure, a redirect too. */
 export type WebhookAnswer = { status: number | null; error: string | null };
 
 export type WebhookSender = {
-  /** Posts once, within 15 s. Never throws; `signal` cuts it off. */
+  /** Posts once, within 15 s. Never rejects; `signal` aborts it. */
   post(post: WebhookPost, signal: AbortSignal): Promise<WebhookAnswer>;
   close(): Promise<void>;
 };

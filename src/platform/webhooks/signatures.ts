@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 
-/** The headers of Standard Webhooks: one signature for each secret, so that a receiver may change over in its own time. */
+/** Returns the headers of Standard Webhooks: one signature per secret, so that a receiver can rotate secrets in its own time. */
 export const signedHeaders = ({
   id,
   at,

@@ -1,6 +1,6 @@
 import { isAllowedHost, isPrivateHost } from "#src/platform/publicWeb/hosts.ts";
 
-/** Where a webhook may point: https and public addresses, but for hosts that the operator allows. */
+/** Checks targets of webhooks: https and public addresses only, except for hosts that the operator allows. */
 
 const maxUrlBytes = 2048;
 
@@ -8,7 +8,9 @@ const orAllowed = "or one that the operator lists in WEBHOOK_ALLOWED_HOSTS";
 const notHttps =
   "expected an https URL; http is allowed only for hosts that the operator lists in WEBHOOK_ALLOWED_HOSTS";
 
-/** What is wrong with a URL as a webhook's target, as the end of a sentence that begins with the field; undefined if nothing is. */
+/**
+ * Returns what is wrong with a URL as a webhook's target, as the end of a sentence that begins with the field; undefined if it is valid.
+ */
 export function targetFault(text: string, allowedHosts: readonly string[]): string | undefined {
   if (Buffer.byteLength(text) > maxUrlBytes) return `expected a URL of at most ${maxUrlBytes} bytes`;
   const url = URL.canParse(text) ? new URL(text) : undefined;

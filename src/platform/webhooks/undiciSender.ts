@@ -8,7 +8,7 @@ export type SenderOptions = PublicWebOptions;
 
 const maxAnswerBytes = 64 * 1024;
 
-/** Webhooks over HTTP, to the public internet alone. Every delivery has a connection of its own. */
+/** Sends webhooks over HTTP, only to the public internet. Every delivery has its own connection. */
 export function createUndiciSender(options: SenderOptions): WebhookSender {
   const { timeoutMs = 15_000 } = options;
   const agents = createPublicAgents({ ...options, timeoutMs });
@@ -32,7 +32,7 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
           body: signed.body,
           signal: cut.signal,
         });
-        // The status has been said; what follows is let go of, and whatever happens to it changes nothing.
+        // The status is known; the body is discarded, and its errors are ignored.
         await answer.body.dump({ limit: maxAnswerBytes, signal: cut.signal }).catch(() => undefined);
         return answered(answer.statusCode);
       } catch (error) {
@@ -60,7 +60,7 @@ function reasonOf(error: unknown): string {
   return [code, message].filter(Boolean).join(": ").slice(0, 300) || "no answer";
 }
 
-/** A signal that comes after so long, or with another one. */
+/** Returns a signal that aborts after so many milliseconds, or with `other`. */
 function cutAfter(milliseconds: number, other: AbortSignal) {
   const controller = new AbortController();
   setMaxListeners(0, other);

@@ -9,18 +9,20 @@ export const mainGroup = "main";
 /** A stored checkpoint. `generation`: raised when a read model enters or leaves, or gets other tables. */
 export type Checkpoint = { name: string; position: number; generation: number };
 
-/** Read models that share a checkpoint: all that are stored as being at it. */
+/** Read models that share a checkpoint. */
 export type Group = { checkpoint: Checkpoint; projections: readonly Projection[] };
 
-/** A projection and the position that its tables have. */
+/** A projection and the position of its tables. */
 export type Progress = { projection: Projection; position: number };
 
-/** A checkpoint is not where its writer left it: another writer moved it, or the database lost its last commits. Nothing was written. */
+/**
+ * A checkpoint differs from what its writer stored: another writer moved it, or the database lost its last commits. Nothing was written.
+ */
 export class CheckpointMoved extends Error {
   override readonly name = "CheckpointMoved";
 }
 
-/** A projector could not make rows of a batch. */
+/** A projector failed on a batch. */
 export class ProjectorFailed extends Error {
   override readonly name = "ProjectorFailed";
   readonly projection: string;
@@ -31,8 +33,8 @@ export class ProjectorFailed extends Error {
 }
 
 /**
- * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction: all or nothing. If it has nothing for
- * them, only the checkpoint is moved. Throws CheckpointMoved, ProjectorFailed, or what the database throws.
+ * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction. If no event is for them, only
+ * the checkpoint is moved. Throws CheckpointMoved, ProjectorFailed, or the database's error.
  */
 export async function writeBatch(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
   if (batch.position <= checkpoint.position) return;
@@ -59,18 +61,18 @@ async function writeRows(database: Database, { checkpoint, projections }: Group,
       ]);
       if (moved.status === "rejected") throw moved.reason;
       if (fault !== undefined) throw fault;
-      // The commit waits for what they write.
+      // The commit waits for their writes.
     });
   } catch (error) {
     await Promise.allSettled(runs.flatMap(({ writes }) => writes));
-    // A writer whose checkpoint has moved trips over rows of the other writer: that is no projector's fault.
+    // A writer whose checkpoint has moved may collide with the other writer's rows: not a fault of the projector.
     throw error instanceof CheckpointMoved ? error : (fault ?? error);
   }
 }
 
 /**
- * Runs all projectors on one connection, which sends each statement without waiting for the answer to the one before. Their tables are their own,
- * so that the order of their statements does not matter. `blame` is called with every failure, in order: the first is the one that counts.
+ * Runs all projectors on one pipelined connection. Each has its own tables, so the order of their statements does not matter. `blame` is
+ * called with every failure, in order; the first one counts.
  */
 async function projectAll(
   tx: Sql,
@@ -85,10 +87,10 @@ async function projectAll(
   await Promise.allSettled(runs.map(({ projected }) => projected));
 }
 
-/** Events of a large batch. */
+/** Number of events from which a batch is large. */
 const large = 100;
 
-/** Hands a projector those events of a batch that are its own and new to it, and waits for what it writes. */
+/** Runs a projector on the events of a batch that it handles and has not seen, and waits for its writes. */
 export async function projectOn(tx: Sql, place: Progress, batch: Batch): Promise<void> {
   const { projected, writes } = runProjector(tx, place, { batch });
   await projected;
@@ -97,7 +99,10 @@ export async function projectOn(tx: Sql, place: Progress, batch: Batch): Promise
 
 type Blame = (error: unknown) => void;
 
-/** A run of a projector: resolves when it has issued all its writes; and each of these writes. Its own failures are ProjectorFailed. */
+/**
+ * A run of a projector: `projected` resolves when it has issued all its writes, which are in `writes`. Its own failures are
+ * ProjectorFailed.
+ */
 type Run = { projected: Promise<void>; writes: Promise<unknown>[] };
 
 function runProjector(tx: Sql, place: Progress, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): Run {
@@ -122,13 +127,16 @@ function runProjector(tx: Sql, place: Progress, { batch, blame = () => {} }: { b
 /** SQLSTATEs of a statement that waited too long for a lock, or ran too long. */
 const tooLong = ["55P03", "57014"];
 
-/** A projector's own statement was too slow: that concerns its tables and no others. */
+/** True if a projector's own statement was too slow: that concerns only its tables. */
 const isHeldUp = (error: unknown): boolean =>
   [error, (error as { cause?: unknown } | undefined)?.cause].some((each) =>
     tooLong.includes((each as { code?: string } | undefined)?.code ?? ""),
   );
 
-/** Before the rows: a writer whose checkpoint has moved is to find out first, and two writers wait for each other here. */
+/**
+ * Moves the checkpoint. Issued before the rows, so that a writer whose checkpoint has moved finds out first, and concurrent writers wait
+ * for each other here.
+ */
 async function moveCheckpoint(tx: Sql, { name, position, generation }: Checkpoint, to: number): Promise<void> {
   const { rowCount } = await tx.query(
     `update work.checkpoints set position = $4, updated_at = clock_timestamp()
@@ -138,7 +146,7 @@ async function moveCheckpoint(tx: Sql, { name, position, generation }: Checkpoin
   if (rowCount !== 1) throw new CheckpointMoved(`the checkpoint ${name} was moved by another writer`);
 }
 
-/** A read model as it is stored: the version of its tables, their names, and the checkpoint that they are at. */
+/** A stored read model: the version and names of its tables, and their checkpoint. */
 export type StoredReadModel = {
   name: string;
   version: number;

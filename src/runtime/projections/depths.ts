@@ -4,7 +4,7 @@ import type { Depths } from "#src/platform/metrics/metrics.ts";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels, mainGroup, type StoredReadModel } from "./checkpoints.ts";
 
-/** How much waits where, over all instances. */
+/** Returns how much work is waiting where, over all instances. */
 export async function readDepths({
   database,
   store,
@@ -14,10 +14,10 @@ export async function readDepths({
   database: Database;
   store: Pick<EventStore, "head">;
   projections: readonly Pick<Projection, "name" | "independent">[];
-  /** Whether the operator lets nothing leave. */
+  /** True if the operator has paused all sending. */
   isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
-  // The head first: a process that is seen ahead of it has caught up.
+  // The head is read first: a process that is ahead of it has caught up.
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
@@ -45,7 +45,7 @@ export async function readDepths({
   };
 }
 
-/** 1 for each read model that had to leave the main group, 0 for those in it. */
+/** 1 for each read model that was ejected from the main group, 0 for those in it. */
 const leftBehind = (
   stored: ReadonlyMap<string, StoredReadModel>,
   projections: readonly Pick<Projection, "name" | "independent">[],
@@ -56,7 +56,7 @@ const leftBehind = (
       .map(({ name }) => [name, stored.get(name)!.checkpoint === mainGroup ? 0 : 1]),
   );
 
-/** Of rows of `work.lanes`: how many seconds the one has waited that became ready first, by PostgreSQL's clock; 0 if none is ready. */
+/** SQL over `work.lanes`: seconds that the oldest ready lane has waited, by PostgreSQL's clock; 0 if none is ready. */
 export const oldestReady = `coalesce(extract(epoch from clock_timestamp() - min(ready_at) filter (where state = 'ready')), 0)::float`;
 
 type Lanes = { process: string; ready: number; oldest: number; running: number; aside: number };
@@ -84,7 +84,7 @@ async function counts(sql: Sql, text: string): Promise<Map<string, number>> {
 
 type Drafts = Pick<Depths, "draftsSending" | "draftsPending" | "oldestPendingSeconds">;
 
-/** Reads the operator's numbers, over all workspaces. Each comes from an index or from the counts, however many drafts there are. */
+/** Reads the operator's figures over all workspaces. Each is read from an index or from counts, so the number of drafts does not matter. */
 const draftsOf = (database: Database): Promise<Drafts> =>
   database.transaction(async (tx) => {
     await tx.query("select set_config('countersign.workspace', '*', true)");

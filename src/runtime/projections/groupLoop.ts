@@ -28,17 +28,17 @@ export type LoopOptions = {
   signal: AbortSignal;
   /** Name of the lease under which this instance writes. */
   lease: string;
-  /** Called after every commit, and when positions turn out to be others than believed. */
+  /** Called after every commit, and when stored positions turn out to differ from those in memory. */
   onMoved: () => void;
-  /** Called by a loop that has written all there was, once there is more. */
+  /** Called by a loop that had caught up, once there are more events. */
   pauseUnlessAwaited: WaitFor["pauseUnlessAwaited"];
 };
 
-/** What a loop has to do with the others. */
+/** What a loop knows of the other read models and loops. */
 export type Others = {
-  /** Every read model of this instance, of whatever checkpoint. */
+  /** Every read model of this instance, at any checkpoint. */
   members: readonly Member[];
-  /** Opens loops for checkpoints that have none. */
+  /** Starts loops for checkpoints that have none. */
   openFor(stored: ReadonlyMap<string, StoredReadModel>): void;
   reloadMain(): void;
 };
@@ -46,15 +46,15 @@ export type Others = {
 /** A loop that writes the read models at one checkpoint. */
 export type GroupLoop = {
   members: readonly Member[];
-  /** What it believes is what is stored. */
+  /** True if its positions in memory are known to be those stored. */
   isCertain: boolean;
-  /** Makes it read its checkpoint again before it goes on. */
+  /** Makes it reload its checkpoint before it continues. */
   reload(): void;
-  /** Resolves when it has ended: after the signal, or once no read model of this instance's versions is at its checkpoint any more. */
+  /** Resolves when the loop has ended: after the signal, or once no read model of this instance's versions is at its checkpoint. */
   done: Promise<void>;
 };
 
-/** Starts the loop of a checkpoint, which `group` names. */
+/** Starts the loop of the checkpoint `group`. */
 export function startGroupLoop(
   group: string,
   { members, openFor, reloadMain }: Others,
@@ -86,19 +86,19 @@ export function startGroupLoop(
         await readOn(() => {
           failures = 0;
         });
-        // A store that is closed ends every subscription at once: the loop must not take the thread for itself.
+        // A closed store ends every subscription at once: without a pause the loop would block the thread.
         await pause(1, signal);
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof ProjectorFailed)) loop.isCertain = false;
-        // Another writer moved the checkpoint: that is no failure.
+        // A checkpoint moved by another writer is not a failure.
         if (!(error instanceof CheckpointMoved)) failures += 1;
         await recover(error, failures);
       }
     }
   }
 
-  /** Goes by what is stored. False if no read model of this instance's versions is at this checkpoint any more. */
+  /** Takes over the stored positions. False if no read model of this instance's versions is at this checkpoint. */
   function adopt(stored: ReadonlyMap<string, StoredReadModel>, head: number): boolean {
     for (const member of members) noteVersion(member, stored.get(member.projection.name)?.version, log);
     const here = members.filter(({ projection: { name, version } }) => {
@@ -122,15 +122,17 @@ export function startGroupLoop(
     return true;
   }
 
-  /** Names of the read models at a checkpoint that this instance cannot write: it does not know them, or has another version. */
+  /**
+   * Returns the names of the read models at this checkpoint that this instance cannot write: unknown ones, and those of another version.
+   */
   const foreignTo = (stored: ReadonlyMap<string, StoredReadModel>): string[] =>
     [...stored.values()]
       .filter(({ name, checkpoint }) => checkpoint === group && !names(loop.members).includes(name))
       .map(({ name }) => name);
 
   /**
-   * True if the main group has to be read again, because of read models in it that this instance cannot write. They are ejected if this instance
-   * is about to rebuild them, or if no instance of another version writes read models.
+   * True if the main group must be reloaded, because it contains read models that this instance cannot write. They are ejected if this
+   * instance is about to rebuild them, or if no instance of another version writes read models.
    */
   async function leaveOut(foreign: readonly string[]): Promise<boolean> {
     if (foreign.length === 0) return false;
@@ -149,7 +151,7 @@ export function startGroupLoop(
 
   const isEjected = (): boolean => group !== mainGroup && !loop.members[0]!.projection.independent;
 
-  /** Rejoins the main group once the read model is not far behind, because the group waits while it writes what is missing. */
+  /** Rejoins the main group once the read model is not far behind: the group waits while the missing events are written. */
   async function tryToRejoin(head: number): Promise<boolean> {
     const [member] = loop.members;
     if (head - checkpoint!.position > batchSize) return false;
@@ -181,7 +183,7 @@ export function startGroupLoop(
     }
   }
 
-  /** A read model that has caught up for the first time here gets the indexes that waited for it. */
+  /** Creates the late indexes of read models that have caught up for the first time here. */
   async function makeLateIndexes(): Promise<void> {
     for (const { projection } of loop.members) {
       if (indexed.has(projection.name)) continue;
@@ -207,7 +209,7 @@ export function startGroupLoop(
     try {
       await eject(database, checkpoint!, names(failing));
     } catch (error) {
-      // The group meets the same failure again, and tries this again.
+      // The group will fail on the same events again, and retry this.
       return log.warn({ err: error }, "cannot write read models, retrying");
     }
     for (const { projection, position } of failing)

@@ -3,20 +3,20 @@ import { type GroupLoop, type LoopOptions, startGroupLoop } from "./groupLoop.ts
 import type { Member } from "./member.ts";
 
 export type GroupLoops = {
-  /** Opens a loop for each checkpoint that has read models of this instance's versions and no loop. */
+  /** Starts a loop for each checkpoint that has read models of this instance's versions and no loop. */
   open(): Promise<void>;
-  /** Makes every loop read its checkpoint again before it goes on. */
+  /** Makes every loop reload its checkpoint before it continues. */
   reload(): void;
-  /** Read models that this instance writes and whose positions it is certain of. */
+  /** Returns the read models that this instance writes and whose positions it is certain of. */
   written(): Member[];
-  /** Resolves after the signal, once nothing is being written. */
+  /** Resolves once all loops have ended, after the signal. */
   ended(): Promise<void>;
 };
 
 /**
- * A loop for each group: the read models that are served together are one, with one checkpoint, and each independent one has its own. One whose
- * projector fails again and again leaves the main group, which goes on; it has a checkpoint and a loop of its own until it has rejoined. So has
- * one that is new, or of another version.
+ * Runs one loop for each checkpoint: one for the main group, whose read models share it, and one for each independent read model. A read
+ * model whose projector fails repeatedly is ejected, so that the main group continues; it has its own checkpoint and loop until it has
+ * rejoined, as has one that is new or of another version.
  */
 export function createGroupLoops(members: readonly Member[], options: LoopOptions): GroupLoops {
   const running = new Map<string, GroupLoop>();

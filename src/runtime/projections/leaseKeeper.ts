@@ -4,13 +4,13 @@ import type { Database } from "#src/platform/postgres/database.ts";
 import { type Lease, leaseMs, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "./leases.ts";
 import { asError, type Log, pause } from "./retrying.ts";
 
-/** A lease in hand. */
+/** A lease held by this instance. */
 export type Held = Lease & {
   /** Aborted when the lease is lost or this instance stops. */
   readonly signal: AbortSignal;
-  /** False while the lease may have expired without this instance having noticed yet, for example because it was stopped. */
+  /** False while the lease may have expired unnoticed, for example because this instance was suspended. */
   fresh(): boolean;
-  /** True once another instance holds it. */
+  /** True once another instance has taken the lease. */
   lost(): boolean;
 };
 
@@ -20,12 +20,12 @@ type Options = {
   database: Database;
   clock: Clock;
   log: Log;
-  /** This instance. */
+  /** Unique id of this instance. */
   holder: string;
   names: readonly string[];
   /** Milliseconds after which another instance may take a lease that was not renewed (default `leaseMs`). */
   lastsMs?: number;
-  /** The work done under a lease. Ends after its signal; then the lease is given up. */
+  /** The work done under a lease. Must end after the lease's signal; the lease is released then. */
   work: (held: Held) => Promise<void>;
 };
 
@@ -33,14 +33,14 @@ type Hand = { held: Held; renewedAt: number; lost: boolean; controller: AbortCon
 
 const takeEveryMs = 250;
 
-/** Holds as many of the named leases as nobody else does, standing by for the others, and does the work of those it holds. */
+/** Takes the named leases that are free, keeps trying for the others, and runs `work` under each that it holds. */
 export function keepLeases({ database, clock, log, holder, names, lastsMs = leaseMs, work }: Options): LeaseKeeper {
   const hands = new Map<string, Hand>();
   const stopping = new AbortController();
 
   function begin(lease: Lease, takenAt: number): void {
     const controller = new AbortController();
-    // As many handlers as there are keys at work listen to it.
+    // Every handler at work listens to it.
     setMaxListeners(0, controller.signal);
     const held: Held = {
       ...lease,

@@ -1,13 +1,13 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
 
-/** Milliseconds a lease lasts unless it is renewed, and how often that is done. */
+/** Milliseconds a lease lasts unless it is renewed, and between two renewals. */
 export const leaseMs = 5_000;
 export const renewEveryMs = 1_000;
 
-/** The right to work on something by this name. Who takes it over gets a higher epoch. */
+/** The right of one instance to do the work of this name. Each takeover raises the epoch. */
 export type Lease = { name: string; epoch: number };
 
-/** Takes those of the named leases that nobody holds. Time is the database's, the one clock all instances share. */
+/** Takes the named leases that have expired or are new. Time is the database's, the one clock all instances share. */
 export async function takeLeases(
   sql: Sql,
   names: readonly string[],
@@ -25,7 +25,7 @@ export async function takeLeases(
   return rows;
 }
 
-/** Prolongs leases. Returns the names still held; the others have a new holder. */
+/** Renews leases. Returns the names still held; the others were taken over. */
 export async function renewLeases(
   sql: Sql,
   leases: readonly Lease[],
@@ -44,7 +44,7 @@ export async function renewLeases(
   return new Set(rows.map((row) => row.name));
 }
 
-/** Gives leases up, so that another instance need not wait for them to expire. */
+/** Releases leases, so that other instances need not wait for them to expire. */
 export async function releaseLeases(sql: Sql, leases: readonly Lease[], holder: string): Promise<void> {
   await sql.query(
     `update work.leases lease set expires_at = '-infinity'
@@ -54,12 +54,12 @@ export async function releaseLeases(sql: Sql, leases: readonly Lease[], holder: 
   );
 }
 
-/** Lets anybody take a lease now, no matter who holds it: for a caller that knows its holder is dead. */
+/** Expires a lease, no matter who holds it: for a caller that knows its holder is dead. */
 export async function expireLease(sql: Sql, name: string): Promise<void> {
   await sql.query("update work.leases set expires_at = '-infinity' where name = $1", [name]);
 }
 
-/** Returns how many leases of the same kind (what the name has before its colon) are held under other names. */
+/** Returns how many leases of the same kind (the part of the name before its colon) are held under other names. */
 export async function otherHolders(sql: Sql, name: string): Promise<number> {
   const { rows } = await sql.query<{ count: number }>(
     `select count(*) from work.leases

@@ -2,13 +2,13 @@ import type { Projection } from "#projections/projection.ts";
 import { asError, isPassing, type Log } from "./retrying.ts";
 
 /**
- * `preparing`: its tables are made, or rebuilt if they have another version; `standingBy`: another instance writes it; `catchingUp` with the log;
- * `following` it; `failing`: its projector cannot take the next events and tries again; `outdated`: its tables belong to another version of the
- * service, which this instance leaves alone.
+ * `preparing`: its tables are created, or rebuilt if they have another version; `standingBy`: another instance writes it; `catchingUp`:
+ * behind the log; `following`: at the log's end; `failing`: its projector fails on the next events and retries; `outdated`: its tables
+ * belong to another version of the service, and this instance does not touch them.
  */
 export type State = "preparing" | "standingBy" | "catchingUp" | "following" | "failing" | "outdated";
 
-/** A read model as this instance knows it. `failed`: the position before the events that its projector failed on, and how often. */
+/** A read model as this instance knows it. `failed`: the position before the events on which its projector failed, and how often. */
 export type Member = {
   projection: Projection;
   position: number;
@@ -17,12 +17,12 @@ export type Member = {
   failed?: { position: number; times: number };
 };
 
-/** How often a projector may fail on the same events before the main group goes on without it. */
+/** Failures of a projector on the same events after which it is ejected from the main group. */
 const mostFailures = 3;
 
 export const names = (members: readonly Member[]): string[] => members.map(({ projection }) => projection.name);
 
-/** Its rows are written up to a position. */
+/** Records that its rows are written up to a position. */
 export function settle(member: Member, { position, follows }: { position: number; follows: boolean }, log: Log): void {
   member.position = position;
   recovered(member, log);
@@ -40,14 +40,14 @@ export function failed(member: Member, error: unknown): void {
   if (!isPassing(error)) member.state = "failing";
 }
 
-/** True once it has failed often enough at the same position. */
+/** Counts a failure. True once it has failed `mostFailures` times at the same position. */
 export function failsAgain(member: Member): boolean {
   const times = member.failed?.position === member.position ? member.failed.times + 1 : 1;
   member.failed = { position: member.position, times };
   return times >= mostFailures;
 }
 
-/** An instance leaves tables alone that belong to another version of the service. */
+/** Marks a read model as outdated if its tables belong to another version of the service. */
 export function noteVersion(member: Member, stored: number | undefined, log: Log): void {
   const { name, version } = member.projection;
   if (stored === version || member.state === "outdated" || member.state === "preparing") return;

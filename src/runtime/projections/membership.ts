@@ -11,12 +11,12 @@ import {
 } from "./checkpoints.ts";
 import { rebuildLock, replayUpTo } from "./replay.ts";
 
-/** Waits until nobody else changes which read models there are and at which checkpoint; nobody does for the rest of the transaction. */
+/** Locks the set of read models and the checkpoints they are at, for the rest of the transaction. */
 export async function lockReadModels(tx: Sql): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(727277)");
 }
 
-/** Locks a checkpoint against its writer for the rest of the transaction. */
+/** Locks a checkpoint against its writer, for the rest of the transaction. */
 export async function lockCheckpoint(tx: Sql, name: string): Promise<Checkpoint | undefined> {
   const { rows } = await tx.query<Checkpoint>(
     "select name, position, generation from work.checkpoints where name = $1 for update",
@@ -33,14 +33,14 @@ async function setCheckpoints(tx: Sql, names: readonly string[], position: numbe
   );
 }
 
-/** Refuses a writer that does not know yet which read models are at a checkpoint now. */
+/** Fences out writers that do not know the new set of read models at a checkpoint. */
 async function raiseGeneration(tx: Sql, name: string): Promise<void> {
   await tx.query("update work.checkpoints set generation = generation + 1 where name = $1", [name]);
 }
 
 /**
- * Stores a read model's version and tables, at a position. One that is served with others enters the main group, or stays in it, if the group
- * is at that position; any other read model has a checkpoint of its own. Call `lockReadModels` before.
+ * Stores a read model's version, tables and position. A read model that is not independent enters the main group, or stays in it, if the
+ * group is at that position; any other gets its own checkpoint. Call `lockReadModels` before.
  */
 export async function storeReadModel(tx: Sql, { projection, position }: Progress): Promise<void> {
   const { name, version, tables, independent } = projection;
@@ -56,7 +56,7 @@ export async function storeReadModel(tx: Sql, { projection, position }: Progress
   if (isMain) await tx.query("delete from work.checkpoints where name = $1", [name]);
 }
 
-/** Gives read models of the main group checkpoints of their own, so that the group can go on without them. Throws CheckpointMoved. */
+/** Ejects read models from the main group: gives them their own checkpoints, so that the group can continue. Throws CheckpointMoved. */
 export async function eject(database: Database, main: Checkpoint, names: readonly string[]): Promise<void> {
   await database.transaction(async (tx) => {
     await lockReadModels(tx);
@@ -74,8 +74,8 @@ async function isEmpty(tx: Sql): Promise<boolean> {
 }
 
 /**
- * Brings a read model that has left the main group to the group's position and lets it in, in one transaction, for which the group waits.
- * False if it cannot enter yet: it is ahead of the group's other read models, or being rebuilt. Throws CheckpointMoved, ProjectorFailed.
+ * Brings an ejected read model to the main group's position and lets it rejoin, in one transaction, for which the group waits. False if it
+ * cannot rejoin yet: it is ahead of the group, or being rebuilt. Throws CheckpointMoved, ProjectorFailed.
  */
 export async function rejoin(
   { database, store, signal }: { database: Database; store: EventStore; signal: AbortSignal },

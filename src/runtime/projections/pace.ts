@@ -1,29 +1,29 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "#src/platform/clock.ts";
 
-/** Statements of one kind that follow each other at once, after a quiet while. */
+/** Statements that may follow each other without a wait, after a quiet period. */
 const atOnce = 10;
 
-/** From then on one in so many milliseconds: ten times what a statement takes of late, within bounds. */
+/** Afterwards one statement per interval: ten times the average duration of a statement, within bounds (milliseconds). */
 const every = { timesTaken: 10, leastMs: 15, mostMs: 50 };
 
-/** How much the newest one counts in what one takes. */
+/** Weight of the newest duration in the average. */
 const weightOfNewest = 0.2;
 
 export type Pace = {
-  /** Resolves when the next statement may go out. */
+  /** Resolves when the next statement may be sent. */
   next(): Promise<void>;
-  /** Goes by how long this one takes, too. */
+  /** Runs a statement and adds its duration to the average. */
   taking<T>(statement: () => Promise<T>): Promise<T>;
 };
 
 /**
- * What many ask for within some milliseconds goes out together: a statement about twenty costs little more than one about one. A service with
- * little to do answers at once; only who has just had so many statements waits for the next, and longer where they take longer, because
- * the machine has too much to do.
+ * Limits the rate of statements, so that work arriving within some milliseconds shares one: a statement about twenty rows costs little more
+ * than one about one. An idle service responds at once; a busy one waits before the next statement, and longer the slower statements are,
+ * because then the machine is overloaded.
  */
 export function createPace(clock: Pick<Clock, "monotonic">): Pace {
-  /** When all that went out would have, one in as many milliseconds as it was then. */
+  /** Time up to which the statements sent so far have used up the rate (leaky bucket, monotonic milliseconds). */
   let usedUpTo = Number.NEGATIVE_INFINITY;
   let takesMs = 0;
   return {

@@ -17,39 +17,42 @@ export type ProjectionRunnerOptions = {
   store: EventStore;
   database: Database;
   logger: Log;
-  /** Different for every running instance. */
+  /** Unique id of this running instance. */
   instanceId: string;
   projections: readonly Projection[];
   clock?: Clock;
-  /** Events a batch (default 1,000). */
+  /** Events per batch (default 1,000). */
   batchSize?: number;
   backoff?: Backoff;
   tablesSql?: TablesSql;
-  /** Called after each commit with the positions of the read models that this instance writes, by name; with none once it writes no more. */
+  /**
+   * Called after each commit with the positions of the read models that this instance writes, by name; with an empty map once it writes
+   * none.
+   */
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
-  /** Called by a loop that has written all there was, before it goes on (default: nothing). */
+  /** Called by a loop that had caught up, before it continues (default: no pause). */
   pauseUnlessAwaited?: WaitFor["pauseUnlessAwaited"];
-  /** No other instance uses this database: the work of an instance that was killed is taken up at once. */
+  /** True if no other instance uses this database: the work of a killed instance is then taken over at once. */
   alone?: boolean;
 };
 
 export type ProjectionStatus = { name: string; version: number; position: number; state: State; error?: string };
 
 export type ProjectionRunner = {
-  /** Resolves when all tables are there, filled or not; those of another version are rebuilt meanwhile. */
+  /** Resolves when all tables exist, filled or not; those of another version are rebuilt in the background. */
   start(): Promise<void>;
-  /** Lets the batch in hand end, gives the work to another instance. */
+  /** Finishes the current batch and releases the work to other instances. */
   stop(): Promise<void>;
-  /** Resolves once all projections, no matter who writes them, have reached the end of the log as it was when asked. */
+  /** Resolves once all projections, whichever instance writes them, have reached the end of the log at the time of the call. */
   caughtUp(): Promise<void>;
-  /** Why the read models cannot be relied on, as far as this instance knows. */
+  /** Returns the reason why the read models cannot be relied on, as far as this instance knows. */
   trouble(): string | undefined;
-  /** Names of those that cannot be written, or made again, as far as this instance knows. */
+  /** Returns the names of the read models that cannot be written or rebuilt, as far as this instance knows. */
   failing(): string[];
   status(): ProjectionStatus[];
 };
 
-/** Writes the read models: one instance at a time does, any number stand by. */
+/** Writes the read models. One instance at a time does; the others stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
   const { backoff = backoffMs, pauseUnlessAwaited = async () => {} } = options;
@@ -66,7 +69,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     options.onProjected?.(new Map(written.map(({ projection, position }) => [projection.name, position])));
   };
 
-  // A server that crashed may have lost the last commits of read models, and no further event may arrive that would show it.
+  // A crashed server may have lost the last commits of read models, and no further event may arrive that would reveal it.
   const unwatch = database.onLost(() => {
     loops?.reload();
     onMoved();
@@ -95,7 +98,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   async function rebuildAll(changed: readonly Member[]): Promise<void> {
-    // One after the other. One that fails is tried again once the others have had their turn.
+    // Rebuilds one after the other. A failed one is retried once the others have had their turn.
     let left = changed;
     for (let rounds = 1; left.length > 0; rounds++) {
       const failed: Member[] = [];
@@ -123,7 +126,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     await loops?.open();
   }
 
-  /** Until it succeeds or this instance stops. */
+  /** Retries until success or until this instance stops. */
   async function insist(member: Member, work: () => Promise<void>): Promise<void> {
     for (let failures = 1; !stopping.signal.aborted; failures++) {
       if (await attempt(member, work)) return;
@@ -131,7 +134,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     }
   }
 
-  /** True if it succeeded; otherwise the status says what is in the way, until it does. */
+  /** True if it succeeded; otherwise the member's status shows the error until it does. */
   async function attempt(member: Member, work: () => Promise<void>): Promise<boolean> {
     if (stopping.signal.aborted) return false;
     try {
@@ -206,7 +209,10 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   };
 }
 
-/** Instances of different versions do not wait for each other's lease: the checkpoints' generation tells which of them may write. */
+/**
+ * Returns the lease's name, which differs between versions, so that they do not wait for each other: the checkpoint's generation decides
+ * which instance may write.
+ */
 const leaseName = (projections: readonly Projection[]): string => {
   const versions = projections.map(({ name, version }) => `${name}@${version}`).sort();
   return `projections:${createHash("sha256").update(versions.join()).digest("hex").slice(0, 16)}`;

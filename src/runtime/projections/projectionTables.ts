@@ -7,21 +7,21 @@ import type { Database, Role, Sql } from "#src/platform/postgres/database.ts";
 import { lockReadModels, storeReadModel } from "./membership.ts";
 import { isPassing } from "./retrying.ts";
 
-/** Where the live read models are. */
+/** Schema of the live read models. */
 export const liveSchema = "read";
 
 /** The DDL of a projection's tables, with unqualified names. */
 export type TablesSql = (projection: Projection) => Promise<string>;
 
-/** `projections/<name>/tables.sql`. */
+/** Reads `projections/<name>/tables.sql`. */
 export const tablesFile: TablesSql = ({ name }) =>
   readFile(new URL(import.meta.resolve(`#projections/${name}/tables.sql`)), "utf8");
 
-/** `projections/<name>/indexes.sql`: may be run any number of times. */
+/** Reads `projections/<name>/indexes.sql`, which may be run any number of times. */
 const lateIndexes: TablesSql = ({ name }) =>
   readFile(new URL(import.meta.resolve(`#projections/${name}/indexes.sql`)), "utf8");
 
-/** Makes those indexes of a projection that wait until its tables are filled, where they are not there yet. */
+/** Creates the indexes of a projection that wait until its tables are filled, unless they exist. */
 export async function createLateIndexes(owner: Role, schema: string, projection: Projection): Promise<void> {
   if (!projection.hasLateIndexes) return;
   const ddl = await lateIndexes(projection);
@@ -34,21 +34,23 @@ export async function createLateIndexes(owner: Role, schema: string, projection:
 
 export const quoted = (name: string): string => pg.escapeIdentifier(name);
 
-/** For the rest of the transaction unqualified names mean this schema. */
+/** Makes unqualified names mean this schema, for the rest of the transaction. */
 export async function enter(tx: Sql, schema: string): Promise<void> {
   await tx.query(`set local search_path = ${quoted(schema)}`);
 }
 
-/** The role whose reads and writes the tables are for. */
+/** Returns the role that reads and writes the tables. */
 export async function serviceRoleOf(database: Database): Promise<string> {
   const { rows } = await database.query<{ role: string }>("select current_user as role");
   return rows[0]!.role;
 }
 
-/** What a projection's tables are made of: their DDL, and the role whose reads and writes they are for. */
+/** Input for creating a projection's tables: their DDL, and the role that reads and writes them. */
 export type Making = { projection: Projection; ddl: string; serviceRole: string };
 
-/** Makes a projection's tables, empty, in a schema that is there, and lets the service role read and write their rows, those of one workspace at a time. */
+/**
+ * Creates a projection's empty tables in an existing schema, and lets the service role read and write the rows of one workspace at a time.
+ */
 export async function createTables(tx: Sql, schema: string, { projection, ddl, serviceRole }: Making): Promise<void> {
   await enter(tx, schema);
   await tx.query(ddl);
@@ -60,8 +62,8 @@ export async function createTables(tx: Sql, schema: string, { projection, ddl, s
 }
 
 /**
- * Names of the projections that have all their tables, of their version: a start asks once for all of them, and has nothing else to do
- * as a rule. Takes no lock and changes nothing.
+ * Returns the names of the projections whose tables all exist in their version. A start asks this once for all, and as a rule has nothing
+ * else to do. Takes no lock and changes nothing.
  */
 export async function soundAmong(sql: Sql, projections: readonly Projection[]): Promise<Set<string>> {
   const tables = projections.flatMap(({ name, tables }) => tables.map((table) => [name, table] as const));
@@ -82,17 +84,17 @@ export async function soundAmong(sql: Sql, projections: readonly Projection[]): 
   return new Set(rows.map(({ name }) => name));
 }
 
-/** What was found of a projection: its tables, none (they were made), or those of another version. */
+/** State of a projection's tables: present, just created, or of another version. */
 export type Found = "sound" | "created" | "otherVersion";
 
-/** A table that somebody reads is waited for briefly, time and again: who asks for it later would queue behind a longer wait. */
+/** Limits of waiting for a table that is being read: brief, repeated waits, because later readers would queue behind a long one. */
 const lockTimeout = "500ms";
 const tries = 20;
 const betweenTriesMs = 250;
 
 /**
- * Sees to it that a projection has its tables and its rows in `work`. Tables of another version are left as they are: they want
- * a rebuild. Runs as the owner; safe from several instances at once. Throws what the database throws, a lock timeout after some 15 s.
+ * Makes sure that a projection has its tables and its rows in `work`. Leaves tables of another version as they are: those need a rebuild.
+ * Runs as the owner; safe from several instances at once. Throws the database's errors, a lock timeout after about 15 s.
  */
 export async function ensureTables(database: Database, making: Making): Promise<Found> {
   for (let tried = 1; ; tried++) {
@@ -105,7 +107,7 @@ export async function ensureTables(database: Database, making: Making): Promise<
   }
 }
 
-/** Its advisory lock is nobody else's: appends take one of their own, and do not wait for tables. */
+/** Uses an advisory lock of its own: appends use another, and do not wait for tables. */
 function ensureOnce(database: Database, making: Making): Promise<Found> {
   const { projection } = making;
   return database.owner.transaction(async (tx) => {

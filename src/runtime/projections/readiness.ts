@@ -12,20 +12,23 @@ export type NotReadable = {
   name: string;
 };
 
-/** Tells which read models requests can be answered from, by their stored checkpoints, whichever instance writes them. */
+/** Knows from which read models requests can be answered, by their stored checkpoints, whichever instance writes them. */
 export type Readiness = {
-  /** Begins to read the checkpoints; resolves when all have caught up, or after a second. Never fails: a model that cannot be judged is not ready. */
+  /**
+   * Begins to read the checkpoints; resolves when all read models have caught up, or after a second. Never rejects: a model that cannot be
+   * judged is not ready.
+   */
   start(): Promise<void>;
-  /** Undefined if requests can be answered from these. */
+  /** Returns why requests cannot be answered from these read models; undefined if they can. */
   obstacle(of: readonly string[]): NotReadable | undefined;
   /**
-   * How far the read models that are served together are, until they have the log's end as it was at the start. One that is stuck before the end
-   * that others have reached is not counted: it is among `left`.
+   * Returns the progress of the main group, until it has reached the log's end as it was at the start. A read model that is stuck behind
+   * the others is not counted: it is among `left`.
    */
   catchingUp(): string | undefined;
-  /** Names of those that the others go on without. */
+  /** Returns the names of the read models that are stuck or ejected. */
   left(): string[];
-  /** Those that are served together, except those that were left behind. */
+  /** Returns the projections of the main group, except those that are stuck or ejected. */
   together(): readonly Projection[];
   stop(): Promise<void>;
 };
@@ -44,20 +47,23 @@ type Options = {
   momentMs?: number;
 };
 
-/** Reads in a row at which a read model that is not in the main group may stand still: longer than a lease takes to find its next holder. */
+/**
+ * Consecutive reads at which a read model outside the main group may not move before it counts as stuck: longer than a lease needs to find
+ * its next holder.
+ */
 const patience = 12;
 
 const sayEveryMs = 5_000;
-/** Milliseconds between two reads of a start. */
+/** Milliseconds between two reads during the start. */
 const momentEveryMs = 25;
 
-/** State of a read model at the last read. `stalled`: reads in a row at which it was behind the main group and had not moved. */
+/** State of a read model at the last read. `stalled`: consecutive reads at which it was behind the main group and had not moved. */
 type Seen = { position: number; isEjected: boolean; stalled: number };
 
 /**
- * Reads the checkpoints. A read model that has not reached the log's end as it was at the start would answer that existing things do not exist:
- * it is not ready. Once it is, later lag is what writers of commands wait for. One that had to leave the main group, or is stuck, is not ready
- * until it is back; requests are answered from the others meanwhile.
+ * Judges read models by their checkpoints. One that has not reached the log's end as it was at the start would answer that existing things
+ * do not exist: it is not ready. Once it is, later lag is handled by waiting for one's own writes. A read model that is ejected or stuck is
+ * not ready until it is back; requests are answered from the others meanwhile.
  */
 export function createReadiness(options: Options): Readiness {
   const { database, store, projections, log, failing = () => [] } = options;
@@ -65,25 +71,25 @@ export function createReadiness(options: Options): Readiness {
   const stopping = new AbortController();
   const startedAt = performance.now();
   const seen = new Map<string, Seen>();
-  /** Names of those that had caught up once. */
+  /** Names of the read models that have caught up once. */
   const ready = new Set<string>();
-  /** Names of those that are stuck, until they have caught up: to move again is not enough. */
+  /** Names of the read models that are stuck, until they have caught up: moving again is not enough. */
   const stuck = new Set<string>();
   /** The log's end at the start; undefined until it is known. */
   let head: number | undefined;
   /** Position of the main group at the last read. */
   let mainPosition = 0;
-  /** The first reads follow each other too fast to say that something stands still. */
+  /** True during the first reads, which follow each other too fast to judge that a read model is stuck. */
   let isStarting = true;
   let saidCatchingUp = false;
   let saidAt = -Infinity;
   let watching = Promise.resolve();
 
-  /** True if all have caught up, or are not waited for any longer. */
+  /** True if every read model has caught up or is stuck. */
   const isReady = (): boolean => projections.every(({ name }) => ready.has(name) || stuck.has(name));
 
   async function readCheckpoints(): Promise<void> {
-    // The head first: a read model that is then at it has caught up with all events there were.
+    // The head is read first: a read model that is at it afterwards has caught up with all events there were.
     head ??= await store.head();
     const stored = await loadReadModels(
       database,
@@ -102,7 +108,7 @@ export function createReadiness(options: Options): Readiness {
     const before = seen.get(name);
     if (stored && position >= end) ready.add(name);
     if (stored && position >= end && position >= mainPosition) stuck.delete(name);
-    // A rebuild beside the live tables does not show how far it is: only the instance that does it knows that it fails.
+    // A rebuild next to the live tables does not show its progress: only the instance that does it knows whether it fails.
     const isRebuilding = (stored === undefined || stored.version < version) && !failing().includes(name);
     const isBehind = position < mainPosition && position <= (before?.position ?? -1) && !isRebuilding;
     const stalled = isBehind && !isStarting && isMainReady() ? (before?.stalled ?? 0) + 1 : 0;
@@ -186,7 +192,7 @@ export function createReadiness(options: Options): Readiness {
   };
 }
 
-/** Progress as a caller is told it. Never 100 %: then it would have caught up. */
+/** Progress as shown to a caller. Never 100 %: then it would have caught up. */
 const progress = (position: number, head: number | undefined): string =>
   head === undefined || head === 0
     ? "how far it is cannot be found out yet"

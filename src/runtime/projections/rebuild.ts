@@ -12,8 +12,8 @@ export type Rebuild = ReplayOptions & { database: Database; tablesSql: TablesSql
 const swapTries = 60;
 
 /**
- * Fills a projection's tables again in a schema of their own and puts them in the place of the live ones, which serve until then and
- * go on being written. One rebuild of a projection at a time; one that was interrupted left a schema that the next one removes.
+ * Rebuilds a projection's tables in a separate schema and swaps them with the live ones, which are served and written until then. One
+ * rebuild of a projection runs at a time; the schema of an interrupted one is removed by the next.
  */
 export async function rebuild(rebuilding: Rebuild, projection: Projection): Promise<void> {
   const { database } = rebuilding;
@@ -52,7 +52,7 @@ async function catchUp(rebuilding: Rebuild, schema: string, progress: Progress):
   });
 }
 
-/** Readers that are in the way are waited for briefly, time and again, rather than made to queue behind the swap. */
+/** Waits briefly and repeatedly for readers, so that others do not queue behind the swap. */
 async function swapWhenPossible(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
   for (let tries = 1; ; tries++) {
     rebuilding.signal.throwIfAborted();
@@ -67,8 +67,8 @@ async function swapWhenPossible(rebuilding: Rebuild, schema: string, progress: P
 }
 
 /**
- * Holds the live checkpoint, so that nobody writes; brings the new tables to the same position; exchanges them. Where the new tables are ahead,
- * which the checkpoint of the main group cannot say, the read model gets a checkpoint of its own.
+ * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position; swaps them. New tables that are ahead of
+ * the main group's checkpoint get their own checkpoint.
  */
 async function swap(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
   const { name, tables } = progress.projection;

@@ -13,7 +13,7 @@ export type ReplayOptions = {
 
 const batchSize = 1000;
 
-/** Hands on every batch after the progress up to a position of the log, cut off exactly there, and moves the progress. */
+/** Passes every batch after the progress, up to a position of the log and cut off exactly there, to `write`, and advances the progress. */
 export async function replayUpTo(
   { store, signal, onProgress }: ReplayOptions,
   { progress, end }: { progress: Progress; end: number },

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
-/** What the runners say, pino's way. */
+/** Logger of the runners, in pino's form. */
 export type Log = {
   debug?(details: object, message: string): void;
   info(details: object, message: string): void;
@@ -9,7 +9,7 @@ export type Log = {
   error(details: object, message: string): void;
 };
 
-/** Sleeps; ends early, without an error, when the signal comes. */
+/** Sleeps; resolves early when the signal aborts. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await delay(milliseconds, undefined, { signal }).catch(() => undefined);
 }
@@ -20,18 +20,21 @@ export type Backoff = (failures: number) => number;
 /** 0.1 s after the first failure, then 0.4, 1.6, 6.4 s, and 10 s from then on. */
 export const backoffMs: Backoff = (failures) => Math.min(100 * 4 ** (failures - 1), 10_000);
 
-/** Of what passes by itself, failures that lengthen the pause: up to 1.6 s. A database that is back is noticed soon, however long it was away. */
+/**
+ * Consecutive transient failures that lengthen the pause: up to 1.6 s, so that a database that is back is noticed soon, however long it was
+ * away.
+ */
 const longestPassing = 3;
 
-/** How long to wait, in milliseconds, after so many failures in a row of which this was the last. */
+/** Milliseconds to wait after so many consecutive failures, of which this was the last. */
 export const pauseAfter = (error: unknown, failures: number, backoff: Backoff): number =>
   backoff(isPassing(error) ? Math.min(failures, longestPassing) : failures);
 
 export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** SQLSTATEs of statements that were right, at the wrong moment: serialization failure, deadlock, lock timeout. */
+/** SQLSTATEs of statements that were correct but came at a bad moment: serialization failure, deadlock, lock timeout. */
 const badMoments = new Set(["40001", "40P01", "55P03"]);
 
-/** True where the same work may well succeed later without anybody changing anything. */
+/** True for a transient failure: the same work may succeed later without any change. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof Unavailable || badMoments.has((error as { code?: string } | undefined)?.code ?? "");

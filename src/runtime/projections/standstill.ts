@@ -5,11 +5,11 @@ import type { ProjectionRunner } from "./projectionRunner.ts";
 import type { Readiness } from "./readiness.ts";
 import { pause } from "./retrying.ts";
 
-/** How long something may take its next step, or find its next holder; a lease is taken over within this after it ran out. */
+/** Milliseconds that the next step, or a takeover of an expired lease, may take. */
 const patienceMs = 1_500;
 const lookEveryMs = 50;
 
-/** Why the read models are not to be relied on: behind the log and not a step further, no matter who writes them, here or elsewhere. */
+/** Returns why the read models cannot be relied on: they are behind the log and do not advance, whichever instance writes them. */
 export async function readModelsStandStill(
   { database, store }: { database: Sql; store: Pick<EventStore, "head"> },
   projections: readonly { name: string }[],
@@ -26,8 +26,8 @@ export async function readModelsStandStill(
 }
 
 /**
- * What is wrong with the read models as a whole: they are catching up, or they stand still. One that alone has trouble is named, and does not
- * make the others unready.
+ * Returns what is wrong with the read models as a whole: they are catching up, or stuck. A single one with trouble is named, and does not
+ * make the service unready.
  */
 export async function readModelsTrouble({ database, store, readiness, runner }: Looking): Promise<Trouble> {
   const inTrouble = runner?.trouble();
@@ -40,18 +40,18 @@ export async function readModelsTrouble({ database, store, readiness, runner }: 
   return left.length === 0 ? undefined : { ready: `${left.join(", ")} cannot be answered from` };
 }
 
-/** A sentence: not ready. */
+/** A string means not ready; `{ ready }` is ready, with a warning. */
 type Trouble = string | { ready: string } | undefined;
 
 type Looking = {
   database: Sql;
   store: Pick<EventStore, "head">;
   readiness: Pick<Readiness, "catchingUp" | "left" | "together">;
-  /** Where this instance may write them. */
+  /** The runner, if this instance may write them. */
   runner: Pick<ProjectionRunner, "trouble"> | undefined;
 };
 
-/** True if it is so now, or becomes so in a moment. */
+/** True if `isSo` holds now or within `patienceMs`. */
 export async function soon(isSo: () => Promise<boolean>): Promise<boolean> {
   for (let waited = 0; ; waited += lookEveryMs) {
     if (await isSo()) return true;

@@ -2,8 +2,8 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { liveSchema, quoted } from "./projectionTables.ts";
 
 /**
- * Puts the tables of a schema in the place of the live ones, within the caller's transaction. What was granted on a live table is
- * granted on its successor. The old tables, and the schema, are gone afterwards.
+ * Replaces the live tables by those of a schema, within the caller's transaction. Grants on a live table are repeated on its successor. The
+ * old tables and the schema are dropped.
  */
 export async function swapTables(
   tx: Sql,
@@ -32,7 +32,7 @@ async function existing(tx: Sql, tables: readonly string[]): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** One statement for each right that somebody other than the owner has on these live tables, to grant it in `schema`. */
+/** Returns one statement for each right that roles other than the owner have on these live tables, to grant it in `schema`. */
 async function grantsOn(tx: Sql, tables: readonly string[], schema: string): Promise<string[]> {
   const { rows } = await tx.query<{ statement: string }>(
     `select format('grant %s on %I.%I to %s', acl.privilege_type, $3::text, class.relname,

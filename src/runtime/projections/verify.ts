@@ -6,15 +6,15 @@ import { createTables, liveSchema, quoted, serviceRoleOf } from "./projectionTab
 import type { Rebuild } from "./rebuild.ts";
 import { replayUpTo } from "./replay.ts";
 
-/** A row that is in one of the two and not in the other, as JSON text. */
+/** A row, as JSON text, that only one side has. */
 export type Difference = { table: string; side: "live" | "replayed"; row: string };
 
 export type Verified = { position: number; rows: number; differences: Difference[]; differing: number };
 
 /**
- * Replays a projection up to exactly the position of its live tables and compares every row both ways. Live tables and checkpoint are seen
- * in one snapshot; the replay is made inside that same transaction, which is rolled back: nothing is left, however it ends.
- * `differing` counts all differences, `differences` holds the first `limit` of each table.
+ * Replays a projection up to exactly the position of its live tables and compares every row both ways. Live tables and checkpoint are read
+ * in one snapshot; the replay happens in the same transaction, which is rolled back, so nothing remains. `differing` counts all
+ * differences, `differences` holds the first `limit` of each table.
  */
 export async function verify(replay: Rebuild, projection: Projection, limit = 20): Promise<Verified> {
   const ddl = await replay.tablesSql(projection);
@@ -51,7 +51,10 @@ async function rolledBack({ database }: Rebuild, work: (tx: Sql) => Promise<void
   }
 }
 
-/** Nobody else can see these tables, so that no autovacuum counts their rows: without, the planner takes them for empty. */
+/**
+ * Analyses the tables after 1, 2, 4, … batches. Autovacuum cannot see them in this transaction, and without statistics the query planner
+ * takes them for empty.
+ */
 function analyseSeldom(tx: Sql): (tables: readonly string[]) => Promise<void> {
   let batches = 0;
   return async (tables) => {

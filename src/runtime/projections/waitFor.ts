@@ -5,18 +5,18 @@ import { pause } from "./retrying.ts";
 
 export type WaitFor = {
   /**
-   * True when these read models (default: those that are served together) have reached a position; false where they did not within `timeoutMs`
+   * Resolves to true once these read models (default: the main group) have reached a position; to false if they have not within `timeoutMs`
    * (default 5,000), or on abort.
    */
   projected(position: number, options?: WaitOptions): Promise<boolean>;
   /**
-   * Told by a projection runner of the same process after each commit how far each read model is that it writes, and when it writes none any more:
-   * that saves asking the database.
+   * Called by the projection runner of the same process after each commit, with the positions of the read models that it writes, and with
+   * none when it writes no more: that saves queries.
    */
   reached(positions: ReadonlyMap<string, number>): void;
   /**
-   * Pause of a loop of the runner in the same process that had written all there was, up to a position, into these read models, and has heard of
-   * more: events that arrive meanwhile are written together. Ends at once while a caller waits for a later position of one of them, and on abort.
+   * Pause of a loop of the runner in the same process that had caught up to a position and has more events: events that arrive meanwhile
+   * are written together. Ends at once while a caller waits for a later position of one of these read models, and on abort.
    */
   pauseUnlessAwaited(of: readonly string[], position: number, signal: AbortSignal): Promise<void>;
   close(): void;
@@ -25,19 +25,19 @@ export type WaitFor = {
 export type WaitOptions = { of?: readonly string[]; timeoutMs?: number; signal?: AbortSignal };
 
 /**
- * Milliseconds between two looks at the stored checkpoints, made only while somebody waits. One primary key look-up for all who wait
- * is cheaper than a notification with every commit, which all writers of the database would queue for.
+ * Milliseconds between two reads of the stored checkpoints, made only while a caller waits. One primary key look-up for all waiting callers
+ * is cheaper than a notification with every commit, for which all writers of the database would queue.
  */
 const lookEveryMs = 5;
 /**
- * Milliseconds between two reads of the checkpoints while the runner of this process writes all that is waited for, and so reports sooner: another
- * instance may have taken over from it without its knowledge.
+ * Milliseconds between two reads of the checkpoints while the runner of this process writes all awaited read models and so reports sooner:
+ * another instance may have taken over without its knowledge.
  */
 const usualPatienceMs = 250;
 
 /**
- * Milliseconds of that pause, of the main group and of an independent read model. A batch of ten events costs little more than one of one. A caller
- * that waits on another instance waits that much longer, and one that reads without waiting sees new events that much later.
+ * Milliseconds of the loops' pause, for the main group and for an independent read model. A batch of ten events costs little more than one
+ * of one. Callers that wait on another instance wait that much longer, and those that read without waiting see new events that much later.
  */
 const usualPauseMs = { main: 30, independent: 250 };
 
@@ -52,7 +52,7 @@ const isReached = (
 const isAwaited = ({ of, position }: Pick<Waiter, "position" | "of">, waiter: Waiter): boolean =>
   waiter.position > position && waiter.of.some((name) => of.includes(name));
 
-/** Reading one's own writes, whichever instance writes the read models. */
+/** Lets callers read their own writes, whichever instance writes the read models. */
 export function createWaitFor({
   database,
   projections,
@@ -68,7 +68,7 @@ export function createWaitFor({
   const together = projections.filter(({ independent }) => !independent).map(({ name }) => name);
   const waiting = new Set<Waiter>();
   const closing = new AbortController();
-  /** Positions that the runner of this process reported last. They can go back: a database that crashed may have lost its last commits. */
+  /** Positions that the runner of this process reported last. They can go back: a crashed database may have lost its last commits. */
   let said: ReadonlyMap<string, number> = new Map();
   let looking = false;
   /** Ends the pause between two reads: when a caller waits for positions that the runner of this process does not report, or none waits. */
@@ -84,7 +84,7 @@ export function createWaitFor({
     if (![...waiting].every(isTold) || waiting.size === 0) wakeUp?.();
   };
 
-  /** Whether it was as long as it was to be. */
+  /** Sleeps `patienceMs`. True if it was not ended early. */
   const nap = (): Promise<boolean> =>
     new Promise((resolve) => {
       const end = (whole: boolean) => (): void => {

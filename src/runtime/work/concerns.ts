@@ -3,15 +3,15 @@ import type { Listeners, Process } from "#src/processes/process.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 import { anyListeners } from "./listeners.ts";
 
-/** Whether a process has anything to do about an event. Throws what the process throws where it cannot tell. */
+/** True if the process has anything to do about the event. Throws the process's own error if it cannot judge the event. */
 export const concerns = (process: Process, event: Recorded, listeners: Listeners = anyListeners): boolean =>
   process.categories.includes(categoryOf(event.stream)) &&
   (Object.hasOwn(process.on, event.type) || Object.hasOwn(process.later ?? {}, event.type)) &&
   (process.concerns?.(event, listeners) ?? true);
 
 /**
- * The same for the planner: where the process cannot tell, its handling fails too, and the event is parked. One that cannot be read may be
- * anybody's: everybody who listens to its category tries it.
+ * Like `concerns`, for the planner, and never throws. If the process cannot judge the event, the answer is true: its handler then fails as
+ * well, and the event is parked. An event that cannot be read concerns every process that listens to its category.
  */
 export function mayConcern(process: Process, event: Recorded, listeners: Listeners): boolean {
   if (isUnreadable(event)) return process.categories.includes(categoryOf(event.stream));

@@ -3,7 +3,10 @@ import { timerAgain } from "./items.ts";
 import type { LaneId } from "./lane.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
-/** Makes the lanes of a common table expression `woken (process, key, workspace)` ready at once, whatever they wait for, also those that are not there. */
+/**
+ * SQL that makes the lanes of a common table expression `woken (process, key, workspace)` ready at once, whatever they wait for. Lanes that
+ * do not exist are created.
+ */
 export const wakingAtOnce = `
   ${turnsOfWoken},
   lanes as (
@@ -17,10 +20,12 @@ export const wakingAtOnce = `
   ),
   ${storingTurns}`;
 
-/** A timer that no handler sets. Its payload carries the cause (handlerContext.ts). */
+/** A timer set from outside any handler. Its payload carries the cause (handlerContext.ts). */
 export type DueNow = LaneId & { workspace: string; name: string; payload: Record<string, unknown> };
 
-/** Sets timers that are due at once, one at most in each lane, in the caller's transaction. Lanes are locked before their items, as endings do. */
+/**
+ * Sets timers that are due at once, at most one per lane, in the caller's transaction. Locks lanes before their items, as the endings do.
+ */
 export async function setDueNow(tx: Sql, timers: readonly DueNow[]): Promise<void> {
   const given = JSON.stringify(timers);
   await tx.query(

@@ -8,15 +8,20 @@ import { recordEndings } from "./endings.ts";
 import { mostTimersAtOnce } from "./timerChanges.ts";
 
 export type Endings = {
-  /** Resolves when it is stored: true, or false if the lane is somebody else's by now, or nothing could be stored before the end. */
+  /**
+   * Resolves to true once the ending is stored; to false if another instance has claimed the lane since, or if nothing could be stored
+   * before `close`.
+   */
   add(ending: Ending): Promise<boolean>;
-  /** Stores what was added, in one more try. */
+  /** Stores the endings that were added, in one more attempt. */
   close(): Promise<void>;
 };
 
 const mostAtOnce = 200;
 
-/** As many as go together: the first, and those behind it while they are not too many and do not change too many timers. */
+/**
+ * Returns the endings of one transaction: the first, and those after it up to `mostAtOnce` endings and `mostTimersAtOnce` timer changes.
+ */
 function batchOf<Waiting extends { ending: Ending }>(waiting: readonly Waiting[]): Waiting[] {
   let timers = 0;
   const tooMany = waiting.findIndex(({ ending }, place) => {
@@ -26,7 +31,7 @@ function batchOf<Waiting extends { ending: Ending }>(waiting: readonly Waiting[]
   return tooMany < 0 ? [...waiting] : waiting.slice(0, tooMany);
 }
 
-/** Stores endings together: those that come while a batch is being written go in the next one, in their order. */
+/** Stores endings in batches. Endings added while a batch is being written go into the next one, in their order. */
 export function createEndings({
   database,
   clock,
@@ -38,7 +43,7 @@ export function createEndings({
   clock: Clock;
   log: Log;
   backoff: Backoff;
-  /** A lane whose claim has ended has more to do. */
+  /** Called when a lane whose claim has ended has more to do. */
   onReady: () => void;
 }): Endings {
   const waiting: { ending: Ending; done(stored: boolean): void }[] = [];
@@ -47,7 +52,7 @@ export function createEndings({
   let writing: Promise<void> | undefined;
 
   async function writeAll(): Promise<void> {
-    // Those of lanes that end in this moment go together.
+    // Lanes that end in the same turn of the event loop share one batch.
     await new Promise((resolve) => setImmediate(resolve));
     for (let failures = 0; waiting.length > 0; ) {
       if (!closing.signal.aborted) await pace.next();
@@ -76,7 +81,7 @@ export function createEndings({
     }
   }
 
-  /** One that is added after the last look and before the end of the writing must not wait for the next one. */
+  /** An ending added after `writeAll` last checked, but before its promise settled, must not wait for the next ending. */
   function begin(): void {
     writing ??= writeAll().finally(() => {
       writing = undefined;

@@ -4,8 +4,8 @@ import type { LaneId } from "./lane.ts";
 import { keyOfChange, lastWords } from "./timerChanges.ts";
 
 /**
- * Locks all lanes that the endings change, in one order, and answers the claims that are held. Lanes that a timer is set under and that are
- * not there are made by the same statement: made later, they would be locked out of order.
+ * Locks all lanes that the endings change, in one order, and returns the claims that are still held. Lanes that do not exist and under
+ * which a timer is set are created by the same statement: created later, they would be locked out of order.
  */
 export async function lockHeld(tx: Sql, endings: readonly Ending[]): Promise<Set<string>> {
   const setsElsewhere = endings.some(({ lane, timers = [] }) =>
@@ -53,8 +53,8 @@ const nameOf = ({ process, key }: LaneId): string => JSON.stringify([process, ke
 type Touched = LaneId & { workspace: string };
 
 /**
- * Each once: lanes that are given back, that timers are cancelled under, and set under. Also those of words that were taken back since: whose last
- * word counts is known once it is known whose claims are held.
+ * Returns each lane once: those that are released, and those under which timers are set or cancelled. Includes changes that a later ending
+ * overrides: which change is the last one counts only among held claims, and those are known after locking.
  */
 function touchedBy(endings: readonly Ending[]): Touched[] {
   const all: Touched[] = [

@@ -6,12 +6,13 @@ import { tryEveryMs } from "./setAside.ts";
 import { changeTimers, lastWords } from "./timerChanges.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
-/** `held`: claims that were still held. `ready`: whether one of the lanes is ready, to be claimed once more. */
+/** `held`: claims that were still held. `ready`: true if one of the lanes is ready to be claimed again. */
 export type Stored = { held: Set<string>; ready: boolean };
 
 /**
- * Records endings, all or nothing. Those of lanes that another instance has claimed since change nothing. What a crash of the server takes back is
- * done again, its timers with it. Streams are locked first, then lanes in the order of their keys, so that no two transactions wait for each other.
+ * Records endings, all or nothing. Endings of lanes that another instance has claimed since change nothing. Work whose ending is lost in a
+ * crash of the server is done again, including its timers. Locks streams first, then lanes in the order of their keys, so that transactions
+ * cannot deadlock.
  */
 export const recordEndings = (database: Role, endings: readonly Ending[], now: Date): Promise<Stored> =>
   database.transaction(async (tx) => {
@@ -38,8 +39,8 @@ export const recordEndings = (database: Role, endings: readonly Ending[], now: D
   });
 
 /**
- * Locks the rows of all streams that lanes are set aside under, before any lane, as the planner does. Answers the newest revisions that were
- * planned. From now on a page of the lanes is tried now and then.
+ * Locks the rows of all streams that lanes are set aside under, before any lane, as the planner does. Returns the newest planned revision
+ * of each. Also schedules the periodic retry of a page of these lanes, if none is scheduled.
  */
 async function lockTags(tx: Sql, endings: readonly Ending[], now: Date): Promise<Map<string, number>> {
   const obstacles = endings.flatMap(({ next }) => (next?.how === "set aside" ? next.obstacles : []));
@@ -83,8 +84,8 @@ async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
 type Released = Ending & { next: Next };
 
 /**
- * An obstacle that has ended since it was seen, or a wake-up since the claim, makes the lane ready at once: `goOn` sees to that. Time alone
- * wakes a page of those that are set aside under a stream (setAside.ts); a timer wakes its own lane.
+ * Sets lanes aside. A lane whose obstacle has ended since it was seen, or that was woken since the claim, is left to `goOn`, which makes it
+ * ready at once. Time alone retries only a page of the lanes set aside under a stream (setAside.ts); a timer wakes its own lane.
  */
 async function setAside(
   tx: Sql,
@@ -116,8 +117,8 @@ async function setAside(
 }
 
 /**
- * Ends the claims that are left: a lane with nothing to do is gone, one with items that are due is ready, any other waits, for its next item or to
- * be tried again. True if one is ready.
+ * Ends the remaining claims: a lane with nothing to do is deleted, a lane with due items becomes ready, any other waits for its next item
+ * or its retry. True if a lane became ready.
  */
 async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<boolean> {
   if (released.length === 0) return false;

@@ -13,7 +13,7 @@ export type Projected = (
   options: { of?: readonly ReadModel[]; timeoutMs: number; signal: AbortSignal },
 ) => Promise<boolean>;
 
-/** How long a handler keeps its place for read models that are almost there: giving it back costs more than this. */
+/** Milliseconds a handler keeps its slot for read models that are almost caught up: releasing the lane costs more than this. */
 const momentMs = 100;
 
 export type Handling = {
@@ -23,11 +23,11 @@ export type Handling = {
   projected: Projected;
   attempt: number;
   signal: AbortSignal;
-  /** Told of timers as they are set and cancelled. */
+  /** Called with each timer that is set or cancelled. */
   onTimer(change: TimerChange): void;
 };
 
-/** Hands an event or a timer over. Undefined if that is done with. */
+/** Hands an event or a timer to the process's handler. Undefined if it is done. */
 export async function handle(
   process: Process,
   subject: Recorded | Timer,
@@ -36,14 +36,14 @@ export async function handle(
   const context = handlerContext({ ...handling, process: process.name }, subject);
   if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
   keyFor(process, subject);
-  // The planner leaves to the handler what it could not judge: an event that it could not read, or a process that could not tell.
+  // The planner also plans events that it could not judge: unreadable ones, or those for which `concerns` threw.
   if (!concerns(process, subject)) return undefined;
   const later = process.later?.[subject.type]?.(subject);
   if (later) await context.timers.set({ key: keyFor(process, subject), ...later });
   return (await process.on[subject.type]?.(subject, context)) || undefined;
 }
 
-/** What a handler is given to act with, because of this event or timer. */
+/** Returns the context that a handler acts with, because of this event or timer. */
 export function handlerContext(handling: Handling, subject: Recorded | Timer): ProcessContext {
   const { process, clock, projected, attempt, signal, onTimer } = handling;
   const cause = causeOf(process, subject);
@@ -68,7 +68,10 @@ export function handlerContext(handling: Handling, subject: Recorded | Timer): P
 type Cause = ProcessContext["cause"];
 type Trace = Pick<Cause, "workspaceId" | "correlationId" | "causationId">;
 
-/** A process acts because of an event: same correlation, caused by it. What a timer sets in motion has the cause that the timer was set for. */
+/**
+ * Returns the cause of what a process does: for an event its correlation id, caused by it; for a timer the cause that the timer was set
+ * with.
+ */
 export function causeOf(process: string, subject: Recorded | Timer): Cause {
   const trace = isEvent(subject) ? traceOfEvent(subject) : traceOf(subject.payload as Trace);
   return { actor: { kind: "system", id: process }, ...trace };

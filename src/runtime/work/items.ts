@@ -1,9 +1,12 @@
 import type { Timer } from "#src/processes/process.ts";
 
-/** How often an item was tried, failed, and did not end in its time. `parked`: the id under which it was given up on before. */
+/**
+ * Counts of an item: attempts, failures, and attempts that exceeded their time. `parked`: its id in `work.parked`, if it was given up on
+ * before.
+ */
 type Tried = { id: number; tries: number; failures: number; timeouts: number; parked: number | null };
 
-/** An event to be handled, by its place in the log. */
+/** An event to be handled, identified by its position in the log. */
 export type EventItem = Tried & { position: number; stream: string; revision: number };
 /** A timer that is due. */
 export type TimerItem = Tried & { timer: Omit<Timer, "key"> };
@@ -13,7 +16,7 @@ export type Item = EventItem | TimerItem;
 
 export const isEventItem = (item: Item): item is EventItem => "position" in item;
 
-/** An item as PostgreSQL answers it. */
+/** An item as a row of PostgreSQL. */
 export type ItemRow = Tried & {
   position: number | null;
   stream: string | null;
@@ -23,14 +26,17 @@ export type ItemRow = Tried & {
   dueAt: Date;
 };
 
-/** The columns of a row of `work.items` under which it is read. */
+/** Select list of `work.items` that gives an `ItemRow`. */
 export const itemColumns =
   'id, position, stream, revision, timer, payload, due_at as "dueAt", tries, failures, timeouts, parked';
 
-/** At most this many items are worked on under one turn; then other lanes come first. */
+/** Items a lane works on in one turn, at most; then other lanes come first. */
 export const itemsOfTurn = 20;
 
-/** A timer set again, in an insertion into `work.items as item`, is another item: what is said about the one before does not touch it. */
+/**
+ * Conflict clause of an insertion into `work.items as item`: a timer that is set again becomes a new item with a new id, so an ending
+ * recorded for the old one does not touch it.
+ */
 export const timerAgain = `(process, key, timer) where timer is not null and parked is null do update
   set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0, timeouts = 0`;
 
@@ -39,7 +45,10 @@ export function itemOf({ position, stream, revision, timer, payload, dueAt, ...t
   return { ...tried, position: position!, stream: stream!, revision: revision! };
 }
 
-/** Of events the newest alone, which has failed as often as any of them, and the timers; and the events it covers. */
+/**
+ * Reduces the events to the newest one, with the highest counts of any of them, and keeps all timers. `covered`: the older events, which it
+ * settles too.
+ */
 export function newestOf(items: readonly Item[]): { toDo: Item[]; covered: Item[] } {
   const events = items.filter(isEventItem);
   const timers = items.filter((item) => !isEventItem(item));

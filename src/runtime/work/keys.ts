@@ -1,17 +1,19 @@
 import type { Process } from "#src/processes/process.ts";
 import type { Recorded } from "#streams/event.ts";
 
-/** As long as an index of PostgreSQL takes without harm. */
+/** Characters: short enough for an index of PostgreSQL. */
 const longestKey = 500;
 
-/** The key under which a process handles an event. Throws where there is none that the work table can store. */
+/** Returns the key under which a process handles an event. Throws if it has none that the work table can store. */
 export function keyFor(process: Process, event: Recorded): string {
   const key: unknown = process.keyOf(event);
   if (!isStorable(key)) throw new Error(`it has no key for ${process.name}`);
   return key;
 }
 
-/** The same for the planner: an event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */
+/**
+ * Like `keyFor`, for the planner: an event without a storable key goes under its stream. Its handler then fails, and the event is parked.
+ */
 export function keyOf(process: Process, event: Recorded): string {
   try {
     return keyFor(process, event);
@@ -20,7 +22,7 @@ export function keyOf(process: Process, event: Recorded): string {
   }
 }
 
-/** Whose event it is, "" if it has no workspace: also if its metadata are not ours. */
+/** Returns the workspace of an event; "" if it has none or its metadata are malformed. */
 export function workspaceOf({ metadata }: Recorded): string {
   const id: unknown = metadata?.workspaceId;
   return isStorable(id) ? id : "";

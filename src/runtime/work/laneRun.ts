@@ -26,46 +26,49 @@ export type LaneRunOptions = {
   endings: Endings;
   /** Aborted when the claim is lost, or this instance stops. */
   signal: AbortSignal;
-  /** False while the claim may have run out without this instance having noticed. */
+  /** False while the claim may have expired without this instance having noticed. */
   isFresh: () => boolean;
-  /** Called with the time of the soonest of the timers that were stored. */
+  /** Called with the earliest due time of the timers that were stored. */
   onTimer: (dueAt: Date) => void;
   /** Called with a timer that was stored and is due when `when` resolves, if that is before its time. */
   onEarly: (timer: TimerId, when: Promise<unknown>) => void;
   projected: Projected;
-  /** Told when the lane is let go until the read models have reached a position. */
+  /** Called when the lane is released until the read models have reached a position. */
   onWaiting: (answer: WaitFor) => void;
-  /** A run of the same lane that has to end first. */
+  /** An earlier run of the same lane, which has to end first. */
   after?: Promise<void>;
 };
 
 export type LaneRun = {
-  /** Resolves when nothing runs any more and the lane is given up. Never rejects. */
+  /** Resolves when no handler runs any more and the lane is released. Never rejects. */
   ended: Promise<void>;
-  /** True from when its last word is on its way. */
+  /** True once its last ending is being stored. */
   isEnding(): boolean;
-  /** True once the lane is not claimed by this run any more. */
+  /** True once this run no longer holds the claim. */
   isReleased(): boolean;
 };
 
-/** Failures, not counting those of infrastructure, after which a process gives up on an item: with the pauses between, some 9 s. */
+/**
+ * Failures after which a process gives up on an item, not counting those of infrastructure. With the pauses between them that takes about 9
+ * s.
+ */
 const maxFailures = 5;
-/** A handler that has so often not ended in its time, or asked the database for too much, is given up on too: it is the item's fault by then. */
+/** Timeouts of a handler, or of its statements, after which the item is given up on: by then it is the item's fault. */
 const maxTimeouts = 10;
-/** After this long the lane goes to the end of the queue, in milliseconds. */
+/** Milliseconds of a turn: afterwards the lane goes to the end of the queue. */
 const turnMs = 1_000;
-/** A handler that has not ended after this long is given up, unless its process says otherwise. */
+/** Seconds after which a running handler is abandoned, unless its process sets another limit. */
 const longestRunSeconds = 300;
-/** A lane that waits for read models is looked at again after this long, no matter what was to wake it, in milliseconds. */
+/** Milliseconds after which a lane that waits for read models is retried, even if nothing woke it. */
 export const longestWaitMs = 10_000;
 
-/** Works on the items of one claimed lane in order, until there are no more, its turn is over or one fails. */
+/** Works on the items of one claimed lane in order, until none is left, its turn is over or one fails. */
 export function createLaneRun(options: LaneRunOptions): LaneRun {
   const { database, clock, log, backoff, process, lane, items, endings, signal, onTimer } = options;
-  /** Timers of this lane that an item before has changed. */
+  /** Timers of this lane that an earlier item of this run has changed. */
   const changed = new Set<string>();
   const { toDo, covered } = process.looksAt === "key" ? newestOf(items) : { toDo: items, covered: [] };
-  /** Handlers are told to end when the lane is lost, and when they took too long. */
+  /** Aborts the handlers: when the lane is lost, and when one exceeded its time. */
   const handlers = new AbortController();
   const longestRunMs = (process.longestRunSeconds ?? longestRunSeconds) * 1000;
   setMaxListeners(0, handlers.signal);
@@ -84,7 +87,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     await release({ how: "go on" });
   }
 
-  /** After a long silence, a stopped process or an absent database, nothing new begins until the claim is known to be held. */
+  /** After a suspended process or a database outage, starts nothing until the claim is known to be held. */
   async function mayRun(): Promise<boolean> {
     while (!options.isFresh() && !signal.aborted) await pause(50, signal);
     return !signal.aborted;
@@ -128,8 +131,8 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   }
 
   /**
-   * Stores timers that are too many for one ending, and answers those that are left for it. An instance that is cut off in between has the item handed over
-   * again, and sets them all once more.
+   * Stores the timers that are too many for one ending, and returns the rest for the ending itself. If the instance is cut off in between,
+   * the item is handled again and sets all of them again.
    */
   async function allButLast(timers: readonly TimerChange[]): Promise<readonly TimerChange[]> {
     const { first, last } = partsOf(timers);
@@ -137,7 +140,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     return last;
   }
 
-  /** Those that come a little later are found by the looks: ten thousand of one moment are brought back together. */
+  /** Reports the earliest timer only. Later ones are found by polling, so ten thousand due at one moment are handled together. */
   function tell(timers: readonly TimerChange[]): void {
     const set = timers.flatMap((change) => ("set" in change ? change : []));
     if (set.length > 0) onTimer(new Date(Math.min(...set.map(({ set: { dueAt } }) => dueAt.getTime()))));
@@ -149,7 +152,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     }
   }
 
-  /** Whatever came of the newest event came of those that waited before it. */
+  /** Gives the older events, which the newest one covers, the same result. */
   function finishCovered(item: Item): void {
     if (isEventItem(item)) for (const { id } of covered) void endings.add({ lane, done: id });
   }
@@ -161,7 +164,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     return event;
   }
 
-  /** Neither done nor failed: the item stays where it is, and the place goes to other lanes. */
+  /** Releases a lane whose item is neither done nor failed: the item stays, and other lanes get the slot. */
   async function notYet(item: Item, answer: NotYet, timers: readonly TimerChange[]): Promise<false> {
     if ("setAside" in answer) {
       await release({ how: "set aside", obstacles: answer.setAside }, { timers: await allButLast(timers) });
@@ -181,7 +184,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       return false;
     }
     const late = error instanceof TookTooLong;
-    // One that goes on all the same may run beside its next try: the streams fence what it does.
+    // A handler that ignores the signal may run concurrently with its next attempt: the streams fence what it does.
     if (late) handlers.abort(error);
     const passing = late || isPassing(error) || error instanceof StreamMoved;
     const tries = item.tries + 1;
@@ -196,13 +199,13 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     return false;
   }
 
-  /** If giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
+  /** True for a statement that timed out, unless giving up has side effects: a database that is slow for everybody must not cause those. */
   const asksTooMuch = (error: Error): boolean =>
     error instanceof StatementTimedOut && typeof process.givingUp !== "function";
 
   /**
-   * The rule's own way to give up first; what goes wrong in it is parked along. What passes by itself is waited for, and what does not end keeps
-   * no place: both are tried again, and nothing is parked yet.
+   * Runs the process's own `givingUp` first, then parks the item; an error of `givingUp` is parked with it. A transient failure or a
+   * timeout of `givingUp` is retried, and nothing is parked yet.
    */
   async function giveUp(
     item: Item,
@@ -235,7 +238,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   const described = (item: Item): object => ({ process: process.name, key: lane.key, ...placeOf(item) });
 
-  /** What passes by itself is waited for 6.4 s at a time at most. */
+  /** Pauses after transient failures are at most 6.4 s. */
   const pauseOf = (tries: number): number => backoff(Math.min(tries, 4));
 
   async function retryLater(
@@ -265,7 +268,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
 const placeOf = (item: Item): object => (isEventItem(item) ? { position: item.position } : { timer: item.timer.name });
 
-/** What could not even be read is parked by its place in the log. */
+/** Returns a stand-in for an event that could not even be read; it is parked by its position in the log. */
 function unread(item: Item): Recorded | Timer {
   if (!isEventItem(item)) throw new Error("a timer is read with its item");
   const { stream, revision, position } = item;

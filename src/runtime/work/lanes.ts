@@ -5,22 +5,22 @@ import { fullOf, type Room } from "./room.ts";
 import type { TimerId } from "./timerChanges.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
-/** Milliseconds a claim lasts unless it is extended, and how often that is done. */
+/** Milliseconds a claim lasts unless it is extended, and between two extensions. */
 export const claimMs = 10_000;
 export const extendEveryMs = 3_000;
 
-/** Until when a claim lasts that begins now, in SQL. */
+/** SQL for the end of a claim that begins now. */
 export const newlyClaimedUntil = `clock_timestamp() + ${claimMs} * interval '1 ms'`;
 
 /** A lane just claimed, with the items that it may begin with. */
 export type Taken = { lane: Claimed; items: Item[] };
 
-/** So many times the room is looked at, for workspaces and owners behind one that may have no more. */
+/** Ready lanes examined per free slot, so that those behind a workspace or owner at its limit are found. */
 const lookedAt = 4;
 
 /**
- * Takes ready lanes in the order of their turns, with the items that are due by `now`. The items are read once the lane is claimed: none that
- * raised its generation before is missing.
+ * Claims ready lanes in the order of their turns and reads the items that are due by `now`. Items are read after the claim, so none that
+ * raised the lane's generation before it is missed.
  */
 export async function claimLanes(
   database: Role,
@@ -87,14 +87,14 @@ async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise
   return [...taken.values()];
 }
 
-/** Workspaces and owners that have all the room they may have are not looked at. */
+/** Adds the workspaces and owners that are at their limit; their lanes are skipped. */
 const withFull = (room: Room): object => ({
   ...room,
   full_workspaces: fullOf(room).filter((workspace) => workspace !== ""),
   full_owners: room.owners ? fullOf(room.owners) : [],
 });
 
-/** Extends claims; answers those that are still held. */
+/** Extends claims; returns those that are still held. */
 export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise<Set<string>> {
   const { rows } = await sql.query<{ claim: string }>(
     `with mine as (
@@ -109,15 +109,15 @@ export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise
   return new Set(rows.map(({ claim }) => claim));
 }
 
-/** Lets all claims run out. Only for somebody who is alone. */
+/** Expires all claims. Only for an instance that is known to be alone. */
 export async function freeClaims(sql: Sql): Promise<void> {
   await sql.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
 }
 
-/** How many lanes are brought back at once: a page, so that ten thousand that are due hold nobody up. */
+/** Lanes made ready by one statement, so that ten thousand due lanes block nothing else for long. */
 const page = 500;
 
-/** Makes the lanes ready that are locked in a common table expression `woken`, and answers how many those are. */
+/** SQL that makes the lanes of a common table expression `woken` ready, which must have locked them, and returns their count. */
 export const bringingBack = `
   ${turnsOfWoken},
   lanes as (
@@ -128,7 +128,7 @@ export const bringingBack = `
   ${storingTurns}
   select count(*) from lanes`;
 
-/** Makes lanes ready whose time has come and, if it may take over, those whose holder is gone. True if there may be more. */
+/** Makes lanes ready that are due and, if `takesOver`, those whose claim has expired. True if there may be more. */
 export async function bringBackLanes(
   sql: Sql,
   { now, takesOver }: { now: Date; takesOver: boolean },
@@ -153,7 +153,7 @@ export async function bringBackLanes(
   return rows[0]!.count >= page;
 }
 
-/** Makes lanes ready that wait for read models, which are there. */
+/** Makes lanes ready that waited for read models, once those have caught up. */
 export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void> {
   await sql.query(
     `with woken as (
@@ -166,7 +166,7 @@ export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void
   );
 }
 
-/** Makes timers due before their time. A lane that is claimed finds them at the end of its run. */
+/** Makes timers due now, before their time. A claimed lane finds them at the end of its run. */
 export async function makeDue(sql: Sql, timers: readonly TimerId[], now: Date): Promise<void> {
   await sql.query(
     `with given as (
@@ -186,7 +186,7 @@ export async function makeDue(sql: Sql, timers: readonly TimerId[], now: Date): 
   );
 }
 
-/** Gives claimed lanes back as they are, so that another instance need not wait for their claims to run out. */
+/** Releases claimed lanes unchanged, so that other instances need not wait for their claims to expire. */
 export async function giveBackLanes(sql: Sql, lanes: readonly Claimed[]): Promise<void> {
   await sql.query(
     `with mine as (

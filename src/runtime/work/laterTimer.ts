@@ -3,7 +3,10 @@ import type { Recorded } from "#streams/event.ts";
 import { traceOfEvent } from "./handlerContext.ts";
 import { keyFor } from "./keys.ts";
 
-/** The timer that an event sets instead of being handed over. An event for which the process cannot tell is handed over, and fails. */
+/**
+ * Returns the timer that an event sets instead of being handled at once. Undefined if there is none, or if `later` throws: then the event
+ * is planned, and its handler fails.
+ */
 export function laterTimer(process: Process, event: Recorded, now: Date): Timer | undefined {
   if (!Object.hasOwn(process.later ?? {}, event.type)) return undefined;
   try {

@@ -5,10 +5,10 @@ import { categoryOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceOf } from "./keys.ts";
 
-/** Where it is not known who listens. */
+/** Listeners of a workspace for which they are not known: any may exist. */
 export const anyListeners: Listeners = { rules: true, webhooks: true, furtherChannels: true };
 
-/** Reads the log like a process, for the planner itself: how far the listeners are known is stored like how far a process is planned. */
+/** Pseudo-process of the planner. Its planned position says up to where the listeners are known. */
 export const listenersReader: Process = {
   name: "listeners",
   categories: ["rule", "webhook", "identity"],
@@ -18,7 +18,7 @@ export const listenersReader: Process = {
 
 const ended = ["RuleDeleted", "WebhookDeleted"];
 
-/** Whether an event is the beginning of something that listens. One that cannot be read, or has not what it should have, may be. */
+/** True if an event creates a listener, or may do so because it cannot be read or is malformed. */
 function begins(event: Recorded): boolean {
   const { stream, type, data } = event;
   if (type === "RuleCreated" || type === "WebhookCreated") return true;
@@ -36,27 +36,27 @@ const asksFurther = ({ approvalChannel, secondaryApprovalChannel }: Partial<Iden
   Boolean(secondaryApprovalChannel) || (Boolean(approvalChannel) && approvalChannel?.type !== "email");
 
 /**
- * Which workspaces have rules and webhooks, and which have had identities that ask in more than one mailbox, at one place of the log. What was
- * asked in a chat or of a second approver stays when the channel is gone.
+ * Workspaces that have rules and webhooks, and those that have had identities asking for approval elsewhere than in one mailbox, up to one
+ * position of the log. An identity that has asked in a chat or a second approver counts even after the channel is removed.
  */
 export type KnownListeners = {
-  /** Goes on by one event. */
+  /** Applies the next event. */
   follow(event: Recorded): void;
-  /** Who may listen to this event, if it comes next. */
+  /** Returns the kinds of listeners that may concern this event, if it is the next one. */
   to(event: Recorded): Listeners;
-  /** What has changed since it was asked last: streams that have begun, with their workspaces, and that have ended. */
+  /** Returns the changes since the last call: streams that began, with their workspaces, and streams that ended. */
   changes(): ListenerChanges;
 };
 
 export type ListenerChanges = { began: ReadonlyMap<string, string>; ended: readonly string[] };
 
-/** As they are stored: at the reader's position. */
+/** Loads the listeners as stored, at the position of `listenersReader`. */
 export async function loadListeners(sql: Sql): Promise<KnownListeners> {
   const { rows } = await sql.query<{ stream: string; workspace: string }>(
     "select stream, workspace from work.listeners",
   );
   const workspaces = new Map(rows.map(({ stream, workspace }) => [stream, workspace]));
-  /** How many of each, by category and workspace. */
+  /** Listeners by category and workspace. */
   const counts = new Map<string, number>();
   const count = (stream: string, workspace: string, more: 1 | -1): void => {
     const name = nameOf(categoryOf(stream), workspace);
@@ -102,7 +102,7 @@ export async function loadListeners(sql: Sql): Promise<KnownListeners> {
 
 const nameOf = (category: string, workspace: string): string => `${category} ${workspace}`;
 
-/** Stores changes, in the transaction that moves the reader on. */
+/** Stores changes, in the transaction that advances the reader's position. */
 export async function storeListeners(tx: Sql, { began, ended }: ListenerChanges): Promise<void> {
   await tx.query("delete from work.listeners where stream = any($1)", [ended]);
   await tx.query(

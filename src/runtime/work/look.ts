@@ -1,9 +1,9 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
 
-/** Kinds of work that there may be: lanes to claim, lanes to make ready, parked items to try again, and lanes set aside to wake or to try. */
+/** Kinds of work found: lanes to claim, lanes to make ready, parked items to retry, and lanes set aside to wake or to retry. */
 export type Found = { ready: boolean; due: boolean; parked: boolean; ended: boolean; tried: boolean };
 
-/** Looks whether there is anything to do, for these processes or by time, without touching it. */
+/** Checks what there is to do, for these processes or because it is due, without locking or changing anything. */
 export async function lookAround(
   sql: Sql,
   { names, now, takesOver }: { names: readonly string[]; now: Date; takesOver: boolean },

@@ -18,11 +18,11 @@ type Options = {
   log: Log;
   projected: Projected;
   takeovers: Takeovers;
-  /** Of these processes. */
+  /** Names of the processes whose lanes this instance runs. */
   names: readonly string[];
   /** Extends this instance's own claims. */
   extend(): Promise<void>;
-  /** Something may be ready. */
+  /** Called when lanes may be ready. */
   wake(): void;
   /** Aborted when this instance stops. */
   signal: AbortSignal;
@@ -30,21 +30,21 @@ type Options = {
 
 export type Lookout = {
   start(): void;
-  /** Something is due at that time. */
+  /** Schedules a check for an item that is due at that time. */
   wakeAt(dueAt: Date): void;
-  /** A timer is due once `when` resolves. */
+  /** Makes a timer due once `when` resolves. */
   dueWhen(timer: TimerId, when: Promise<unknown>): Promise<void>;
-  /** A lane waits for read models. */
+  /** Makes a lane ready once the read models it waits for have caught up. */
   whenReached(lane: LaneId, answer: WaitFor): Promise<void>;
 };
 
 const everyMs = 250;
 
-/** Makes lanes ready whose time has come, no matter who left them, and says when there may be some. */
+/** Polls the work table: makes due lanes ready, whichever instance left them, and wakes the worker when lanes may be ready. */
 export function createLookout(options: Options): Lookout {
   const { database, clock, log, takeovers, names, extend, wake, signal } = options;
 
-  /** One cheap look at all there may be to do, which other instances have left too. */
+  /** Polls once, with one cheap statement, for all kinds of work, including that left by other instances. */
   async function look(): Promise<void> {
     try {
       const found = await lookAround(database, { names, now: clock.now(), takesOver: takeovers.allowed() });
@@ -59,7 +59,7 @@ export function createLookout(options: Options): Lookout {
     }
   }
 
-  /** A page at a time. */
+  /** Runs page by page until none is left, waking the worker after each. */
   async function bringBack(page: () => Promise<boolean>): Promise<void> {
     try {
       while (await page()) wake();
@@ -87,7 +87,7 @@ export function createLookout(options: Options): Lookout {
     if (!signal.aborted) await bringBackDue();
   }
 
-  // Beside the looks: many of these, or one that is locked, hold up no timer.
+  // Run in parallel with polling, so that slow or locked retries never delay timers.
   const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
   const bringBackEnded = oneAtATime(() => bringBack(() => wakeEnded(database)));
 
@@ -99,7 +99,7 @@ export function createLookout(options: Options): Lookout {
 
   return {
     start: () => void repeat(everyMs, look, signal),
-    // One that is due before the next look need not wait for it.
+    // An item due before the next poll need not wait for it.
     wakeAt(dueAt) {
       const inMs = dueAt.getTime() - clock.now().getTime();
       if (inMs < everyMs) void bringBackAfter(Math.max(0, inMs) + 1);
@@ -114,7 +114,7 @@ export function createLookout(options: Options): Lookout {
   };
 }
 
-/** Begins unless it is still under way. For work that does not fail. */
+/** Returns a function that starts `work` unless it is still running. `work` must not reject. */
 function oneAtATime(work: () => Promise<void>): () => void {
   let underWay = false;
   return () => {
@@ -126,7 +126,7 @@ function oneAtATime(work: () => Promise<void>): () => void {
   };
 }
 
-/** Works on all that are given in one turn of the event loop together. For work that does not fail. */
+/** Returns a function that batches all items given in one turn of the event loop. `work` must not reject. */
 function together<One>(work: (all: readonly One[]) => Promise<void>): (one: One) => void {
   const given: One[] = [];
   return (one) => {
@@ -135,7 +135,7 @@ function together<One>(work: (all: readonly One[]) => Promise<void>): (one: One)
   };
 }
 
-/** Works at once, and again and again so many milliseconds after it has ended, until the signal. */
+/** Runs `work` at once, then again `ms` milliseconds after each end, until the signal. */
 export async function repeat(ms: number, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (; !signal.aborted; await pause(ms, signal)) await work();
 }

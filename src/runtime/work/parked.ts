@@ -19,7 +19,7 @@ export type Parked = {
 
 export const isEvent = (item: Recorded | Timer): item is Recorded => "stream" in item;
 
-/** An item given up on, with its content and its error. `parked`: the id under which that had happened before. */
+/** An item given up on, with its content and error. `parked`: its id in `work.parked` if it had been parked before. */
 export type GivenUp = {
   id: number;
   key: string;
@@ -29,7 +29,7 @@ export type GivenUp = {
   parked: number | null;
 };
 
-/** Keeps what failed, with its error, in the place of the item. A timer parked before under the same name is replaced, an event parked before stays. */
+/** Moves failed items to `work.parked`, with their errors. A parked timer of the same name is replaced, a parked event is kept. */
 export async function parkItems(tx: Sql, givenUp: readonly (GivenUp & { process: string })[], at: Date): Promise<void> {
   for (const { id, process, key, item, error, tries, parked } of givenUp) {
     if (parked === null) {
@@ -54,7 +54,7 @@ const timerAgain = `(process, key, timer) where timer is not null do update
   set item = excluded.item, error = excluded.error, tries = excluded.tries, parked_at = excluded.parked_at,
     retry_requested_at = null`;
 
-/** Asks for another try of one parked item, or of all (of one process). Returns how many. */
+/** Requests a retry of one parked item, or of all (of one process). Returns how many. */
 export async function requestRetry(sql: Sql, which: { id?: number; process?: string }, at: Date): Promise<number> {
   const { rowCount } = await sql.query(
     `update work.parked set retry_requested_at = $1
@@ -64,7 +64,7 @@ export async function requestRetry(sql: Sql, which: { id?: number; process?: str
   return rowCount ?? 0;
 }
 
-/** Puts parked items that somebody wants tried again into their lanes. True if there may be more. */
+/** Puts parked items with a requested retry back into their lanes. True if there may be more. */
 export async function bringBackParked(sql: Sql): Promise<boolean> {
   const { rows } = await sql.query<{ count: number }>(
     `with wanted as (

@@ -8,39 +8,41 @@ import { type ListenerChanges, storeListeners } from "./listeners.ts";
 import { type SetTimer, setTimers } from "./timerChanges.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
-/** An event that a process has to handle, and under which key. `timer`: set instead of an item for the event. */
+/** An event that a process has to handle, and under which key. `timer`: set instead of adding an item for the event. */
 export type Planned = { process: string; key: string; event: Recorded; timer?: Timer };
 
-/** One stretch of the log: what is to be done about it, for whom it is planned with that, and what it may be the end of. */
+/** Work from one stretch of the log, the processes whose positions it advances, and the obstacles it may end. */
 export type Plan = {
   planned: readonly Planned[];
-  /** Processes standing alone that have everything up to `position` in their lanes now, and up to where they had before. */
+  /** Processes with positions of their own that are planned up to `position` by this plan, and their positions before it. */
   from: ReadonlyMap<string, number>;
-  /** Where the front was, if all that are in step move on with it, and those of `from` join them. */
+  /** Position of the front before this plan, if it moves the front. The processes of `from` then join it. */
   front?: number;
   position: number;
-  /** Streams on which an obstacle may have ended, with the revision of that: lanes set aside under them are woken soon (setAside.ts). */
+  /**
+   * Streams on which an obstacle may have ended, with the revision of that event: lanes set aside under them are woken soon (setAside.ts).
+   */
   ended: ReadonlyMap<string, number>;
-  /** Rules and webhooks that came or went. */
+  /** Listeners that were created or deleted. */
   listeners?: ListenerChanges;
 };
 
-/** The planner, by its lease. */
+/** Identity of the planner: its lease and holder. */
 export type Planner = { lease: Pick<Lease, "name" | "epoch">; holder: string };
 
-/** Another instance plans, or the server has lost what was planned last. */
+/** Another instance plans now, or the server has lost the last plan in a crash. */
 export class PlanMoved extends Error {
   override readonly name = "PlanMoved";
 }
 
 /**
- * Writes items, wakes their lanes and moves the processes on, all or nothing, and only as the one planner. Throws PlanMoved. What a crash of the
- * server takes back is planned again, so no plan waits for the disk.
+ * Writes items, wakes their lanes and advances the processes' positions, all or nothing, and only while the lease is held. Throws
+ * PlanMoved. A plan that is lost in a crash of the server is made again, so no plan waits for the disk.
  */
 export async function writePlan(database: Role, plan: Plan, planner: Planner): Promise<void> {
   const { planned, ended, from, listeners } = plan;
   const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
-  // Most plans only move the front.
+  // Most plans only advance the front.
   if (planned.length === 0 && ended.size === 0 && from.size === 0 && !listenersChanged)
     return moveOn(database, plan, planner);
   await database.transaction(async (tx) => {
@@ -54,10 +56,10 @@ export async function writePlan(database: Role, plan: Plan, planner: Planner): P
   });
 }
 
-/** `dueAt`: when the soonest of its timers is due. */
+/** `dueAt`: due time of its earliest timer. */
 type PlannedLane = LaneId & { workspace: string; wakes: boolean; dueAt: Date | undefined };
 
-/** Each lane once, with the workspace of its newest event. */
+/** Returns each lane once, with the workspace of its newest event. */
 function lanesOf(planned: readonly Planned[]): PlannedLane[] {
   const lanes = new Map<string, PlannedLane>();
   for (const { process, key, event, timer } of planned) {
@@ -76,7 +78,10 @@ function timersOf(planned: readonly Planned[]): SetTimer[] {
   return [...new Map(set.map((one) => [JSON.stringify([one.process, one.set.key, one.set.name]), one])).values()];
 }
 
-/** The lease is locked until the plan is written. The front is moved before rows of processes: processRows.ts locks them in that order too. */
+/**
+ * Advances positions. Locks the lease until the plan is written. The front is moved before the processes' rows, the order in which
+ * processRows.ts locks them.
+ */
 async function moveOn(sql: Sql, { from, front, position }: Plan, { lease, holder }: Planner): Promise<void> {
   const planner = [lease.name, lease.epoch, holder];
   if (front !== undefined) {
@@ -99,7 +104,10 @@ async function moveOn(sql: Sql, { from, front, position }: Plan, { lease, holder
 const ifHeld = "with held as (select from work.leases where name = $1 and epoch = $2 and holder = $3 for share)";
 const moved = "another instance plans now, or the stored plan has gone back";
 
-/** A worker that sets a lane aside locks the stream's row too, before any lane: so it either sees this end, or is seen by what wakes its lane. */
+/**
+ * Records ended obstacles. A worker that sets a lane aside also locks the stream's row before any lane: either it sees this end, or its
+ * lane is woken by it.
+ */
 async function moveTags(tx: Sql, ended: Plan["ended"]): Promise<void> {
   await tx.query(
     `insert into work.tags as tag (stream, revision) select * from unnest($1::text[], $2::bigint[]) as ended order by 1
@@ -124,7 +132,7 @@ async function addItems(tx: Sql, planned: readonly Planned[]): Promise<void> {
   );
 }
 
-/** A lane that waits to be tried again is not ready before its time. One that has only timers is made, and waits. */
+/** Makes planned lanes ready, except those waiting for a retry. A new lane that has only timers is created as waiting. */
 async function wakeLanes(tx: Sql, planned: readonly Planned[]): Promise<void> {
   const lanes = lanesOf(planned);
   await tx.query(

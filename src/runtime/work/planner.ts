@@ -23,28 +23,28 @@ export type PlannerOptions = {
   holder: string;
   processes: readonly Process[];
   backoff: Backoff;
-  /** The same instance's worker, which claims what is planned at once. */
+  /** Worker of this instance, woken to claim planned work at once. */
   worker: Pick<Worker, "wake">;
-  /** Called with the position up to which everything that asks something of a process is planned: what is stored may be a second behind it. */
+  /** Called with the position up to which all events are planned. The stored position may be a second behind it. */
   onReached?: (position: number) => void;
 };
 
-/** Milliseconds for which more events are waited for after a quiet while: appends of one request follow each other closely. */
+/** Milliseconds for which further events are gathered after a quiet period: appends of one request follow each other closely. */
 const gatherMs = 10;
 
-/** Milliseconds between two reads of the stored plan, and for which it may stay behind where the log asks nothing of anybody. */
+/** Milliseconds between two reads of the stored plan. The stored position may lag as long behind events that concern no process. */
 const lookEveryMs = 1_000;
 
 /**
- * Reads the log once for all processes and writes what each has to do into its lanes. One instance at a time does this, under a lease. It
- * waits for no handler. Ends with the lease's signal.
+ * Reads the log once for all processes and writes their work into their lanes. One instance at a time does this, under a lease. Waits for
+ * no handler. Ends with the lease's signal.
  */
 export async function plan(options: PlannerOptions, held: Held): Promise<void> {
   const { log, backoff } = options;
   for (let failures = 0; !held.signal.aborted; ) {
     const round = new AbortController();
     const signal = AbortSignal.any([held.signal, round.signal]);
-    // Each process that was left behind reads by itself, and listens to it.
+    // Each process that is behind reads the log by itself and listens to this signal.
     setMaxListeners(0, signal);
     let failure: unknown;
     try {
@@ -53,7 +53,7 @@ export async function plan(options: PlannerOptions, held: Held): Promise<void> {
       failure = error;
       if (!held.signal.aborted) tellOf(error, log);
     }
-    // What still reads, beside the one that failed, ends.
+    // End the readers that did not fail, too.
     round.abort();
     await pause(pauseAfter(failure, ++failures, backoff), held.signal);
   }
@@ -65,7 +65,7 @@ function tellOf(error: unknown, log: Log): void {
   else log.error({ err: error }, "the event log cannot be planned, retrying");
 }
 
-/** A stretch of the log up to a position. */
+/** Events of a stretch of the log, up to a position. */
 type Stretch = { events: readonly Recorded[]; position: number };
 
 type Planning = PlannerOptions & { onProgress: () => void };
@@ -81,13 +81,13 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
 
   const together = new Set(processes.filter(({ name }) => stood.get(name)! === front));
   const behind = processes.filter((process) => !together.has(process));
-  /** Those of `together` that have no position of their own in the database. */
+  /** Names of the processes of `together` that have no position of their own in the database: they move with the front. */
   const inStep = new Set([...together].map(({ name }) => name));
   let reached = front;
 
   /**
-   * One plan at a time, for those that have not got so far yet. The front moves with those that are together; if there is nothing else to write,
-   * only where that `mustMove`: otherwise it moves with the next plan that writes something.
+   * Writes one plan at a time, for the processes of a group that are not at its position yet. A plan without work is written only if
+   * `mustMove`: otherwise the front moves with the next plan that has some.
    */
   function write(group: Iterable<Process>, { events, position }: Stretch, mustMove: boolean): Promise<void> {
     const done = writing.then(async () => {
@@ -136,13 +136,16 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       await pace.taking(() => write(together, batch, false));
       reached = batch.position;
       tellReached();
-      // What comes meanwhile is in the next batch.
+      // Events that arrive meanwhile are in the next batch.
       await pace.next();
     }
     if (!signal.aborted) throw new Error("the event store was closed under its reader");
   }
 
-  /** Those that are new, or were left behind, at one place read for themselves until they have caught up: the others do not wait for them. */
+  /**
+   * Reads the log for processes that are new or behind at one position, until they have caught up with the others, which do not wait for
+   * them.
+   */
   async function catchUp(group: readonly Process[], after: number): Promise<void> {
     for await (const batch of subscribe(group, after)) {
       await write(group, batch, true);
@@ -165,7 +168,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   await Promise.all([planTogether(), ...left, watch({ database, processes, stood, signal, log, moveFront })]);
 }
 
-/** Tries again what passes by itself: the reading goes on where it is. False if the signal came first. */
+/** Retries transient failures without losing the reader's position. False if the signal came first. */
 async function patiently(
   work: () => Promise<void>,
   { log, backoff, signal }: { log: Log; backoff: Backoff; signal: AbortSignal },
@@ -184,8 +187,8 @@ async function patiently(
 }
 
 /**
- * Stores how far the log is read, once a second. A server that crashed may have lost what was planned last, without any statement failing. Ends by
- * throwing PlanMoved, or with the signal.
+ * Stores the position of the front once a second, and checks the stored positions: a server that crashed may have lost the last plans
+ * without any statement failing. Ends by throwing PlanMoved, or with the signal.
  */
 async function watch({
   database,

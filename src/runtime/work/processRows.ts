@@ -4,8 +4,8 @@ import type { Process } from "#src/processes/process.ts";
 type Named = readonly { name: string }[];
 
 /**
- * Position up to which the log is planned for each of these processes. A new one begins where it says: at the log's beginning, or with what
- * happens from now on (`head`).
+ * Returns the position up to which the log is planned for each of these processes. Stores new ones first, at the log's beginning or at its
+ * end (`head`), as the process says.
  */
 export async function planned(sql: Sql, processes: readonly Process[], head: number): Promise<Map<string, number>> {
   const beginnings = processes.map(({ begins }) => (begins === "now" ? head : 0));
@@ -18,7 +18,7 @@ export async function planned(sql: Sql, processes: readonly Process[], head: num
   return storedPlanned(sql, processes);
 }
 
-/** The same of processes that were begun. */
+/** Like `planned`, for processes that are stored already. */
 export async function storedPlanned(sql: Sql, processes: Named): Promise<Map<string, number>> {
   const { rows } = await sql.query<{ name: string; planned: number }>(
     "select name, planned from work.planned where name = any($1)",
@@ -28,8 +28,9 @@ export async function storedPlanned(sql: Sql, processes: Named): Promise<Map<str
 }
 
 /**
- * Puts those of these processes that are furthest in step: from here on they move with the front alone. Every other one, of another
- * version of the service too, moves alone, so that no front goes over what it has not got. Answers the front. No position changes.
+ * Puts the most advanced of these processes in step: from now on they have no position of their own and move with the front. All others,
+ * including those of another version of the service, keep their own position, so that the front skips no event for them. Returns the front.
+ * No position changes.
  */
 export async function putInStep(database: Role, processes: Named): Promise<number> {
   return database.transaction(async (tx) => {
@@ -49,7 +50,7 @@ export async function putInStep(database: Role, processes: Named): Promise<numbe
   });
 }
 
-/** Gives every process a position of its own. */
+/** Gives every process its own position. */
 export async function putAlone(sql: Sql): Promise<void> {
   await sql.query("update work.processes set planned = front.position from work.front where planned is null");
 }

@@ -15,27 +15,27 @@ export type RewindOptions = {
   store: EventStore;
   database: Database;
   clock: Clock;
-  /** For the lease: different for every run. */
+  /** Holder of the lease: unique for every run. */
   holder: string;
   processes: readonly Process[];
-  /** Whether a process passes over what lies between, as its declaration says or the operator. */
+  /** True if a process skips the events between, because its declaration or the operator says so. */
   skips: (process: Process) => boolean;
 };
 
-/** Milliseconds: from one page of the log to the next it may take that long. */
+/** Milliseconds the lease lasts: reading one page of the log may take that long. */
 const lastsMs = 30_000;
 
-/** What came of it. `logIsOlder`: the log ends before what this database has seen of it. */
+/** Result of a rewind. `logIsOlder`: the log ends before a position that this database has reached. */
 export type Rewound = { between: Between[]; logIsOlder: boolean };
 
-/** What lies between a process's position and the end of the log: how many events it listens to. */
+/** Gap between a process's position and the end of the log: `events` counts those that it has to handle. */
 export type Between = { process: string; stood: number; events: number; skipped: boolean };
 
 /**
- * If the database is older than the event log, which a restore leaves behind: brings every process to the end of the log, as the planner
- * would, but without anything to do for those that skip. What the others have to do is in their lanes; an instance does it. `act` false: only
- * counts. Cut off, it goes on where it was. If the log is older than the database, the processes go back to its end first, what they had to
- * do about lost events is dropped, and the read models are made again at the next start. Throws StartError while an instance plans.
+ * Repairs a database that a restore left older than the event log: brings every process to the end of the log, as the planner would, but
+ * plans nothing for those that skip. The work of the others is put into their lanes; an instance does it. With `act` false only counts. If
+ * cut off, continues from where it was. If the log is older than the database, first moves the processes back to its end, drops their work
+ * about lost events, and marks the read models for a rebuild at the next start. Throws StartError while an instance plans.
  */
 export async function rewind(options: RewindOptions, { act }: { act: boolean }): Promise<Rewound> {
   const { store, database, processes, holder } = options;
@@ -57,10 +57,13 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
   }
 }
 
-/** To the end of a log that has lost events. What is left is judged by its streams, so everything that was set aside is looked at again. */
+/**
+ * Moves everything back to the end of a log that has lost events. Remaining work is judged by its streams, so all lanes set aside become
+ * ready.
+ */
 async function goBack(database: Database, head: number): Promise<void> {
   const steps: [sql: string, ...values: unknown[]][] = [
-    // The listeners are read again: what came and went in lost events is not known one by one.
+    // Listeners are read again from the beginning: those that lost events created or deleted are not known individually.
     ["delete from work.listeners"],
     ["update work.processes set planned = 0 where name = $1", listenersReader.name],
     ["update work.processes set planned = $1 where planned > $1", head],
@@ -84,7 +87,7 @@ async function goBack(database: Database, head: number): Promise<void> {
   });
 }
 
-/** The processes, and what the planner reads for itself. */
+/** The processes, and the planner's own reader of listeners. */
 const readersOf = (processes: readonly Process[]): Process[] => [...processes, listenersReader];
 
 type Way = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };

@@ -1,26 +1,29 @@
 import type { Process } from "#src/processes/process.ts";
 import type { LaneId } from "./lane.ts";
 
-/** How many lanes are at work, by name. */
+/** Numbers of lanes at work, by name. */
 type AtWork = Readonly<Record<string, number>>;
 
-/** Room for lanes of one process: `share` of them at most for one workspace, with those that it has at work already. What is no workspace's may have all. */
+/**
+ * Free slots for lanes of one process. One workspace may have `share` lanes at most, including those at work. Lanes without a workspace are
+ * not limited.
+ */
 export type Room = {
   process: string;
   lanes: number;
   share: number;
   atWork: AtWork;
-  /** The same for one owner, which is named by the keys of the process. */
+  /** Limits of one owner, the first word of a key. */
   owners?: { share: number; atWork: AtWork };
 };
 
-/** A lane that has a place, or is to have one, and whose it is. */
+/** A lane that has, or is to get, a slot, with its workspace. */
 export type Placed = LaneId & { workspace: string };
 
-/** Of the room of a process, one workspace gets at most this part. */
+/** Slots of a process that one workspace may have at most. */
 const shareOf = (places: number): number => Math.ceil(places * 0.75);
 
-/** What is left for a process beside the lanes that have a place. `places`: as many as it has, unless it says otherwise. */
+/** Returns the free slots of a process besides its lanes at work. `places`: its slots, unless the process sets its own number. */
 export function roomWith(
   { name, concurrency, ownerConcurrency }: Process,
   places: number,
@@ -43,11 +46,11 @@ function counted(names: readonly string[]): AtWork {
   return counts;
 }
 
-/** Names with as many lanes at work as they may have. */
+/** Returns the names that are at their limit. */
 export const fullOf = ({ share, atWork }: { share: number; atWork: AtWork }): string[] =>
   Object.keys(atWork).filter((name) => atWork[name]! >= share);
 
-/** Whether lanes may be waiting because there was no room for them: otherwise all that were ready are at work. */
+/** True if ready lanes may be waiting because a limit was reached. Otherwise all ready lanes are at work. */
 export const isCrowded = ({ share, atWork, owners }: Room): boolean =>
   Object.values(atWork).reduce((all, count) => all + count, 0) >= share ||
   (owners !== undefined && fullOf(owners).length > 0);

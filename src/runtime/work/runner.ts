@@ -14,36 +14,36 @@ import { createWorker } from "./worker.ts";
 export type ProcessRunnerOptions = {
   store: EventStore;
   database: Database;
-  /** Says when timers are due. */
+  /** Clock by which timers are due. */
   clock: Clock;
   logger: Log;
-  /** Different for every running instance. */
+  /** Unique id of this running instance. */
   instanceId: string;
   processes: readonly Process[];
   projected: Projected;
   /** Lanes of one process at work at once in this instance (default 32). */
   concurrency?: number;
   backoff?: Backoff;
-  /** No other instance can be alive: what a killed one had claimed is free at once. */
+  /** True if no other instance can be alive: claims of a killed one are then freed at once. */
   alone?: boolean;
 };
 
 export type ProcessRunner = {
   start(): void;
-  /** Tells handlers to end, waits for them (10 s at most) and gives the work to other instances. */
+  /** Aborts handlers, waits for them (10 s at most) and releases the work to other instances. */
   stop(): Promise<void>;
-  /** Something may be ready: it is claimed at once instead of after the next look. */
+  /** Called when lanes may be ready: claims at once instead of at the next poll. */
   wake(): void;
   /** Resolves once all events up to the end of the log are handled and nothing is due. For tests. */
   idle(): Promise<void>;
 };
 
-/** Milliseconds after which another instance plans in the place of one that has gone silent. */
+/** Milliseconds after which another instance takes over planning from one that is silent. */
 const plannerLeaseMs = 3_000;
 
 const graceMs = 10_000;
 
-/** Plans the log while this instance is the one that does, and works on what is planned, together with every other instance. */
+/** Plans the log while this instance holds the planner's lease, and works on planned lanes together with all other instances. */
 export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
   const { store, database, clock, logger: log, instanceId, processes, projected } = options;
   const { concurrency = 32, backoff = backoffMs } = options;
@@ -53,7 +53,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
   });
   let keeper: LeaseKeeper | undefined;
 
-  /** How far this instance has planned the log. Nothing while another one plans. */
+  /** Position up to which this instance has planned the log. Not updated while another instance plans. */
   let reached = 0;
   const onReached = (position: number): void => {
     reached = position;

@@ -2,17 +2,17 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { bringingBack } from "./lanes.ts";
 
 /**
- * A page of the lanes that are set aside under a stream is tried after this long, in milliseconds: so an end that no event told of is noticed,
- * and ten thousand that wait cost no more than 500.
+ * Milliseconds after which a page of the lanes set aside under a stream is retried. This catches an obstacle that ended without an event;
+ * ten thousand waiting lanes cost no more than 500.
  */
 export const tryEveryMs = 600_000;
-/** Streams worked on at a time, and lanes woken by one statement. */
+/** Streams handled at a time, and lanes woken by one statement. */
 const streamsAtOnce = 50;
 const page = 500;
 
 type Ended = { stream: string; wake_before: number };
 
-/** Wakes up to a page of lanes under each stream whose obstacle may have ended. Locks these lanes alone. True if there may be more. */
+/** Wakes up to a page of lanes under each stream whose obstacle may have ended. Locks only these lanes. True if there may be more. */
 export async function wakeEnded(sql: Sql): Promise<boolean> {
   const { rows: streams } = await sql.query<Ended>(
     `select stream, wake_before from work.tags where wake_before is not null order by wake_before limit ${streamsAtOnce}`,
@@ -41,7 +41,10 @@ async function wakePage(sql: Sql, { stream, wake_before }: Ended): Promise<numbe
   return rows[0]!.count;
 }
 
-/** Notes that all lanes are woken. False while one is left, which another has locked, or if the stream's obstacle has ended once more. */
+/**
+ * Records that all lanes of a stream are woken. False while one remains that another transaction has locked, or if the stream's obstacle
+ * has ended once more.
+ */
 async function finish(sql: Sql, { stream, wake_before }: Ended): Promise<boolean> {
   const { rowCount } = await sql.query(
     `update work.tags set wake_before = null where stream = $1 and wake_before = $2
@@ -51,7 +54,7 @@ async function finish(sql: Sql, { stream, wake_before }: Ended): Promise<boolean
   return rowCount === 1;
 }
 
-/** Wakes the page of lanes that has waited longest under each stream whose time has come. Those that are set aside again are behind the others. */
+/** Marks the page of lanes that has waited longest under each stream whose retry is due. Lanes set aside again queue behind the others. */
 export async function trySetAside(sql: Sql, now: Date): Promise<void> {
   await sql.query(
     `with due as (select stream from work.tags where try_at <= $1 order by stream limit ${streamsAtOnce} for update skip locked),

@@ -2,7 +2,7 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { soon } from "#src/runtime/projections/standstill.ts";
 import { plannerLease } from "./plannerLease.ts";
 
-/** Why processes do not run: nobody plans their work any more. An instance that was only just started is given the time to begin. */
+/** Returns the reason why processes do not run: no instance plans their work. Waits a moment for an instance that has only just started. */
 export async function nobodyPlans(sql: Sql): Promise<string | undefined> {
   const isHeld = async (): Promise<boolean> => {
     const { rowCount } = await sql.query(

@@ -1,20 +1,27 @@
 import type { Clock } from "#src/platform/clock.ts";
 
-/** Milliseconds without an answer, after which claims may have run out although their holders live: less than a claim has left when it is extended next. */
+/**
+ * Milliseconds without an answer from PostgreSQL after which claims may expire although their holders live. Less than a claim has left when
+ * its next extension is due.
+ */
 const silenceMs = 5_000;
-/** So long the others have to extend theirs once PostgreSQL answers again, in milliseconds. */
+/** Milliseconds that other instances have to extend their claims once PostgreSQL answers again. */
 const patienceMs = 5_000;
 
 /**
- * Says when an instance may take over claims that have run out. While PostgreSQL is away nobody can extend a claim, and all of them run out
- * together: then each instance extends its own first, and takes over from others only a while later. The same after an instance was stopped.
+ * Decides when an instance may take over expired claims. During a database outage no instance can extend its claims, and all expire
+ * together: afterwards each instance extends its own first, and takes over others' only `patienceMs` later. The same holds after an
+ * instance was suspended.
  */
 export type Takeovers = {
-  /** False also while PostgreSQL has been silent for long: what is asked of it now may be answered when it is back. */
+  /**
+   * True if takeovers are allowed. False while PostgreSQL has been silent for long: a statement issued now may be answered only after the
+   * outage.
+   */
   allowed(): boolean;
-  /** PostgreSQL has answered. True if it was silent for so long that this instance has to extend its own claims at once. */
+  /** Records an answer of PostgreSQL. True after a silence so long that this instance must extend its own claims at once. */
   answered(): boolean;
-  /** This instance's claims were extended, as it asked at that moment (milliseconds, monotonic). */
+  /** Records that this instance's claims were extended by a statement issued at `askedAt` (milliseconds, monotonic). */
   extended(askedAt: number): void;
 };
 

@@ -1,12 +1,12 @@
-/** A handler has not ended in the time it has. */
+/** A handler exceeded its time. */
 export class TookTooLong extends Error {
   override readonly name = "TookTooLong";
 }
 
-/** What `work` comes to, or TookTooLong after so many milliseconds. */
+/** Resolves or rejects like `work`, or rejects with TookTooLong after so many milliseconds. */
 export const within = <T>(milliseconds: number, work: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
-    // Made only when it comes to that: an error takes down where it was made, which costs.
+    // The error is created only when needed: capturing its stack is expensive.
     const late = (): void => reject(new TookTooLong(`it did not end within ${milliseconds / 1000} s`));
     const timer = setTimeout(late, milliseconds);
     const ended =

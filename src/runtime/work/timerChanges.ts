@@ -3,16 +3,16 @@ import type { Timer } from "#src/processes/process.ts";
 import { timerAgain } from "./items.ts";
 import type { Claimed, LaneId } from "./lane.ts";
 
-/** What a handler has done with timers. `orWhen`: it may be due before its time. */
+/** A timer set or cancelled by a handler. `orWhen`: resolves when the timer may be due before its time. */
 export type TimerChange = { set: Timer; orWhen?: Promise<unknown> } | { cancel: LaneId["key"]; name: string };
 
-/** A timer by its name. */
+/** Id of a timer: its lane and its name. */
 export type TimerId = LaneId & { name: string };
 
-/** At most this many timers are changed in one transaction: ten thousand that one handler sets hold nobody up. */
+/** Timers changed in one transaction, at most: ten thousand set by one handler must not block others. */
 export const mostTimersAtOnce = 1_000;
 
-/** The same changes in their order, so many at a time. The last part may be empty. */
+/** Splits changes into parts of `mostTimersAtOnce`, in their order. The last part may be empty. */
 export function partsOf(timers: readonly TimerChange[]): { first: TimerChange[][]; last: TimerChange[] } {
   const first: TimerChange[][] = [];
   let from = 0;
@@ -22,16 +22,16 @@ export function partsOf(timers: readonly TimerChange[]): { first: TimerChange[][
   return { first, last: timers.slice(from) };
 }
 
-/** The lane that a change is about. */
+/** Key of the lane that a change is about. */
 export const keyOfChange = (change: TimerChange): string => ("set" in change ? change.set.key : change.cancel);
 
-/** Of whom, and what they say. */
+/** Changes of timers, and the lane whose handler made them. */
 type Said = { lane: Claimed; timers?: readonly TimerChange[] };
 
-/** The last word about one timer, and the lane that has it. `elsewhere`: another lane said so. */
+/** The last change of one timer, and the timer's lane. `elsewhere`: another lane made it. */
 export type LastWord = TimerId & { workspace: string; elsewhere: boolean; set: Timer | undefined };
 
-/** Of each timer the last word counts. Those that are set have a workspace: their own, or that of the lane that sets them. */
+/** Returns the last change of each timer. Timers that are set have a workspace: their own, or that of the lane that sets them. */
 export function lastWords(endings: readonly Said[]): LastWord[] {
   const words = new Map<string, LastWord>();
   for (const { lane, timers = [] } of endings) {
@@ -49,12 +49,12 @@ export function lastWords(endings: readonly Said[]): LastWord[] {
   return [...words.values()];
 }
 
-/** Whose a timer is, if it says so. */
+/** Workspace in a timer's payload, if any. */
 const workspaceOfTimer = ({ payload }: Timer): string | undefined => payload.workspaceId as string | undefined;
 
 /**
- * Stores what is said about timers of lanes that are all there and locked. Of its own timers no lane needs to be told: it is looked at when the
- * claim ends. Told all the same, one that sets itself aside would be ready again at once, for ever.
+ * Stores changes of timers, whose lanes must exist and be locked. A lane is not woken for its own timers: it is checked when its claim
+ * ends. Woken, a lane that sets itself aside would be ready again at once, for ever.
  */
 export async function changeTimers(tx: Sql, words: readonly LastWord[]): Promise<void> {
   const cancelled = words.filter(({ set }) => set === undefined);
@@ -72,7 +72,7 @@ export async function changeTimers(tx: Sql, words: readonly LastWord[]): Promise
   );
 }
 
-/** A timer that is set, and the process whose it is. */
+/** A timer to set, and its process. */
 export type SetTimer = { process: string; set: Timer };
 
 /** Stores timers, each once. */

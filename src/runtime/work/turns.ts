@@ -1,8 +1,8 @@
 /**
  * Fairness between workspaces (start-time fair queueing): a lane that becomes ready gets the turn after its workspace's last one, or after
- * the last one that was claimed, if that is later. So a workspace with one lane comes next beside one with ten thousand.
+ * the last claimed one if that is later. So the only lane of a workspace is next, even if another workspace has ten thousand.
  *
- * A common table expression `turns (process, key, turn)` over one named `woken (process, key, workspace)`.
+ * SQL of a common table expression `turns (process, key, turn)`, over one named `woken (process, key, workspace)`.
  */
 export const turnsOfWoken = `
   counted as (
@@ -19,8 +19,8 @@ export const turnsOfWoken = `
   )`;
 
 /**
- * Stores the turns that are given, once all rows of the expression `lanes` are there. Lanes are locked before turns everywhere, so that no two
- * statements wait for each other; PostgreSQL promises no order for expressions that do not read one another.
+ * SQL that stores the assigned turns, after all rows of the expression `lanes`. Lanes are locked before turns everywhere, so that
+ * statements cannot deadlock; PostgreSQL guarantees no order between expressions that do not read one another.
  */
 export const storingTurns = `
   stored as (

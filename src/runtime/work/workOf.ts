@@ -9,8 +9,8 @@ import { anyListeners, type KnownListeners, listenersReader } from "./listeners.
 import type { Planned } from "./plan.ts";
 
 /**
- * What these processes have to do about events: each about those that it has not got yet (`from`) and that may concern it. The listeners' reader does
- * nothing but read on.
+ * Returns the work of these processes for events: each gets those after its position (`from`) that may concern it. `listenersReader` gets
+ * none; it only updates the listeners.
  */
 export function workOf(
   events: readonly Recorded[],
@@ -32,8 +32,8 @@ function plannedOf(process: Process, event: Recorded, now: Date): Planned {
 }
 
 /**
- * Who listens to each of these events, if that is known: it is of those that come after what the listeners' reader has read (`after`), which
- * goes on with them.
+ * Returns the listeners that may concern each event. They are known only for events after the position of `listenersReader` (`after`),
+ * which is advanced over them.
  */
 function heardBy(
   listeners: KnownListeners,
@@ -48,11 +48,11 @@ function heardBy(
   return (event) => heard.get(event) ?? anyListeners;
 }
 
-/** Streams on which an obstacle may have ended, with the revision of the newest event of these that may have ended it. */
+/** Returns the streams on which an obstacle may have ended, with the revision of the newest such event. */
 export const endedObstacles = (events: readonly Recorded[]): Map<string, number> =>
   new Map(events.filter(mayEndObstacle).map(({ stream, revision }) => [stream, revision]));
 
-/** An event that this version cannot read may be such an end: what waits is tried once more. */
+/** True also for an event that this version cannot read: waiting lanes are then retried once. */
 function mayEndObstacle(event: Recorded): boolean {
   if (isUnreadable(event)) return obstacleCategories.includes(categoryOf(event.stream));
   try {

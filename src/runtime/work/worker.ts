@@ -21,7 +21,7 @@ export type WorkerOptions = {
   database: Database;
   clock: Clock;
   log: Log;
-  /** This instance. */
+  /** Unique id of this instance. */
   holder: string;
   processes: readonly Process[];
   /** Lanes of one process at work at once, unless the process says otherwise. */
@@ -32,9 +32,9 @@ export type WorkerOptions = {
 
 export type Worker = {
   start(): void;
-  /** Takes no more lanes, tells handlers to end and waits for them, `graceMs` at most; what was not begun is given back. */
+  /** Claims no more lanes, aborts handlers and waits for them, `graceMs` at most; releases the lanes that are not finished. */
   stop(graceMs: number): Promise<void>;
-  /** Something may be ready: it is claimed at once instead of after the next look. */
+  /** Called when lanes may be ready: claims at once instead of at the next poll. */
   wake(): void;
 };
 
@@ -51,7 +51,7 @@ export function createWorker(options: WorkerOptions): Worker {
     onReady: () => wake(),
   });
   const running = new Map<string, Running>();
-  /** Those of which nothing is known yet but that they are claimed. */
+  /** Runs whose claims are not known to be released. */
   const claimed = new Set<Running>();
   const pace = createPace(clock);
   const takeovers = createTakeovers(clock);
@@ -64,7 +64,7 @@ export function createWorker(options: WorkerOptions): Worker {
     names: processes.map(({ name }) => name),
   });
 
-  /** Places of one process, as they are now. */
+  /** Returns the free slots of one process now. */
   function roomOf(process: Process): Room {
     const placed = [...running.values()].map(({ lane }) => lane);
     return roomWith(
@@ -74,7 +74,7 @@ export function createWorker(options: WorkerOptions): Worker {
     );
   }
 
-  /** Something may be ready: looks at once instead of at the next poll. */
+  /** Claims ready lanes at once instead of at the next poll. */
   function wake(): void {
     if (stopping.signal.aborted) return;
     again = true;
@@ -85,7 +85,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   async function claim(): Promise<void> {
-    // What wakes it in this moment is looked for with one statement.
+    // Wake-ups of the same turn of the event loop share one statement.
     await new Promise((resolve) => setImmediate(resolve));
     while (again && !stopping.signal.aborted) {
       await pace.next();
@@ -106,7 +106,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function begin(lane: Claimed, items: readonly Item[], claimedAt: number): void {
     const id = idOf(lane);
-    // Its claim ran out here without being noticed, and it is ours again: what runs is let end first.
+    // An earlier claim of this lane expired unnoticed and was claimed here again: its run has to end first.
     const before = running.get(id);
     const controller = new AbortController();
     setMaxListeners(0, controller.signal);

@@ -2,10 +2,10 @@ import Type, { type Static, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { ProcessorUnavailable } from "../paymentProcessor.ts";
 
-/** The parts of Stripe's objects that we go by. Whatever else is in them may change without us. */
+/** Schemas of the parts of Stripe's objects that we use. All other parts may change. */
 
 const Id = Type.String({ minLength: 1, maxLength: 255 });
-/** An object, or its id alone: which of the two depends on what the answer was expanded with. */
+/** An object, or its id alone, depending on what the request expanded. */
 const Ref = Type.Union([Id, Type.Object({ id: Id })]);
 const NullableRef = Type.Optional(Type.Union([Ref, Type.Null()]));
 const Seconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
@@ -31,13 +31,13 @@ export const OpenedSession = Type.Object({
   id: Id,
   customer: Ref,
   url: Url,
-  // A day on, where it is not said.
+  // Absent means one day from now.
   expires_at: Type.Optional(Seconds),
 });
 
 export const PortalSession = Type.Object({ object: Type.Literal("billing_portal.session"), url: Url });
 
-/** As far as it says whether it was paid. If only its id is given, nothing is known of that. */
+/** Fields that show whether it was paid. If only its id is given, that is unknown. */
 const LatestInvoice = Type.Object({
   id: Id,
   status: Type.Optional(Type.Union([Type.String(), Type.Null()])),
@@ -57,7 +57,7 @@ export const Subscription = Type.Object({
     Type.Union([Type.Object({ reason: Type.Optional(Type.Union([Type.String(), Type.Null()])) }), Type.Null()]),
   ),
   latest_invoice: Type.Optional(Type.Union([Id, LatestInvoice, Type.Null()])),
-  // Where periods were before API version 2025-03-31.
+  // Location of periods before API version 2025-03-31.
   current_period_start: Type.Optional(Seconds),
   current_period_end: Type.Optional(Seconds),
   items: Type.Object({
@@ -91,13 +91,13 @@ export const Event = Type.Object({
   data: Type.Object({ object: Type.Object({ object: Type.Optional(Type.String()) }) }),
 });
 
-/** The answer as what was asked for. Throws ProcessorUnavailable if it is something else: then somebody else answered, or Stripe did not mean it. */
+/** Validates an answer. Throws ProcessorUnavailable if it does not match: then another server answered, or Stripe is in trouble. */
 export function asAsked<Kind extends TSchema>(kind: Kind, answer: unknown): Static<Kind> {
   if (Value.Check(kind, answer)) return answer;
   throw new ProcessorUnavailable("the payment processor's answer is not what was asked for");
 }
 
-/** The id of what an answer refers to; null: nothing. */
+/** Returns the id of a referenced object; null if there is none. */
 export function idOf(reference: unknown): string | null {
   const id = typeof reference === "object" && reference !== null ? (reference as { id?: unknown }).id : reference;
   return Value.Check(Id, id) ? id : null;

@@ -1,20 +1,22 @@
 import { type RequestInit, fetch as undiciFetch } from "undici";
 import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 
-/** What the SDK looks at. Others stay here: it would print a `stripe-notice`, which is somebody else's text. */
+/** Headers that the SDK reads. Others are dropped: it would print a `stripe-notice`, which is third-party text. */
 const knownHeaders = ["content-type", "request-id", "stripe-should-retry"];
 
-/** A connection that closed before it answered, as the SDK knows it: tried once more under the same idempotency key. */
+/** Error of a connection that closed without an answer, in the form that the SDK retries, under the same idempotency key. */
 const connectionClosed = () => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" });
 
 /**
- * `fetch` for an API that answers in small JSON objects: it follows no redirect, and reads at most `maxBytes` of an answer before it hands it on
- * whole. A failure's answer that does not say what failed is one itself: the SDK takes any JSON without `error` for success, whatever its status.
+ * `fetch` for an API with small JSON answers: follows no redirect, and reads at most `maxBytes` of an answer before passing it on whole. A
+ * failed answer without an `error` object is turned into a server error: the SDK takes any JSON without `error` for success, whatever its
+ * status.
  */
 export const boundedFetch =
   ({ maxBytes }: { maxBytes: number }): typeof fetch =>
   async (url, init) => {
-    // Our own undici's: with another version beside it, Node's own fetch refuses a Content-Length that it did not count itself.
+    // Sent by our own version of undici: if another version is loaded, Node's fetch refuses a Content-Length that it did not compute
+    // itself.
     const headers = new Headers(init?.headers);
     headers.delete("content-length");
     const asked = { ...init, headers: [...headers], redirect: "manual" } as RequestInit;
@@ -30,7 +32,7 @@ export const boundedFetch =
       return value === null ? [] : [[name, value]];
     });
     const body = answer.ok || saysWhatFailed(text) ? text : JSON.stringify({ error: { type: "api_error" } });
-    // Such a failure counts as one of the server's own, whatever its status says.
+    // Such a failure counts as a server error, whatever its status.
     const status = body === text ? answer.status : Math.max(answer.status, 500);
     return new Response(body, { status: status === 204 || status === 304 ? 502 : status, headers: known });
   };

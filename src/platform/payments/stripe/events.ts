@@ -2,7 +2,10 @@ import { Value } from "typebox/value";
 import type { ProcessorEvent } from "../paymentProcessor.ts";
 import { Event, idOf, timeOf } from "./answers.ts";
 
-/** Read by what it says, whichever version of the API wrote it: the version is the endpoint's, not ours. undefined: it is no event. */
+/**
+ * Reads an event by its content, whichever version of the API wrote it: the version is set at the endpoint, not by us. Undefined if it is
+ * no event.
+ */
 export function readEvent(value: unknown): ProcessorEvent | undefined {
   if (!Value.Check(Event, value)) return undefined;
   const subject = value.data.object as Record<string, unknown>;

@@ -2,7 +2,7 @@ import Stripe from "stripe";
 import { ProcessorRefused, ProcessorUnavailable } from "../paymentProcessor.ts";
 
 /**
- * A failed call in our words. Stripe's own sentence stays out: it may quote the key or what a customer entered. Its codes are words of its
+ * Turns a failed call into our own error. Stripe's message is dropped: it may quote the key or a customer's input. Its codes are from its
  * documentation.
  */
 export function failureOf(error: unknown): ProcessorRefused | ProcessorUnavailable {
@@ -17,7 +17,7 @@ const refused = (code: string | null): ProcessorRefused =>
   new ProcessorRefused(`the payment processor refused${code === null ? "" : `: ${code}`}`, code);
 
 function whyNot(error: unknown): string {
-  // Nothing that asking again mends, but an operator does.
+  // Failures that the operator can fix, and a retry cannot.
   if (error instanceof Stripe.errors.StripeAuthenticationError) return "does not take STRIPE_SECRET_KEY";
   if (error instanceof Stripe.errors.StripePermissionError) return "does not allow this to STRIPE_SECRET_KEY";
   if (error instanceof Stripe.errors.StripeRateLimitError) return "takes no more requests now (429)";
@@ -26,6 +26,6 @@ function whyNot(error: unknown): string {
   return status === undefined ? "gave no usable answer" : `answered with status ${status}`;
 }
 
-/** A word of the API's own, and no sentence. */
+/** Returns a code of the API, never a sentence. */
 const wordIn = (code: string | undefined): string | null =>
   code !== undefined && /^[a-z_]{1,60}$/i.test(code) ? code : null;

@@ -3,7 +3,7 @@ import type { Interval, PaidPlan } from "../paymentProcessor.ts";
 /** The price id of each plan and interval. */
 export type Prices = Record<PaidPlan, Record<Interval, string>>;
 
-/** What a price is for; undefined: it is none of ours. */
+/** Returns the plan and interval of a price; undefined if it is none of ours. */
 export function boughtWith(prices: Prices, priceId: string): { plan: PaidPlan; interval: Interval } | undefined {
   for (const plan of ["pro", "agency"] as const)
     for (const interval of ["monthly", "annual"] as const)

@@ -3,7 +3,7 @@ import { ProcessorRefused } from "../paymentProcessor.ts";
 import { asAsked, InvoicePayment, idOf, ListOf, Refund } from "./answers.ts";
 import { failureOf } from "./failures.ts";
 
-/** Gives back whatever was paid on an invoice, once. */
+/** Refunds all payments of an invoice, once. */
 export async function refundInvoice(stripe: Stripe, invoiceId: string): Promise<void> {
   const { data } = asAsked(
     ListOf(InvoicePayment),

@@ -1,10 +1,10 @@
 import Stripe from "stripe";
 
-/** How old a signature may be, in seconds. Stripe signs each repetition again. */
+/** Seconds for which a signature is valid. Stripe signs each repetition again. */
 const toleranceSeconds = 300;
 const maxHeaderLength = 2_000;
 
-/** What a call says that one of these secrets has signed lately, as parsed JSON; undefined: none of them has. */
+/** Returns the body, parsed as JSON, of a call signed recently with one of these secrets; undefined if none of them signed it. */
 export function signedContent(
   { body, signature }: { body: Buffer; signature: string | undefined },
   { secrets, nowMs }: { secrets: readonly string[]; nowMs: number },
@@ -14,7 +14,7 @@ export function signedContent(
     try {
       return Stripe.webhooks.constructEvent(body, signature, secret, toleranceSeconds, undefined, nowMs);
     } catch {
-      // Signed by another secret, or by nobody.
+      // This secret did not sign it.
     }
   }
   return undefined;

@@ -20,26 +20,26 @@ import { readSubscription } from "./subscriptions.ts";
 
 export type StripeOptions = {
   secretKey: string;
-  /** `whsec_…`: each of them may sign. */
+  /** `whsec_…`: a signature by any of them is valid. */
   webhookSecrets: readonly string[];
   prices: Prices;
-  /** Which of the account's portals; its default one without. */
+  /** Id of the account's portal configuration; its default one if absent. */
   portalConfiguration?: string | undefined;
-  /** Where the API is instead of https://api.stripe.com: a mock, for tests. */
+  /** URL of the API instead of https://api.stripe.com: a mock, for tests. */
   apiBase?: string | undefined;
   clock: { now(): Date };
-  /** How long one attempt may take; a call is two at most. */
+  /** Milliseconds for one attempt; a call makes two at most. */
   attemptMs?: number;
-  /** How long a call may take with all that belongs to it. */
+  /** Milliseconds for a call with all its requests. */
   callMs?: number;
 };
 
-/** What we ask with. An answer looks as this version has it, whatever the account's own version is. */
+/** API version sent with requests. Answers have this version's form, whatever the account's own version is. */
 export const apiVersion = "2026-10-28.endive";
 
 const maxAnswerBytes = 4_000_000;
 
-/** Stripe, as its API has been since 2025-03-31: periods are a subscription item's, older places are read too. */
+/** Payment processor using Stripe's API as of 2025-03-31, where periods belong to a subscription item; older locations are read too. */
 export function stripeProcessor(options: StripeOptions): PaymentProcessor {
   const { prices, callMs = 15_000 } = options;
   const stripe = clientOf(options);
@@ -50,11 +50,11 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
     if (found === undefined) return undefined;
     const { customer, status, subscription } = asAsked(answers.CheckoutSession, found);
     const customerId = idOf(customer);
-    // Not one of ours: each of ours is a customer's.
+    // A session without a customer is not ours.
     return customerId === null ? undefined : { customerId, status, subscriptionId: idOf(subscription) };
   }
 
-  /** Stripe goes on to show a deleted customer, with no more than its id. null: it is there. */
+  /** Returns why a customer is gone; null if it exists. Stripe still returns a deleted customer, with little more than its id. */
   async function whyGone(customerId: string): Promise<"customer_deleted" | "customer_unknown" | null> {
     const found = await unlessMissing(() => stripe.customers.retrieve(customerId));
     if (found === undefined) return "customer_unknown";
@@ -71,7 +71,8 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
             { idempotencyKey: keyOf("customer", workspaceId, insteadOf ?? "") },
           ),
         );
-        // Apart, because the name may have changed between two tries and a key stands for one set of parameters. It is a help for readers only.
+        // Set by a separate request, because the name may change between two attempts and an idempotency key belongs to one set of
+        // parameters. The name only helps human readers.
         await unlessRefused(() => stripe.customers.update(id, { name: name.slice(0, 250) }));
         return { customerId: id };
       }),
@@ -95,7 +96,7 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
       bounded(async () => {
         const expired = await unlessRefused(() => stripe.checkout.sessions.expire(sessionId));
         if (expired !== undefined && asAsked(answers.CheckoutSession, expired).status === "expired") return "expired";
-        // Only an open one can be expired, and this one was not.
+        // Only an open session can be expired, so this one was not open.
         const { status } = (await sessionOf(sessionId)) ?? { status: "expired" };
         if (status === "open") throw new ProcessorUnavailable("the payment processor cannot end an open checkout now");
         return status;
@@ -128,14 +129,14 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
             : asAsked(answers.ListOf(answers.Subscription), found)
                 .data.map((each) => readSubscription(prices, each))
                 .filter((each) => each.customerId === customerId);
-        // A customer that is gone has no subscription left that goes on.
+        // A customer that is gone has no active subscription left.
         const gone = all.every(({ status }) => hasEnded(status)) ? await whyGone(customerId) : null;
         return gone ?? all.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
       }),
 
     cancelAndRefund: (subscriptionId) =>
       bounded(async () => {
-        // One that has ended already is not found there, and still may have to be refunded.
+        // A subscription that has already ended is not found, and may still need a refund.
         await unlessRefused(() => stripe.subscriptions.cancel(subscriptionId, { invoice_now: false, prorate: false }));
         const found = await unlessMissing(() => stripe.subscriptions.retrieve(subscriptionId));
         if (found === undefined) return;
@@ -158,7 +159,7 @@ function clientOf({ secretKey, apiBase, attemptMs = 6_000 }: StripeOptions): Str
     apiVersion,
     telemetry: false,
     timeout: attemptMs,
-    // Each POST has an idempotency key, so that a second attempt does nothing twice.
+    // Each POST has an idempotency key, so a second attempt repeats nothing.
     maxNetworkRetries: 1,
     httpClient: Stripe.createFetchHttpClient(boundedFetch({ maxBytes: maxAnswerBytes })),
     ...(base && {
@@ -185,7 +186,7 @@ function checkoutParameters(request: CheckoutRequest, prices: Prices) {
   };
 }
 
-/** The end of it, in a call that never waits longer. What was begun ends by itself, at the latest after its own attempts. */
+/** Bounds the duration of a call. Requests already begun end by themselves, at the latest after their own attempts. */
 async function inTime<Result>(milliseconds: number, call: () => Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -201,7 +202,7 @@ async function inTime<Result>(milliseconds: number, call: () => Promise<Result>)
   }
 }
 
-/** undefined: the processor said no. */
+/** Resolves to undefined if the processor refused. */
 async function unlessRefused<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await call();
@@ -211,7 +212,7 @@ async function unlessRefused<Answer>(call: () => Promise<Answer>): Promise<Answe
   }
 }
 
-/** undefined: the processor knows nothing under that id. */
+/** Resolves to undefined if the processor knows no such id. */
 async function unlessMissing<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await call();
@@ -227,7 +228,7 @@ const keyOf = (...parts: string[]): string =>
 
 const inADay = (now: Date): number => Math.floor(now.getTime() / 1_000) + 86_400;
 
-/** A page that a person is sent to is https, unless the API itself is a mock without. */
+/** Returns the URL of a page for a person, which must be https unless the API itself is an http mock. */
 function pageAt(url: string, { apiBase }: StripeOptions): string {
   const schemes = apiBase?.startsWith("http:") ? ["https:", "http:"] : ["https:"];
   const isSafe = URL.canParse(url) && schemes.includes(new URL(url).protocol);

@@ -3,10 +3,10 @@ import { type ProcessorSubscription, ProcessorUnavailable } from "../paymentProc
 import { idOf, type Subscription, timeOf, timeOrNull } from "./answers.ts";
 import { boughtWith, type Prices } from "./prices.ts";
 
-/** One of Stripe's subscriptions in our words. Throws ProcessorUnavailable if it has no period. */
+/** Converts one of Stripe's subscriptions. Throws ProcessorUnavailable if it has no period. */
 export function readSubscription(prices: Prices, given: Static<typeof Subscription>): ProcessorSubscription {
   const { items, trial_end, cancel_at, cancel_at_period_end } = given;
-  // Ours has one item. Somebody may have added others by hand.
+  // Our subscriptions have one item. A person may have added others by hand.
   const item = items.data.find(({ price }) => boughtWith(prices, price.id)) ?? items.data[0]!;
   const start = item.current_period_start ?? given.current_period_start;
   const end = item.current_period_end ?? given.current_period_end;
@@ -29,13 +29,13 @@ export function readSubscription(prices: Prices, given: Static<typeof Subscripti
   };
 }
 
-/** Invoices for a period itself, and none for a change within it. */
+/** Reasons of invoices for a period itself, not for a change within it. */
 const forPeriods = ["subscription_create", "subscription_cycle"];
 const unpaid = ["draft", "open", "uncollectible"];
 
 /**
- * Whether its last period was never paid, if it has ended: Stripe gave it up, or somebody ended it before that. Then Stripe's reason is theirs, and
- * the period's invoice is still to be paid.
+ * True if an ended subscription's last period was never paid: Stripe gave up collecting, or the subscription was ended before that. In the
+ * second case Stripe gives another reason, and the period's invoice is still unpaid.
  */
 function isUnpaid({ status, cancellation_details, latest_invoice: invoice }: Static<typeof Subscription>): boolean {
   if (cancellation_details?.reason === "payment_failed") return true;

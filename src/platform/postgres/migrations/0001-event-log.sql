@@ -3,7 +3,7 @@ create schema es;
 revoke all on schema es from public;
 
 create table es.events (
-  -- One above the log's end, given out under the lock of es.append: in commit order, so no event ever appears behind a reader's position.
+  -- One above the log's end, assigned under the lock of es.append: in commit order, so no event ever appears behind a reader's position.
   position bigint primary key,
   stream_id text collate "C" not null,
   revision integer not null,
@@ -24,7 +24,7 @@ begin
   raise exception 'the event log is append-only: % refused', lower(tg_op) using errcode = 'insufficient_privilege';
 end $$;
 
--- Binds the owner too, for installations where one role does everything.
+-- Applies to the owner too, for installations where one role does everything.
 create trigger append_only before update or delete or truncate on es.events
   for each statement execute function es.refuse_change();
 

@@ -4,8 +4,8 @@ create schema read;
 grant usage on schema read to :service;
 grant usage on schema work to :service;
 
--- How far read models have come in the log: one row for those that are served together (`main`), one for each that is written independently
--- or that had to leave the main group. Moved in the transaction that writes rows, and only from the position and generation the writer read.
+-- Positions of read models in the log: one row for the main group (`main`), one for each read model that is independent or was ejected from
+-- the main group. Moved in the transaction that writes rows, and only from the position and generation the writer read.
 create table work.checkpoints (
   name text primary key,
   position bigint not null,
@@ -38,7 +38,7 @@ grant select, insert, update on work.leases to :service;
 -- Row level security behind the WHERE clauses of the read models. A connection carries its workspace in the setting
 -- countersign.workspace and sees that workspace's rows; without the setting it sees none; with '*' it sees all (projectors, the operator).
 
--- Puts a table that has a workspace_id under the policy; leaves any other alone. Binds the owner too, for installations where one role
+-- Puts a table with a workspace_id under the policy; leaves any other as it is. Applies to the owner too, for installations where one role
 -- does everything.
 create function work.isolate(target regclass) returns void language plpgsql as $$
 declare
@@ -66,8 +66,8 @@ create table work.dump_probe (workspace_id uuid primary key);
 insert into work.dump_probe values ('00000000-0000-0000-0000-000000000000');
 select work.isolate('work.dump_probe');
 
--- Look-ups that come before the workspace is known. Nothing else reads across workspaces on behalf of a request. Each puts the setting back
--- by hand: only a superuser may attach a setting of our own to a function.
+-- Look-ups before the workspace is known. No other statement reads across workspaces on behalf of a request. Each restores the setting by
+-- hand: only a superuser may attach a custom setting to a function.
 
 create function work.api_key_by_hash(key_hash text)
 returns table (id uuid, workspace_id uuid, name text, prefix text, scopes json, created_at timestamptz)
@@ -81,7 +81,7 @@ begin
   perform set_config('countersign.workspace', carried, true);
 end $$;
 
--- True if a key with this hash was valid once and is revoked: its holder is told so, however often they ask.
+-- True if a key with this hash was valid once and is revoked: requests with it get that answer every time.
 create function work.is_revoked_key(key_hash text) returns boolean
 language plpgsql security definer set search_path = read, pg_temp as $$
 declare
@@ -116,7 +116,7 @@ begin
   perform set_config('countersign.workspace', carried, true);
 end $$;
 
--- The workspaces of a person, who then chooses one.
+-- Returns the workspaces of a person, who then chooses one.
 create function work.workspaces_of_user(of_user uuid)
 returns table (id uuid, name text, role text, member_id uuid)
 language plpgsql security definer set search_path = read, pg_temp as $$

@@ -1,6 +1,6 @@
 -- Full-text search over the read models message_words, search_words (projections/search) and contact_words (projections/contacts).
 
--- Finds parts of words by an index. Without it they are found by reading through the workspace's vocabulary.
+-- Finds parts of words by an index. Without the extension they are found by scanning the workspace's vocabulary.
 do $$ begin
   create extension if not exists pg_trgm with schema work;
 exception when others then
@@ -10,7 +10,7 @@ end $$;
 -- A part of a word stands for many words. As one tsquery of alternatives, each candidate row would be compared with all of them; asked for
 -- one by one, each is a look-up. So whole words and phrases go into one tsquery, and each part is a separate set of messages.
 
--- Words of the vocabulary that a part of a word stands for: the shortest two hundred of them. `class` is the prefix of the words: nothing,
+-- Returns the words of the vocabulary that match a part of a word: the shortest two hundred. `class` is the prefix of the words: nothing,
 -- or @ for senders.
 create function work.words_with(class text, part text, match text) returns setof text
 language plpgsql stable set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
@@ -24,7 +24,7 @@ begin
     order by length(v.word), v.word limit 200;
 end $$;
 
--- Words side by side, as a tsquery; null if one of them stands for no word of the vocabulary.
+-- Returns a phrase as a tsquery; null if one of its words matches no word of the vocabulary.
 create function work.phrase_of(class text, words json) returns tsquery
 language sql stable as $$
   select case when bool_and(w.alternatives is not null)
@@ -40,10 +40,10 @@ language sql stable as $$
   ) w
 $$;
 
--- Threads of the connection's workspace with a message that meets every term. A term is {words: [{word, match}]}, its words side by
--- side in this order. Text search operators are not leakproof and would lose their index under a policy: so the function is the owner's,
--- whom a policy of these tables lets read every row, and keeps to the workspace itself. A sequential scan never pays: the vectors are stored
--- outside the rows.
+-- Returns the threads of the connection's workspace with a message that matches every term. A term is {words: [{word, match}]}, a phrase of
+-- its words in this order. Text search operators are not leakproof and would lose their index under a policy: so the function runs as the
+-- owner, who may read every row of these tables, and restricts itself to the workspace. A sequential scan never pays: the vectors are
+-- stored outside the rows.
 create function work.threads_with(class text, terms json) returns setof uuid
 language plpgsql stable security definer
 set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
@@ -89,8 +89,8 @@ begin
       and (question is null or m.words @@ question) and (messages is null or m.id = any (messages));
 end $$;
 
--- Contacts of the connection's workspace whose folded name and address match, at most so many. `like` is not leakproof either: the function
--- is the owner's, as work.threads_with is.
+-- Returns the contacts of the connection's workspace whose folded name and address match, at most `most`. `like` is not leakproof either:
+-- the function runs as the owner, like work.threads_with.
 create function work.contacts_with(pattern text, most int) returns setof uuid
 language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
@@ -99,7 +99,7 @@ begin
   return query select w.id from contact_words w where w.workspace_id = workspace and w.words like pattern limit most;
 end $$;
 
--- The number of all that match.
+-- Returns the number of all matching contacts.
 create function work.count_contacts_with(pattern text) returns int
 language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare

@@ -1,6 +1,6 @@
 -- The work of processes, shared by all instances (src/runtime/work/README.md).
 
--- How far the log is planned for the processes that are in step: nearly always all of them, so that a plan moves one row.
+-- Position up to which the log is planned for the processes in step: nearly always all of them, so that a plan updates one row.
 create table work.front (
   one boolean primary key default true check (one),
   position bigint not null
@@ -8,15 +8,14 @@ create table work.front (
 insert into work.front (position) values (0);
 grant select, update on work.front to :service;
 
--- `planned` null: the process is in step with the front. A new process, or one that was left behind, has a position of its own until it has
--- caught up.
+-- `planned` null: the process is in step with the front. A new process, or one that is behind, has its own position until it has caught up.
 create table work.processes (
   name text primary key,
   planned bigint
 );
 grant select, insert, update on work.processes to :service;
 
--- How far the log is planned for each process.
+-- Position up to which the log is planned for each process.
 create view work.planned with (security_invoker = true) as
   select name, coalesce(processes.planned, front.position) as planned from work.processes, work.front;
 grant select on work.planned to :service;
@@ -29,17 +28,17 @@ create table work.lanes (
   state text not null check (state in ('ready', 'claimed', 'waiting')),
   -- Start-time fair queueing: among ready lanes the lowest turn is claimed first.
   turn bigint not null default 0,
-  -- Since when a ready lane has waited to be claimed.
+  -- Time since which a ready lane has waited to be claimed.
   ready_at timestamptz not null default clock_timestamp(),
-  -- Waiting: when it becomes ready by time alone.
+  -- For a waiting lane: when it becomes ready by time alone.
   due_at timestamptz not null default '-infinity',
-  -- Waiting after a failure: until then no event makes it ready either.
+  -- For a lane waiting after a failure: until then no event makes it ready either.
   retry_at timestamptz,
-  -- Set aside: streams of which one has to change before it can continue.
+  -- For a lane set aside: streams of which one has to change before it can continue.
   obstacles text[],
-  -- Rises with every wake-up: one that comes while the lane is being set aside is noticed.
+  -- Raised by every wake-up, so that one during setting aside is noticed.
   generation bigint not null default 1,
-  -- New with every claim: an ending under an earlier claim is refused.
+  -- New for every claim: an ending under an earlier claim is refused.
   claim uuid,
   holder text,
   claimed_until timestamptz,
@@ -50,7 +49,7 @@ create index on work.lanes (due_at) where state = 'waiting';
 create index on work.lanes (claimed_until) where state = 'claimed';
 grant select, insert, update, delete on work.lanes to :service;
 
--- Kept by the table itself, because many statements make lanes ready.
+-- Maintained by a trigger, because many statements make lanes ready.
 create function work.note_ready() returns trigger language plpgsql as $$
 begin
   new.ready_at := clock_timestamp();
@@ -74,9 +73,9 @@ create table work.items (
   tries integer not null default 0,
   -- Failures that are not the infrastructure's: after five the item is parked.
   failures integer not null default 0,
-  -- Runs that did not end in their time: after ten the item is parked. Outages, which pass by themselves, are tried again without a count.
+  -- Runs that exceeded their time: after ten the item is parked. Outages, which are transient, are retried without being counted.
   timeouts integer not null default 0,
-  -- The row of work.parked that this item tries again.
+  -- Row of work.parked that this item retries.
   parked bigint,
   check ((position is null) <> (timer is null))
 );
@@ -106,20 +105,20 @@ create unique index on work.parked (process, key, timer) where timer is not null
 create index on work.parked (process, id) where retry_requested_at is not null;
 grant select, insert, update, delete on work.parked to :service;
 
--- Streams that prevent something, each with the revision of its newest planned event that may have ended that.
+-- Streams under which lanes are set aside, each with the revision of its newest planned event that may have ended the obstacle.
 create table work.tags (
   stream text primary key,
   revision bigint not null,
   -- Lanes that were set aside before this place are to be woken. Null: all of them are.
   wake_before bigint,
-  -- When a page of the lanes set aside under the stream is tried, in case no event has told that they can continue.
+  -- When a page of the lanes set aside under the stream is retried, in case no event has signalled that they can continue.
   try_at timestamptz
 );
 create index on work.tags (wake_before) where wake_before is not null;
 create index on work.tags (try_at) where try_at is not null;
 grant select, insert, update on work.tags to :service;
 
--- The order in which lanes are set aside and obstacles end. Numbers are drawn under the lock of the stream's row in work.tags.
+-- Order in which lanes are set aside and obstacles end. Numbers are drawn under the lock of the stream's row in work.tags.
 create sequence work.places;
 grant usage on work.places to :service;
 
@@ -134,7 +133,7 @@ create table work.set_aside (
 create index on work.set_aside (process, key);
 grant select, insert, delete on work.set_aside to :service;
 
--- Kept by the table of lanes itself, because many statements wake lanes.
+-- Maintained by a trigger on the table of lanes, because many statements wake lanes.
 create function work.note_obstacles() returns trigger language plpgsql as $$
 begin
   delete from work.set_aside where process = new.process and key = new.key;
@@ -155,8 +154,8 @@ create unlogged table work.turns (
 );
 grant select, insert, update, delete on work.turns to :service;
 
--- Rules, webhooks and identities that listen in a workspace, by their streams, as of what the planner has read (src/runtime/work/listeners.ts).
--- Nothing is planned for processes that serve them in a workspace without any.
+-- Rules, webhooks and identities that listen in a workspace, by their streams, at the planner's position (src/runtime/work/listeners.ts).
+-- No work is planned for processes that serve them in a workspace without any.
 create table work.listeners (
   stream text primary key,
   workspace text not null

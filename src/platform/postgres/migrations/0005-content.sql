@@ -1,4 +1,4 @@
--- Content beside the log.
+-- Content stored besides the log.
 
 -- Large things by content hash. Their bytes are never changed, because events name them for ever; a blob that no event names, and that was
 -- not stored again for a day, is deleted by `npm run blobs -- sweep`, as the owner. The service can neither change bytes nor delete.
@@ -7,7 +7,7 @@ create table work.blobs (
   bytes bytea not null,
   size integer not null generated always as (octet_length(bytes)) stored,
   created_at timestamptz not null default now(),
-  -- When these bytes were stored last.
+  -- Time when these bytes were last stored.
   touched_at timestamptz not null default now()
 );
 -- Mail and pictures hardly shrink, and base64 of megabytes costs more to compress than to store.
