@@ -1,13 +1,13 @@
 import type { Tx } from "./projection.ts";
 
 /** Cursor at the end of a page: the values of its last row in the columns of the list's order, as PostgreSQL writes them in JSON. */
-export type Place = readonly (string | number)[];
+export type Cursor = readonly (string | number)[];
 
 /** Part of a list: the rows after a cursor, or else after the first `offset` rows. */
-export type Window = { limit: number; offset: number; after?: Place | undefined };
+export type Window = { limit: number; offset: number; after?: Cursor | undefined };
 
 /** Part of a list, the number of rows of the whole list, and the cursor of the next part (null at the end). */
-export type Page<Row> = { data: Row[]; total: number; limit: number; offset: number; next: Place | null };
+export type Page<Row> = { data: Row[]; total: number; limit: number; offset: number; next: Cursor | null };
 
 /**
  * A total order: columns without nulls, the last of them unique. All have one direction, so that one row comparison finds the rows after a
@@ -22,7 +22,7 @@ export const newestFirst: Order = { columns: ["created_at", "id"], direction: "d
 export type PageQuery = {
   select: string;
   from: string;
-  /** Joined by AND; the first one is always the workspace's. */
+  /** Conditions joined by AND; the first one is always the workspace's. */
   where: readonly string[];
   values: readonly unknown[];
   order: Order;
@@ -39,7 +39,7 @@ export async function page<Row extends Record<string, unknown>>(sql: Tx, query: 
   const part = partOf(query, order.columns, values.length);
   const asked = [...values, ...part.values];
   const counted = countSql(query, asked.length);
-  const { rows } = await sql.query<Row & Beside>(
+  const { rows } = await sql.query<Row & AddedColumns>(
     `select ${select}, json_build_array(${order.columns.join(", ")}) as place, (${counted.sql}) as total_of_all
      from ${from} where ${[...where, ...part.where].join(" and ")} ${part.rest}`,
     [...asked, ...counted.values],
@@ -52,7 +52,7 @@ export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, 
   const { select, from, where, values, order } = query;
   const keys = order.columns.map((_, index) => `key_${index}`);
   const part = partOf(query, keys, values.length);
-  const { rows } = await sql.query<Row & Beside>(
+  const { rows } = await sql.query<Row & AddedColumns>(
     `with found as materialized (
        select id as found_id, ${order.columns.map((column, index) => `${column} as key_${index}`).join(", ")}
        from ${from} where ${where.join(" and ")}
@@ -67,7 +67,7 @@ export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, 
 }
 
 /** Additional columns of each row. */
-type Beside = { place: Place; total_of_all: number };
+type AddedColumns = { place: Cursor; total_of_all: number };
 
 const inOrder = (columns: readonly string[], { direction }: Order): string =>
   columns.map((column) => `${column} ${direction}`).join(", ");
@@ -91,7 +91,7 @@ function partOf({ order, window }: PageQuery, columns: readonly string[], first:
 async function pageOf<Row extends Record<string, unknown>>(
   sql: Tx,
   query: PageQuery,
-  rows: readonly (Row & Beside)[],
+  rows: readonly (Row & AddedColumns)[],
 ): Promise<Page<Row>> {
   const { limit, offset } = query.window;
   const shown = rows.slice(0, limit);
@@ -101,7 +101,7 @@ async function pageOf<Row extends Record<string, unknown>>(
 }
 
 // Removes the added columns; the cast is needed because the compiler cannot infer the result.
-const withoutBeside = <Row>({ place: _, total_of_all: __, ...row }: Row & Beside): Row => row as unknown as Row;
+const withoutBeside = <Row>({ place: _, total_of_all: __, ...row }: Row & AddedColumns): Row => row as unknown as Row;
 
 async function countAlone(sql: Tx, query: PageQuery): Promise<number> {
   const counted = countSql(query, 0);

@@ -14,7 +14,7 @@ import { oldestReady } from "#src/runtime/projections/depths.ts";
 import { listenersReader } from "#src/runtime/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/runtime/work/parked.ts";
 import { plannerLease } from "#src/runtime/work/plannerLease.ts";
-import { type Between, rewind } from "#src/runtime/work/rewind.ts";
+import { type RewindGap, rewind } from "#src/runtime/work/rewind.ts";
 import { loadConfig } from "#src/settings/config.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
@@ -175,7 +175,7 @@ const rewindProcesses =
     console.log(yes ? "done: start the instances" : "nothing was changed: with --yes it is done");
   };
 
-const shown = ({ process, stood, events, skipped }: Between) => ({
+const shown = ({ process, stood, events, skipped }: RewindGap) => ({
   ...{ process, "was at": stood, "events since": events },
   "what becomes of them": skipped ? "passed over" : "looked at again",
 });

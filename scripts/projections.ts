@@ -5,7 +5,7 @@ import type { Composition } from "#src/compose.ts";
 import { StartError } from "#src/platform/startError.ts";
 import { loadReadModels, mainGroup } from "#src/runtime/projections/checkpoints.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
-import { type Rebuild, rebuild } from "#src/runtime/projections/rebuild.ts";
+import { type RebuildOptions, rebuild } from "#src/runtime/projections/rebuild.ts";
 import { type Verified, verify } from "#src/runtime/projections/verify.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
@@ -45,7 +45,7 @@ async function status({ database, store }: Composition): Promise<void> {
 async function withProgress(
   { database, store }: Composition,
   label: string,
-  work: (replay: Rebuild) => Promise<void>,
+  work: (replay: RebuildOptions) => Promise<void>,
 ): Promise<void> {
   const bar = progressBar(label, await store.head());
   const onProgress = (position: number, events: number): void => bar.update(position, events);

@@ -35,7 +35,7 @@ export type Metadata = {
   at: string;
   /** `<operation>/<command>`, if a request under an Idempotency-Key caused it: its repetition recognises its own effect. */
   operation?: string;
-  /** How many events of the same append come after this one. Absent on the last, and on one alone. */
+  /** Number of events of the same append that follow this one. Absent on the last, and on a single one. */
   more?: number;
 };
 

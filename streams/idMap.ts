@@ -6,7 +6,7 @@ export type IdMap<Value> = Entries<Value> | Divided<Value>;
 
 type Entries<Value> = Readonly<Record<string, Value>>;
 type Divided<Value> = readonly IdMap<Value>[];
-type Place = { id: string; hash: number };
+type EntryAddress = { id: string; hash: number };
 
 const bitsPerLevel = 4;
 const width = 2 ** bitsPerLevel;
@@ -36,7 +36,7 @@ export const withoutEntry = <Value>(map: IdMap<Value>, id: string): IdMap<Value>
 export const entriesOf = <Value>(map: IdMap<Value>): [string, Value][] =>
   unordered(map).sort(([one], [other]) => (one < other ? -1 : 1));
 
-function put<Value>(map: IdMap<Value>, entry: Place & { value: Value }, depth: number): IdMap<Value> {
+function put<Value>(map: IdMap<Value>, entry: EntryAddress & { value: Value }, depth: number): IdMap<Value> {
   const { id, hash, value } = entry;
   if (isDivided(map)) {
     const at = hash % width;
@@ -52,7 +52,7 @@ const divided = <Value>(entries: Entries<Value>, depth: number): IdMap<Value> =>
     Array.from({ length: width }, () => ({})),
   );
 
-function remove<Value>(map: IdMap<Value>, { id, hash }: Place): IdMap<Value> {
+function remove<Value>(map: IdMap<Value>, { id, hash }: EntryAddress): IdMap<Value> {
   if (isDivided(map)) {
     const at = hash % width;
     const parts = map.with(at, remove(map[at] as IdMap<Value>, { id, hash: hash >>> bitsPerLevel }));

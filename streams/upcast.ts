@@ -1,5 +1,5 @@
 /** An event as stored: its data in the shape of its version. */
-export type Stored = { type: string; schemaVersion: number; data: Record<string, unknown> };
+export type StoredEvent = { type: string; schemaVersion: number; data: Record<string, unknown> };
 
 /** Turns an event of one version into the next one: its data, and its type if that changed too. Pure. */
 export type Upcaster = (data: Record<string, unknown>) => { type?: string; data: Record<string, unknown> };
@@ -11,7 +11,7 @@ export type Upcasters = { readonly [type: string]: { readonly [fromVersion: numb
 export const upcasters: Upcasters = {};
 
 /** Brings an event to its newest version, step by step. Returns a newest one as it is. */
-export function upcast<E extends Stored>(event: E, known: Upcasters = upcasters): E {
+export function upcast<E extends StoredEvent>(event: E, known: Upcasters = upcasters): E {
   let current = event;
   for (;;) {
     const step = known[current.type]?.[current.schemaVersion];

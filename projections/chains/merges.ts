@@ -3,14 +3,14 @@ import type { ProjectorTx, Tx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 
 /** A group of merged threads. Its id has no meaning; `survivorId` is the thread that represents them. */
-type Group = {
+type MergedGroup = {
   id: string;
   survivorId: string;
   members: number;
   /** True if it is stored in the table. */
   stored: boolean;
   /** The group that its members were moved to. */
-  into: Group | null;
+  into: MergedGroup | null;
 };
 
 /**
@@ -31,14 +31,14 @@ export async function addMerges(
   store(tx, groups);
 }
 
-async function groupsOf(tx: Tx, threads: readonly string[]): Promise<Map<string, Group>> {
+async function groupsOf(tx: Tx, threads: readonly string[]): Promise<Map<string, MergedGroup>> {
   const { rows } = await tx.query<{ thread_id: string; group_id: string; survivor_id: string; members: number }>(
     `select thread_id, group_id, survivor_id, members from chain_merged join chain_groups using (group_id)
      where thread_id = any($1::uuid[])`,
     [threads],
   );
-  const known = new Map<string, Group>();
-  const groups = new Map<string, Group>();
+  const known = new Map<string, MergedGroup>();
+  const groups = new Map<string, MergedGroup>();
   for (const { thread_id, group_id: id, survivor_id: survivorId, members } of rows) {
     const group = known.get(id) ?? { id, survivorId, members, stored: true, into: null };
     known.set(id, group);
@@ -51,15 +51,15 @@ async function groupsOf(tx: Tx, threads: readonly string[]): Promise<Map<string,
 }
 
 /** Returns a thread's present group: a few steps away, since the smaller one moves each time. */
-const groupOf = (groups: ReadonlyMap<string, Group>, threadId: string): Group => lastOf(groups.get(threadId) as Group);
+const groupOf = (groups: ReadonlyMap<string, MergedGroup>, threadId: string): MergedGroup => lastOf(groups.get(threadId) as MergedGroup);
 
-function lastOf(group: Group): Group {
+function lastOf(group: MergedGroup): MergedGroup {
   let last = group;
   while (last.into !== null) last = last.into;
   return last;
 }
 
-function join(one: Group, other: Group, survivorId: string): void {
+function join(one: MergedGroup, other: MergedGroup, survivorId: string): void {
   if (one === other) return;
   const [larger, smaller] = one.members >= other.members ? [one, other] : [other, one];
   larger.members += smaller.members;
@@ -67,7 +67,7 @@ function join(one: Group, other: Group, survivorId: string): void {
   smaller.into = larger;
 }
 
-function store(tx: ProjectorTx, groups: ReadonlyMap<string, Group>): void {
+function store(tx: ProjectorTx, groups: ReadonlyMap<string, MergedGroup>): void {
   const all = [...new Set(groups.values())];
   const moved = all.filter(({ stored, into }) => stored && into !== null);
   if (moved.length > 0) {

@@ -40,17 +40,17 @@ const contactTable = { table: "contacts", columns };
 
 type Received = Extract<ThreadEvent, { type: "MessageReceived" }>;
 
-type Subject = { id: string; workspaceId: string; email: string };
+type ContactKey = { id: string; workspaceId: string; email: string };
 
 /** Returns the contact of an event; undefined for a mail without a sender. */
-function subjectOf(event: Recorded): Subject | undefined {
+function subjectOf(event: Recorded): ContactKey | undefined {
   const workspaceId = event.metadata.workspaceId as string;
   const data = event.data as Partial<InboundMessage> & { email?: string };
   const email = (event.type === "MessageReceived" ? data.from?.address : data.email)?.toLowerCase();
   return email === undefined ? undefined : { id: contactId(workspaceId, email), workspaceId, email };
 }
 
-const newRow = ({ id, workspaceId, email }: Subject, at: string): Row => ({
+const newRow = ({ id, workspaceId, email }: ContactKey, at: string): Row => ({
   id,
   workspace_id: workspaceId,
   email,

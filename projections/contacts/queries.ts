@@ -30,7 +30,7 @@ export type ContactFilter = Window & {
   q?: string;
   status?: string;
   tag?: string;
-  /** In lower case. */
+  /** Domain of the address, in lower case. */
   domain?: string;
 };
 

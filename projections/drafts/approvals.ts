@@ -12,7 +12,7 @@ export type GivenApproval = {
   place: string | null;
 };
 
-type Given = Extract<DraftEvent, { type: "ApprovalGiven" }>["data"];
+type ApprovalGiven = Extract<DraftEvent, { type: "ApprovalGiven" }>["data"];
 
 export const nobodyApproved = { approvals_given: [], approvals_required: null };
 
@@ -31,7 +31,7 @@ const isOfOneKind = (one: string | null, other: string | null): boolean =>
   one !== null && other !== null && one.split(" ", 1)[0] === other.split(" ", 1)[0];
 
 /** Adds an approval. An approval by name replaces one by a link in a chat of the same kind: it may have been the same person's. */
-export function withGiven(given: readonly GivenApproval[], data: Given, { actor, at }: Metadata): GivenApproval[] {
+export function withGiven(given: readonly GivenApproval[], data: ApprovalGiven, { actor, at }: Metadata): GivenApproval[] {
   const { voter, place = null } = data;
   const others = given.filter((each) => !(each.voter === `link:${each.place}` && isOfOneKind(each.place, place)));
   return [...others, { by: byOf(actor), at, voter, place }];

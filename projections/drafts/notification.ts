@@ -1,10 +1,10 @@
-import type { Asked, DraftEvent, LinkClosure } from "#streams/draft/events.ts";
+import type { ApprovalRequest, DraftEvent, LinkClosure } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 
 /** The notification that a draft's notification_status describes. */
-export type ShownQuestion = { id: string; slot: Asked["channel"]["slot"]; type: string };
+export type ShownQuestion = { id: string; slot: ApprovalRequest["channel"]["slot"]; type: string };
 
-/** How the approvers of a draft's newest version were reached, as far as known. */
+/** Notification state of a draft's newest version, as far as known. */
 type Notification = {
   status: string;
   notification_asked: ShownQuestion | null;
@@ -66,14 +66,14 @@ const closed: Record<LinkClosure, string> = {
 export const notRetrying = <Row extends Notification>(row: Row): Row =>
   row.status !== "pending" && row.notification_state === "retrying" ? { ...row, notification_state: "failed" } : row;
 
-function asked<Row extends Notification>(row: Row, { notificationId, channel }: Asked): Row {
+function asked<Row extends Notification>(row: Row, { notificationId, channel }: ApprovalRequest): Row {
   if (row.notification_asked?.slot === "secondary" && channel.slot === "primary") return row;
   return { ...row, notification_asked: { id: notificationId, slot: channel.slot, type: channel.type } };
 }
 
-type Answer = { state: string; error: string | null; at: string };
+type NotificationResult = { state: string; error: string | null; at: string };
 
-function answered<Row extends Notification>(row: Row, of: { notificationId: string }, answer: Answer): Row {
+function answered<Row extends Notification>(row: Row, of: { notificationId: string }, answer: NotificationResult): Row {
   if (row.notification_asked?.id !== of.notificationId) return row;
   return {
     ...row,

@@ -1,4 +1,4 @@
-import type { DraftContent, HtmlRemoved, Making } from "#streams/draft/content.ts";
+import type { DraftContent, HtmlRemoved, ContentOrigin } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 import { counted, type GivenApproval, givenBy, nobodyApproved, withGiven, withoutGiven } from "./approvals.ts";
@@ -107,7 +107,7 @@ export const draftColumns = [
   "updated_at",
 ] as const;
 
-const madeAs = ({ htmlRemoved, textDerived }: Making) => ({
+const madeAs = ({ htmlRemoved, textDerived }: ContentOrigin) => ({
   html_removed: htmlRemoved,
   text_derived: textDerived === true,
 });

@@ -1,9 +1,9 @@
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
-import { type Known, type PublicEvent, publicEvents, publishedTypes, subjectOf } from "./publicEvents.ts";
+import { type SubjectFacts, type PublicEvent, publicEvents, publishedTypes, subjectOf } from "./publicEvents.ts";
 
-type Subject = Known & { id: string; workspace_id: string | null };
+type FeedSubject = SubjectFacts & { id: string; workspace_id: string | null };
 
 const subjectTable = {
   table: "feed_subjects",
@@ -31,10 +31,10 @@ const eventTable = {
 };
 
 /** Returns the draft, thread or domain that begins with this event. */
-function begun(event: Recorded): Subject | undefined {
+function begun(event: Recorded): FeedSubject | undefined {
   const { threadId, identityId, messageId, name } = event.data as Record<string, string>;
   const id = idOf(event.stream);
-  const of = (known: Partial<Known>): Subject => ({
+  const of = (known: Partial<SubjectFacts>): FeedSubject => ({
     ...unknown,
     ...known,
     id,
@@ -52,7 +52,7 @@ function begun(event: Recorded): Subject | undefined {
   }
 }
 
-const unknown: Known = { thread_id: null, identity_id: null, message_id: null, domain_name: null };
+const unknown: SubjectFacts = { thread_id: null, identity_id: null, message_id: null, domain_name: null };
 
 /** Reads the last sequence numbers of these workspaces before the batch. */
 async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<Map<string, number>> {
@@ -73,10 +73,10 @@ export const feed: Projection = {
   handles: [...beginnings, ...publishedTypes],
   async project(tx, events) {
     const [subjects, sequences] = await Promise.all([
-      rowsById<Subject>(tx, subjectTable, events.map(subjectOf)),
+      rowsById<FeedSubject>(tx, subjectTable, events.map(subjectOf)),
       lastSequences(tx, [...new Set(events.flatMap(({ metadata }) => metadata.workspaceId ?? []))]),
     ]);
-    const fresh: Subject[] = [];
+    const fresh: FeedSubject[] = [];
     const made: (PublicEvent & { position: number; part: number })[] = [];
     for (const event of events) {
       const subject = begun(event);

@@ -7,7 +7,7 @@ import { beginsMerge } from "../merges.ts";
  * Facts about a draft, thread or domain from its first event. `message_id`: of a draft, the mail it becomes; `domain_name`: of a domain.
  * Inapplicable fields are null.
  */
-export type Known = {
+export type SubjectFacts = {
   thread_id: string | null;
   identity_id: string | null;
   message_id: string | null;
@@ -27,7 +27,7 @@ export type PublicEvent = {
   data: Record<string, unknown>;
 };
 
-type Made = { type: PublicEventType; data?: Record<string, unknown> };
+type MadeEvent = { type: PublicEventType; data?: Record<string, unknown> };
 type Data = Record<string, any>;
 
 /** Returns the actor, with the fields that are published. */
@@ -36,7 +36,7 @@ const actorOf = ({ metadata: { actor } }: Recorded) => ({
 });
 
 /** Published events by log event. Bodies and addresses of approvers are left out. */
-const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
+const mappings: Record<string, (data: Data, event: Recorded) => MadeEvent[]> = {
   DraftSubmitted: (data, event) => [
     {
       type: "draft.created",
@@ -85,7 +85,7 @@ const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
   DomainLost: (data) => [{ type: "domain.lost", data: { because: data.because } }],
 };
 
-const approved = (data: Data, actor: Record<string, unknown>): Made => ({
+const approved = (data: Data, actor: Record<string, unknown>): MadeEvent => ({
   type: "draft.approved",
   data: { version: data.version, content_sha256: data.contentSha256, ...actor },
 });
@@ -96,7 +96,7 @@ const autoApproval = ({ identityId }: Data) => ({ actor: { kind: "auto", id: ide
 const isAnnounced = ({ classification, contactStatus }: Data): boolean =>
   isNews({ classification: classification as string, fromBlocked: contactStatus === "blocked" });
 
-const received = (data: Data): Made => ({
+const received = (data: Data): MadeEvent => ({
   type: "email.received",
   data: {
     message_id: data.messageId,
@@ -117,7 +117,7 @@ export const subjectOf = (event: Recorded): string =>
   categoryOf(event.stream) === "delivery" ? String(event.data.draftId) : idOf(event.stream);
 
 /** Returns the published events of a log event, in order. Pure: the same log gives the same events. */
-export function publicEvents(event: Recorded, known: (id: string) => Known | undefined): PublicEvent[] {
+export function publicEvents(event: Recorded, known: (id: string) => SubjectFacts | undefined): PublicEvent[] {
   const workspaceId = event.metadata.workspaceId;
   const made = mappings[event.type]?.(event.data, event) ?? [];
   if (workspaceId === null) return [];
@@ -135,7 +135,7 @@ export function publicEvents(event: Recorded, known: (id: string) => Known | und
 }
 
 /** Returns the ids that every event of a category contains. */
-function idsOf(event: Recorded, subject: string, known: Known | undefined): Record<string, unknown> {
+function idsOf(event: Recorded, subject: string, known: SubjectFacts | undefined): Record<string, unknown> {
   switch (categoryOf(event.stream)) {
     case "domain":
       return { domain_id: subject, domain_name: known?.domain_name ?? null };

@@ -31,7 +31,7 @@ type NamingEvent = Extract<UserEvent, { type: "UserRegistered" | "UserRenamed" |
 type Handled = Recorded<MemberEvent | NamingEvent>;
 
 /** Rows concerned by a batch, as changed so far. */
-type Batch = { members: Map<string, MemberRow>; users: Map<string, UserRow>; removed: Set<string> };
+type MemberBatch = { members: Map<string, MemberRow>; users: Map<string, UserRow>; removed: Set<string> };
 
 export const memberRows: Projection<MemberEvent | NamingEvent> = {
   name: "members",
@@ -51,7 +51,7 @@ export const memberRows: Projection<MemberEvent | NamingEvent> = {
 };
 
 /** Reads the rows that the events may concern. */
-async function concerned(tx: Tx, events: readonly Handled[]): Promise<Batch> {
+async function concerned(tx: Tx, events: readonly Handled[]): Promise<MemberBatch> {
   const userIds = events.flatMap((event) => userOf(event) ?? []);
   const memberIds = events.flatMap((event) => ("memberId" in event.data ? event.data.memberId : []));
   const [found, known] = await Promise.all([
@@ -73,12 +73,12 @@ function userOf(event: Handled): string | undefined {
   return idOf(event.stream);
 }
 
-function apply(batch: Batch, event: Handled): void {
+function apply(batch: MemberBatch, event: Handled): void {
   if ("memberId" in event.data) applyToMember(batch, event as Recorded<MemberEvent>);
   else applyToUser(batch, event as Recorded<NamingEvent>);
 }
 
-function applyToUser(batch: Batch, { stream, data }: Recorded<NamingEvent>): void {
+function applyToUser(batch: MemberBatch, { stream, data }: Recorded<NamingEvent>): void {
   const id = idOf(stream);
   const before = batch.users.get(id) ?? { id, workspace_id: null, email: "", name: null };
   const user = { ...before, ...data };
@@ -87,7 +87,7 @@ function applyToUser(batch: Batch, { stream, data }: Recorded<NamingEvent>): voi
     if (member.user_id === id) batch.members.set(member.id, named(member, user));
 }
 
-function applyToMember(batch: Batch, event: Recorded<MemberEvent>): void {
+function applyToMember(batch: MemberBatch, event: Recorded<MemberEvent>): void {
   const { memberId } = event.data;
   const change = (changed: Partial<MemberRow>): void => {
     const row = batch.members.get(memberId);
@@ -119,7 +119,7 @@ function applyToMember(batch: Batch, event: Recorded<MemberEvent>): void {
   }
 }
 
-function newRow(event: Recorded<Extract<MemberEvent, { type: "MemberInvited" | "MemberJoined" }>>, batch: Batch) {
+function newRow(event: Recorded<Extract<MemberEvent, { type: "MemberInvited" | "MemberJoined" }>>, batch: MemberBatch) {
   const { memberId: id, email, role } = event.data;
   const { at, actor } = event.metadata;
   const row = {

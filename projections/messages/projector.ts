@@ -175,10 +175,10 @@ const statusOf: Record<string, (data: Record<string, unknown>) => string | null>
 /** A report about a mail overrides its status at sending, and a worse report a better one, in whatever order they arrive. */
 const reported = ["DeliveryDelivered", "DeliveryDropped", "DeliveryBounced", "DeliveryComplained"];
 
-type Outcome = { draft_id: string; status: string | null; rank: number; sent_at?: unknown; rfc_id?: unknown };
+type MessageOutcome = { draft_id: string; status: string | null; rank: number; sent_at?: unknown; rfc_id?: unknown };
 
 function followDeliveries(tx: ProjectorTx, events: readonly Recorded[]): void {
-  const outcomes = new Map<string, Outcome>();
+  const outcomes = new Map<string, MessageOutcome>();
   for (const event of events) {
     const outcome = statusOf[event.type];
     if (!outcome) continue;

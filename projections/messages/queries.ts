@@ -41,7 +41,7 @@ export type MessageRow = {
   /** Sender authentication; null until it is known. */
   authentication: Authentication | null;
   from_blocked_contact: boolean;
-  /** Whether it had approval links, or could not be searched for them; null if neither. */
+  /** State of its approval links: removed, or not searched for completely; null if there were none. */
   approval_links: InboundMessage["approvalLinks"] | null;
   notes: string[];
   created_at: Date;

@@ -3,7 +3,7 @@ import type { RuleRunEvent } from "#streams/ruleRun/events.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { upsertRows } from "../rows.ts";
 
-type Of<Type extends RuleRunEvent["type"]> = Extract<RuleRunEvent, { type: Type }>;
+type RunEvent<Type extends RuleRunEvent["type"]> = Extract<RuleRunEvent, { type: Type }>;
 
 /** Outcome of one action: `pending` until it was carried out. */
 export type ShownAction = {
@@ -29,7 +29,7 @@ const columns = ["run_id", "rule_id", "workspace_id", "rule_version", "matched",
 
 const keyOf = (runId: string, ruleId: string): string => `${runId}/${ruleId}`;
 
-function runOf(event: Recorded & Of<"RulesEvaluated">): Record<string, unknown> {
+function runOf(event: Recorded & RunEvent<"RulesEvaluated">): Record<string, unknown> {
   const { workspaceId, triggerEvent, triggerEventId, subject } = event.data;
   return {
     id: idOf(event.stream),
@@ -44,7 +44,7 @@ function runOf(event: Recorded & Of<"RulesEvaluated">): Record<string, unknown> 
   };
 }
 
-const evaluationsOf = (event: Recorded & Of<"RulesEvaluated">): Row[] =>
+const evaluationsOf = (event: Recorded & RunEvent<"RulesEvaluated">): Row[] =>
   event.data.results.map((result) => ({
     run_id: idOf(event.stream),
     rule_id: result.ruleId,
@@ -59,17 +59,17 @@ const evaluationsOf = (event: Recorded & Of<"RulesEvaluated">): Row[] =>
     evaluated_at: event.metadata.at,
   }));
 
-type Change = { runId: string; ruleId: string; index: number } & Pick<ShownAction, "outcome" | "reason">;
+type ActionChange = { runId: string; ruleId: string; index: number } & Pick<ShownAction, "outcome" | "reason">;
 
 /** Returns the change of one action by an event; null if there is none. */
-function changeOf(event: Recorded & RuleRunEvent): Change | null {
+function changeOf(event: Recorded & RuleRunEvent): ActionChange | null {
   const runId = idOf(event.stream);
   if (event.type === "RuleActionTaken") return { runId, ...event.data };
   if (event.type !== "ApprovalModeUsed" || event.data.suppressed === undefined) return null;
   return { runId, ...event.data.suppressed, outcome: "suppressed" };
 }
 
-function withOutcome(row: Row, { index, outcome, reason }: Change): Row {
+function withOutcome(row: Row, { index, outcome, reason }: ActionChange): Row {
   const actions = row.actions.map((action, place) => (place === index ? { ...action, outcome, reason } : action));
   return { ...row, actions };
 }

@@ -1,11 +1,11 @@
 import { wordsOf } from "./words.ts";
 
 /** A word of a search: `part` matches every word that contains it, `whole` only itself. */
-export type Wanted = { word: string; match: "whole" | "part" | "prefix" | "suffix" };
+export type SearchWord = { word: string; match: "whole" | "part" | "prefix" | "suffix" };
 /** Words that must be adjacent, in this order. */
-export type Term = { words: Wanted[] };
+export type SearchTerm = { words: SearchWord[] };
 /** Terms that a thread must have, and must not have. */
-export type Question = { having: Term[]; without: Term[] };
+export type SearchQuery = { having: SearchTerm[]; without: SearchTerm[] };
 
 /** Characters from which parts of words are searched; anything shorter must be a whole word. */
 export const shortestPart = 3;
@@ -14,8 +14,8 @@ export const shortestPart = 3;
 export const mostParts = 8;
 
 /** Parses a person's search: words and parts of them, all required; "phrases"; -without. Any text is valid. */
-export function parseQuery(text: string): Question {
-  const question: Question = { having: [], without: [] };
+export function parseQuery(text: string): SearchQuery {
+  const question: SearchQuery = { having: [], without: [] };
   for (const [, minus, quoted, bare] of text.matchAll(/(-?)(?:"([^"]*)"?|([^\s"]+))/g)) {
     const words = wordsOf(quoted ?? bare ?? "");
     if (words.length === 0) continue;
@@ -23,16 +23,16 @@ export function parseQuery(text: string): Question {
     (minus ? question.without : question.having).push(term);
   }
   let parts = 0;
-  const limited = ({ words }: Term): Term => ({
+  const limited = ({ words }: SearchTerm): SearchTerm => ({
     words: words.map((one) => (one.match !== "whole" && ++parts > mostParts ? whole(one.word) : one)),
   });
   return { ...question, having: question.having.map(limited) };
 }
 
-const whole = (word: string): Wanted => ({ word, match: "whole" });
+const whole = (word: string): SearchWord => ({ word, match: "whole" });
 
 /** Returns the parts of a bare search word: `ann@cust` may begin within a word and end within one, and is exact between. */
-function partsOf(words: readonly string[]): Wanted[] {
+function partsOf(words: readonly string[]): SearchWord[] {
   return words.map((word, index) => {
     const [first, last] = [index === 0, index === words.length - 1];
     if (word.length < shortestPart || !(first || last)) return whole(word);

@@ -12,7 +12,7 @@ import { vectorOf } from "./words.ts";
 const searchedCharacters = 20_000;
 
 /** Events with searchable words. */
-type Found = Extract<DraftEvent | ThreadEvent, { type: "MessageReceived" | "DraftQueued" }>;
+type SearchableEvent = Extract<DraftEvent | ThreadEvent, { type: "MessageReceived" | "DraftQueued" }>;
 
 type Row = { id: string; workspace_id: string; thread_id: string; draft_id: string | null; words: string };
 
@@ -56,7 +56,7 @@ export const search: Projection<DraftEvent | ThreadEvent> = {
   },
 };
 
-function rowOf(event: Recorded<Found>): { row: Row; words: string[] } {
+function rowOf(event: Recorded<SearchableEvent>): { row: Row; words: string[] } {
   const workspace_id = event.metadata.workspaceId as string;
   if (event.type === "MessageReceived") {
     const message = event.data;

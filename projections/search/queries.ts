@@ -1,5 +1,5 @@
 import { json } from "../projection.ts";
-import { parseQuery, type Question, type Term } from "./parseQuery.ts";
+import { parseQuery, type SearchQuery, type SearchTerm } from "./parseQuery.ts";
 import { wordsOf } from "./words.ts";
 
 /** SQL condition on a column of thread ids, with its one value in place of {n}. */
@@ -17,12 +17,12 @@ export function threadsWith(column: string, text: string): Condition[] {
 
 /** Returns conditions for threads with a message from a sender whose name or address contains each of these parts. */
 export function threadsFrom(column: string, text: string): Condition[] {
-  const { having }: Question = parseQuery(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
+  const { having }: SearchQuery = parseQuery(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
   return wordsOf(text).length === 0 ? nothing : [among(column, "@", having)];
 }
 
 /** As an array: the function is called once, and each of its threads is looked up by its key. */
-const among = (column: string, words: "" | "@", terms: readonly Term[]): Condition => [
+const among = (column: string, words: "" | "@", terms: readonly SearchTerm[]): Condition => [
   `${column} = any(array(select work.threads_with('${words}', {n})))`,
   json(terms),
 ];

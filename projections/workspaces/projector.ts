@@ -36,7 +36,7 @@ const columns = [
   "updated_at",
 ] as const;
 
-/** Who paused sending. */
+/** The actor who paused sending. */
 export type PausedBy = Pick<Actor, "kind" | "id" | "name">;
 
 const pausedBy = ({ kind, id, name }: Actor): PausedBy => ({ kind, id, ...(name !== undefined && { name }) });

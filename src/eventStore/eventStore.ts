@@ -49,7 +49,7 @@ export type SubscribeOptions = {
 export type Batch = { events: Recorded[]; position: number; caughtUp: boolean };
 
 /** Part of a stream: events from a revision on (inclusive), `events` at most, cut after the event that makes it `bytes` long. */
-export type Stretch = { from: number; events: number; bytes: number };
+export type StreamRange = { from: number; events: number; bytes: number };
 
 /** Part of a stream, oldest first. `atEnd`: it is known that no event followed. */
 export type StreamPage = { events: Recorded[]; atEnd: boolean };
@@ -69,7 +69,7 @@ export type EventStore = {
    */
   read(stream: string, fromRevision?: number, maxCount?: number): Promise<Recorded[]>;
   /** Reads part of one stream, at least one event if there is one. Linearisable. */
-  readPage(stream: string, stretch: Stretch): Promise<StreamPage>;
+  readPage(stream: string, stretch: StreamRange): Promise<StreamPage>;
   /** Reads the last event of a stream. Linearisable. */
   readLast(stream: string): Promise<Recorded | undefined>;
   /**

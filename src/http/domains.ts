@@ -1,5 +1,5 @@
 import { domainById, listDomains } from "#projections/domains/queries.ts";
-import type { Place, Window } from "#projections/page.ts";
+import type { Cursor, Window } from "#projections/page.ts";
 import { workspaceById } from "#projections/workspaces/queries.ts";
 import { createDomain, deleteDomain, requestCheck } from "#src/commands/domains/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
@@ -126,7 +126,7 @@ async function sandboxOf(deps: HttpDependencies, workspaceId: string): Promise<W
 }
 
 /** In front of every stored domain, in the order of the list. */
-const placeOfSandbox: Place = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
+const placeOfSandbox: Cursor = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
 
 async function listed(deps: HttpDependencies, workspaceId: string, { limit, offset, after }: Window) {
   const sandbox = await sandboxOf(deps, workspaceId);

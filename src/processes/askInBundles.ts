@@ -7,7 +7,7 @@ import { type GivenUp, giveUpAsking } from "#src/commands/approvals/bundlesGiven
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { isOldNews } from "./oldNews.ts";
@@ -30,9 +30,9 @@ type Payload = { position: number } & ({ address: string } | { alone: Alone });
  */
 export function askInBundles(deps: Dependencies, channels: Channels): Process {
   const keyOf = ({ metadata, data }: Recorded): string =>
-    derivedId("bundle", metadata.workspaceId as string, addressOf(data as Asked));
+    derivedId("bundle", metadata.workspaceId as string, addressOf(data as ApprovalRequest));
 
-  async function onWaiting(event: Recorded<{ type: string; data: Asked }>, { timers }: ProcessContext): Promise<void> {
+  async function onWaiting(event: Recorded<{ type: string; data: ApprovalRequest }>, { timers }: ProcessContext): Promise<void> {
     const payload: Payload = { address: addressOf(event.data), position: event.position };
     const timer = { key: keyOf(event), payload };
     const latest = nextQuarter(deps.clock.now());
@@ -93,7 +93,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     name: "askInBundles",
     categories: ["draft"],
     keyOf,
-    concerns: ({ data }) => isWaiting(data as Asked),
+    concerns: ({ data }) => isWaiting(data as ApprovalRequest),
     on: { ApproversAsked: onWaiting },
     onTimer: ({ key, payload }, context): Answer => onTimer(key, payload as Payload, context),
     // What waited is shown as not reached, with all that follows from it: nobody reads what is parked before something is missing.
@@ -102,14 +102,14 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
 }
 
 /** It is left to a mail for several, which has not been made yet. */
-const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true && listSha256 === undefined;
+const isWaiting = ({ bundled, listSha256 }: ApprovalRequest): boolean => bundled === true && listSha256 === undefined;
 
 /** The mailbox, in lower case: only questions by mail wait. */
-const addressOf = ({ channel }: Asked): string => channel.address.toLowerCase();
+const addressOf = ({ channel }: ApprovalRequest): string => channel.address.toLowerCase();
 
 /** What an event or a timer that failed too often was to ask about. */
 function givenUp(item: Recorded | Timer, workspaceId: string): GivenUp {
-  if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as Asked).channel.slot };
+  if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as ApprovalRequest).channel.slot };
   const payload = item.payload as Payload;
   return "alone" in payload ? payload.alone : { workspaceId, address: payload.address };
 }

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
-import type { Attempt, Begun, NewDelivery, Verdict, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import type { Attempt, BegunDelivery, NewDelivery, Verdict, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/platform/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
@@ -71,7 +71,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
 
   type To = { webhookId: string; webhook: Webhook; cutting: AbortSignal; context: ProcessContext };
 
-  async function deliver(delivery: Begun, to: To): Promise<Verdict> {
+  async function deliver(delivery: BegunDelivery, to: To): Promise<Verdict> {
     const at = deps.clock.now();
     const startedAt = deps.clock.monotonic();
     const answer = await post(delivery, to, at);
@@ -84,7 +84,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     return verdict;
   }
 
-  async function post({ event_id: id, body }: Begun, to: To, at: Date): Promise<WebhookAnswer> {
+  async function post({ event_id: id, body }: BegunDelivery, to: To, at: Date): Promise<WebhookAnswer> {
     const { webhookId, webhook, cutting } = to;
     let secrets: string[];
     try {
@@ -97,7 +97,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
   }
 
   function verdictOn(
-    { attempt }: Begun,
+    { attempt }: BegunDelivery,
     { answer, cutting }: { answer: WebhookAnswer; cutting: AbortSignal },
   ): Verdict {
     if (isDelivered(answer)) return { status: "delivered" };
@@ -110,7 +110,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
   /** From 0 to 1. */
   const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
-  async function disable({ event_id }: Begun, { webhookId, context }: To): Promise<void> {
+  async function disable({ event_id }: BegunDelivery, { webhookId, context }: To): Promise<void> {
     const cause = { ...context.cause, correlationId: event_id, causationId: event_id };
     await disableWebhook(deps, { webhookId, because: gone }, cause).catch((error) => {
       // Deleted meanwhile: that is as good.

@@ -8,11 +8,11 @@ import { type ContactEvent, contactStream } from "./events.ts";
 /** `exists`: changed through the API or by a rule since it was created, or last deleted. Mail alone adds no event to this stream. */
 export type Contact = { exists: boolean; name: string | null; status: ContactStatus; tags: readonly string[] };
 
-type Of = { workspaceId: string; email: string };
+type ContactAddress = { workspaceId: string; email: string };
 
 export type ContactChanges = { name?: string | null; status?: ContactStatus; tags?: string[] };
 
-export type ContactCommand = Of &
+export type ContactCommand = ContactAddress &
   (
     | { type: "UpdateContact"; changes: ContactChanges }
     | { type: "TagContact"; tag: string }

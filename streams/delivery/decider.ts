@@ -13,30 +13,30 @@ type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
  * `reports`: reported outcomes, each recorded once. `nobodyGetsIt`: the provider dropped the mail for its only recipient. `learnedIds`:
  * further Message-IDs of the mail.
  */
-type Told = { reports: readonly ReportEvent["type"][]; nobodyGetsIt: boolean; learnedIds: readonly string[] };
+type DeliveryReports = { reports: readonly ReportEvent["type"][]; nobodyGetsIt: boolean; learnedIds: readonly string[] };
 
 /**
  * A delivery whose hand-over has not begun; once `abandoned`, it never will. `noConnection`: abandoned because no connection could be made,
  * which counts as an attempt.
  */
-export type UnstartedDelivery = Told &
+export type UnstartedDelivery = DeliveryReports &
   (
     | { phase: "none"; started: null }
     | { phase: "abandoned"; started: null; message: string; noConnection: NoConnection | null }
   );
 
 /** The provider accepted the mail. `message`: its answer, or the evidence. */
-export type AcceptedDelivery = Told & { phase: "accepted"; started: Started; message: string };
+export type AcceptedDelivery = DeliveryReports & { phase: "accepted"; started: Started; message: string };
 
 /** Phase of the one attempt to hand over a mail, with the data of that phase. */
 export type Delivery =
   | UnstartedDelivery
   | AcceptedDelivery
-  | (Told & { phase: "started"; started: Started })
+  | (DeliveryReports & { phase: "started"; started: Started })
   /** `withheld`: the service itself withheld the mail. */
-  | (Told & { phase: "not_handed_over"; started: Started; message: string; withheld: boolean })
+  | (DeliveryReports & { phase: "not_handed_over"; started: Started; message: string; withheld: boolean })
   /** `code`: empty if known from evidence rather than an answer. `retryAfterSeconds`: 0 if the provider named no time. */
-  | (Told & {
+  | (DeliveryReports & {
       phase: "refused";
       started: Started;
       retryable: boolean;
@@ -44,9 +44,9 @@ export type Delivery =
       code: string;
       message: string;
     })
-  | (Told & { phase: "unknown" | "unconfirmed"; started: Started; message: string });
+  | (DeliveryReports & { phase: "unknown" | "unconfirmed"; started: Started; message: string });
 
-type Outcome = Extract<
+type ProviderOutcome = Extract<
   DeliveryEvent,
   { type: "DeliveryNotHandedOver" | "DeliveryAccepted" | "DeliveryRefused" | "DeliveryUnknown" }
 >;
@@ -65,7 +65,7 @@ const maxLearnedIds = 10;
 export type DeliveryCommand =
   | { type: "StartDelivery"; started: Started }
   | { type: "AbandonDelivery"; draftId: string; because: string; code?: NoConnection }
-  | { type: "RecordOutcome"; outcome: Outcome }
+  | { type: "RecordOutcome"; outcome: ProviderOutcome }
   | { type: "ReportDelivery"; report: ReportEvent }
   | { type: "LearnMessageId"; learned: Learned }
   | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
@@ -107,7 +107,7 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
   }
 }
 
-function endedBy(event: Outcome | Settled) {
+function endedBy(event: ProviderOutcome | Settled) {
   switch (event.type) {
     case "DeliveryNotHandedOver": {
       const { message, withheld = false } = event.data;
@@ -164,7 +164,7 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
  * Records the provider's answer. An answer after the caller gave up waiting is evidence, and settles the outcome. An earlier report of the
  * provider outweighs "later".
  */
-function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
+function recordOutcome(outcome: ProviderOutcome, delivery: Delivery): DeliveryEvent[] {
   if (delivery.phase === "started") {
     const isOpen = outcome.type === "DeliveryUnknown" || (outcome.type === "DeliveryRefused" && outcome.data.retryable);
     return isOpen && delivery.reports.length > 0

@@ -65,7 +65,7 @@ export type DomainEvent =
   | Event<
       "DomainChecked",
       {
-        /** From 1. */
+        /** Number of the check, from 1. */
         attempt: number;
         at: string;
         records: Record<DomainRecord, RecordFinding>;

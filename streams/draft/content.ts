@@ -31,7 +31,7 @@ export type HtmlRemoved = { what: string; count: number };
 export type Picture = { contentId: string | null; sha256: string };
 
 /** Origin of a content. */
-export type Making = {
+export type ContentOrigin = {
   /** Parts removed from the body's HTML. */
   htmlRemoved: HtmlRemoved[];
   /** True if the text part was derived from the HTML because the author gave none. */

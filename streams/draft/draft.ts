@@ -1,12 +1,12 @@
 import { Rejected } from "../decider.ts";
 import type { MessagePlace } from "../thread/events.ts";
-import type { Making } from "./content.ts";
-import type { Asked, ChatMessage, LinkClosure, Quorum, StoredContent } from "./events.ts";
+import type { ContentOrigin } from "./content.ts";
+import type { ApprovalRequest, ChatMessage, LinkClosure, Quorum, StoredContent } from "./events.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
 /** Picks the fields of an event that describe the content's origin. */
-export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making => ({
+export const makingOf = ({ htmlRemoved, textDerived, pictures }: ContentOrigin): ContentOrigin => ({
   htmlRemoved,
   ...(textDerived && { textDerived }),
   ...(pictures && { pictures }),
@@ -56,7 +56,7 @@ export type DraftFacts = {
   approvedVersion: number;
   contentSha256: string;
   stored: StoredContent;
-  making: Making;
+  making: ContentOrigin;
   rationale: string | null;
   /**
    * True if approved only by its identity's auto_approve_replies, not by a person or key since: then it waits for the rules of its
@@ -132,7 +132,7 @@ export type Draft = PendingDraft | ApprovedDraft | SendingDraft | EndedDraft | F
 /** Notifications of approvers: the tokens by which a decision is recognised, by notification. */
 export type Notified = {
   requestedAt: string | null;
-  open: Readonly<Record<string, Asked>>;
+  open: Readonly<Record<string, ApprovalRequest>>;
   answered: readonly string[];
   /** Notifications that a channel accepted. */
   reached: readonly string[];

@@ -1,6 +1,6 @@
 import type { Event } from "../event.ts";
 import type { MessagePlace } from "../thread/events.ts";
-import type { DraftContent, Making } from "./content.ts";
+import type { DraftContent, ContentOrigin } from "./content.ts";
 
 /** Content, or, if it is too large for an event, the blob with its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
@@ -24,7 +24,7 @@ export type Authorisation = {
 /** Enough approvals of one version. `voters`: ids of their voters, each once (quorum.ts). */
 export type Quorum = { required: number; voters: string[] };
 
-export type Asked = {
+export type ApprovalRequest = {
   notificationId: string;
   /** Id of the event that caused this notification, so that each is notified once. */
   causedBy: string;
@@ -55,7 +55,7 @@ export type DraftEvent =
   | Event<
       "DraftSubmitted",
       StoredContent &
-        Making & {
+        ContentOrigin & {
           workspaceId: string;
           threadId: string;
           identityId: string;
@@ -75,14 +75,14 @@ export type DraftEvent =
           kind?: DirectKind;
           /** Set if the submission is the key's own authorisation: the approval follows at once. */
           approvedAtOnce?: true;
-          /** If it answers a machine: the addresses it goes to, in lower case. */
+          /** For a reply to a machine: its recipients' addresses, in lower case. */
           machineAddresses?: string[];
         }
     >
   | Event<
       "DraftEdited",
       StoredContent &
-        Making & {
+        ContentOrigin & {
           version: number;
           contentSha256: string;
           rationale: string | null;
@@ -183,7 +183,7 @@ export type DraftEvent =
    */
   | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
-  | Event<"ApproversAsked", Asked>
+  | Event<"ApproversAsked", ApprovalRequest>
   /** `message`: location of the notification, if in a chat. */
   | Event<"ApproversNotified", { notificationId: string; message?: ChatMessage }>
   /**

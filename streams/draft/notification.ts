@@ -1,14 +1,14 @@
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Draft, requireStatus } from "./draft.ts";
-import type { Asked, ChatMessage, Decision, DraftEvent, LinkClosure } from "./events.ts";
+import type { ApprovalRequest, ChatMessage, Decision, DraftEvent, LinkClosure } from "./events.ts";
 
 export type NotificationCommand =
   /** `throttleSeconds`: minimum time between requests; 0 for none. */
   | { type: "RequestNotify"; at: string; throttleSeconds: number }
   /** No decision about this version was made in time. */
   | { type: "EscalateDraft"; version: number; channelType: string }
-  | { type: "AskApprovers"; asked: Asked }
+  | { type: "AskApprovers"; asked: ApprovalRequest }
   | { type: "RecordNotified"; notificationId: string; message?: ChatMessage | undefined }
   | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean; waits?: boolean }
   /** `messageId`: the inbound message that contained the link. */
@@ -122,7 +122,7 @@ export function asksAnew(draft: Draft, notificationId: string): boolean {
 }
 
 /** A token's notification and decision. `closed`: why it decides nothing any more, null while it does. */
-export type FoundToken = Asked & { decision: Decision; closed: LinkClosure | null };
+export type FoundToken = ApprovalRequest & { decision: Decision; closed: LinkClosure | null };
 
 /** Returns the notification a token belongs to, and its decision, if the draft knows it. */
 export function findToken(draft: Draft, tokenSha256: string): FoundToken | undefined {
@@ -144,17 +144,17 @@ export function requireOpenLink(draft: Draft, tokenSha256: string | null): void 
  * Key of a cause and channel that a notification has settled, by reaching an approver or failing for good: an event can cause one on each
  * channel.
  */
-export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
+export const answeredBy = (causedBy: string, slot: ApprovalRequest["channel"]["slot"]): string => `${causedBy} ${slot}`;
 
 /** Returns the notifications about a version that reached approvers: accepted by their channel and not bounced. */
-export const delivered = ({ notified }: Draft, version: number): Asked[] =>
+export const delivered = ({ notified }: Draft, version: number): ApprovalRequest[] =>
   Object.values(notified.open).filter(
     ({ notificationId, version: about }) =>
       about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
   );
 
 /** Returns those of the newest version on one channel whose links are open. */
-export const deciding = (draft: Draft, slot: Asked["channel"]["slot"]): Asked[] =>
+export const deciding = (draft: Draft, slot: ApprovalRequest["channel"]["slot"]): ApprovalRequest[] =>
   delivered(draft, draft.version).filter(
     ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,
   );

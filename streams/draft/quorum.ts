@@ -68,10 +68,10 @@ export function vote(
   return [...given, { type: "DraftApproved", data: { ...shown, sendRequested: means, quorum, ...by } }];
 }
 
-type Named = Pick<Vote, "voter" | "also">;
+type VoterNames = Pick<Vote, "voter" | "also">;
 
 /** True if both belong to the same person: they have a name in common. */
-export const isSamePerson = (one: Named, other: Named): boolean => {
+export const isSamePerson = (one: VoterNames, other: VoterNames): boolean => {
   const names = [other.voter, ...(other.also ?? [])];
   return [one.voter, ...(one.also ?? [])].some((name) => names.includes(name));
 };

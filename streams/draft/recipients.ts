@@ -6,7 +6,7 @@ import type { DraftContent } from "./content.ts";
 type OwnAddresses = { emailAddress: string; replyToEmail: string | null };
 
 /** Addresses in a message, in the names of the contract. */
-type Named = {
+type MessageAddresses = {
   from_email: string;
   reply_to: readonly string[];
   to_emails: readonly string[];
@@ -17,7 +17,7 @@ type Named = {
  * Returns the recipients of a reply: the message's Reply-To if it contains exactly one address other than the identity's own, else its
  * From. Several addresses in Reply-To would let its sender direct the answer to strangers. Throws Rejected if there is no recipient.
  */
-export function recipientsOfReply(message: Pick<Named, "from_email" | "reply_to">, identity: OwnAddresses): string[] {
+export function recipientsOfReply(message: Pick<MessageAddresses, "from_email" | "reply_to">, identity: OwnAddresses): string[] {
   const named = repliesGoTo(message, identity);
   const to = named.length === 1 ? named : [message.from_email].filter((address) => address !== "");
   if (to.length === 0) throw invalid("based_on_message_id", "this message has no sender to reply to");
@@ -25,7 +25,7 @@ export function recipientsOfReply(message: Pick<Named, "from_email" | "reply_to"
 }
 
 /** Returns the addresses in Reply-To, each once, without the identity's own. */
-const repliesGoTo = (message: Pick<Named, "reply_to">, identity: OwnAddresses): string[] =>
+const repliesGoTo = (message: Pick<MessageAddresses, "reply_to">, identity: OwnAddresses): string[] =>
   distinct(message.reply_to).filter((address) => !isOwn(address, identity));
 
 /**
@@ -33,7 +33,7 @@ const repliesGoTo = (message: Pick<Named, "reply_to">, identity: OwnAddresses): 
  * addresses and without other recipients.
  */
 export function copiesToEverybody(
-  message: Pick<Named, "reply_to" | "to_emails" | "cc_emails">,
+  message: Pick<MessageAddresses, "reply_to" | "to_emails" | "cc_emails">,
   { to, cc, bcc }: { to: readonly string[]; cc: readonly string[]; bcc: readonly string[] },
   identity: OwnAddresses,
 ): string[] {

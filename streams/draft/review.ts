@@ -1,7 +1,7 @@
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Press, unconfirmed } from "./confirmation.ts";
-import type { Making } from "./content.ts";
+import type { ContentOrigin } from "./content.ts";
 import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
@@ -18,7 +18,7 @@ export type EditDraft = {
   /** The version the editor saw; null if not given. */
   ifVersion: number | null;
 } & StoredContent &
-  Making;
+  ContentOrigin;
 
 /** Approval by a signed-in person of what they write themselves. */
 export type AuthorsWord = { voting: Voting; signedIn: SignedIn; sendRequested: boolean };
@@ -41,7 +41,7 @@ export type ReviewCommand =
     } & Press)
   /** A signed-in person edits the draft and approves the resulting version. A repetition changes nothing. */
   | { type: "EditAndApprove"; edit: EditDraft; word: AuthorsWord }
-  /** A signed-in person takes back their own approval: one of too few, or the draft's before it is on its way. */
+  /** A signed-in person takes back their own approval: one of too few, or the draft's before it is queued. */
   | UndoApproval
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }

@@ -18,29 +18,29 @@ export type Stretch = { start: string; end: string | null; first: string | null 
 export const lifetime = "lifetime";
 
 /** Facts that determine a workspace's periods. `createdAt`: ISO. */
-type Planned = { plan: Plan; planStatus: PlanStatus; createdAt: string } & Pick<
+type PlanFacts = { plan: Plan; planStatus: PlanStatus; createdAt: string } & Pick<
   PaidPeriod & PlanTerms,
   "currentPeriodStart" | "currentPeriodEnd" | "periodsFrom" | "countsOn"
 >;
 
 /** All stretches of a workspace so far. */
-type Divided = { stretches: readonly Stretch[] };
+type WithStretches = { stretches: readonly Stretch[] };
 
 /** Returns the plan whose limits apply: a canceled one until the paid period ends, then the free one. */
-export function planNow(workspace: Pick<Planned, "plan" | "planStatus" | "currentPeriodEnd">, now: Date): Plan {
+export function planNow(workspace: Pick<PlanFacts, "plan" | "planStatus" | "currentPeriodEnd">, now: Date): Plan {
   const { plan, planStatus, currentPeriodEnd } = workspace;
   const paid = currentPeriodEnd !== null && now < new Date(currentPeriodEnd);
   return planStatus === "canceled" && !paid ? "builder_pack" : plan;
 }
 
 /** Returns a workspace's current period; null on the free plan, whose quotas are for its lifetime. */
-export function periodNow(workspace: Planned, now: Date): Period | null {
+export function periodNow(workspace: PlanFacts, now: Date): Period | null {
   return planNow(workspace, now) === "builder_pack" ? null : monthOf(workspace, now);
 }
 
 /** Returns the current month of a plan with periods: the processor's if there is one, else counted from when the operator set the plan. */
 export function monthOf(
-  { currentPeriodStart: start, currentPeriodEnd: end, countsOn, periodsFrom, createdAt }: Omit<Planned, "plan">,
+  { currentPeriodStart: start, currentPeriodEnd: end, countsOn, periodsFrom, createdAt }: Omit<PlanFacts, "plan">,
   now: Date,
 ): Period {
   if (start !== null && end !== null) return monthWithin({ start, end, first: countsOn }, now);
@@ -74,7 +74,7 @@ export function calendarMonth(createdAt: string, now: Date): Period {
 }
 
 /** Returns every period, except the lifetime's, in which mail may have been counted. */
-export function earlierPeriods(workspace: Divided & { everPaid: boolean; createdAt: string }, now: Date) {
+export function earlierPeriods(workspace: WithStretches & { everPaid: boolean; createdAt: string }, now: Date) {
   if (!workspace.everPaid) return [];
   const months = wholeMonths(new Date(workspace.createdAt), now);
   const names = [
@@ -108,7 +108,7 @@ function nameOfMonth({ start, first }: Pick<Stretch, "start" | "first">, month: 
  * Returns the counters that a period of the processor continues: those of the month in progress, if it begins within one, so that neither
  * another plan nor another interval resets them. Null: new counters.
  */
-export function countersFor(workspace: Planned & Divided, start: string): string | null {
+export function countersFor(workspace: PlanFacts & WithStretches, start: string): string | null {
   const known = workspace.stretches.find((stretch) => stretch.start === start);
   if (known) return known.first;
   const at = new Date(start);

@@ -14,11 +14,11 @@ export function readConditions(trigger: TriggerEvent, value: unknown, path: stri
 }
 
 /** Location of a value in the tree. */
-type Place = { path: string; depth: number };
+type TreeLocation = { path: string; depth: number };
 /** State of reading a tree: its trigger, and the number of conditions so far. */
 type Tree = { trigger: TriggerEvent; leaves: number };
 
-function readGroup(value: unknown, { path, depth }: Place, tree: Tree): Group {
+function readGroup(value: unknown, { path, depth }: TreeLocation, tree: Tree): Group {
   const given = objectWith(value, path, ["operator", "conditions"]);
   if (depth > maxNestedGroups) throw wrong(path, `expected groups nested at most ${maxNestedGroups} levels deep`);
   if (Object.keys(given).length === 0) return {};
@@ -30,7 +30,7 @@ function readGroup(value: unknown, { path, depth }: Place, tree: Tree): Group {
   return { operator, conditions };
 }
 
-function readItem(value: unknown, place: Place, tree: Tree): Group | Leaf {
+function readItem(value: unknown, place: TreeLocation, tree: Tree): Group | Leaf {
   const { path } = place;
   const isLeaf = typeof value === "object" && value !== null && ["field", "op", "value"].some((name) => name in value);
   if (!isLeaf) return readGroup(value, place, tree);

@@ -6,13 +6,13 @@ import type { Group, Leaf, Operator } from "./events.ts";
  * Known values by field. A field may have several values (tags, recipients); a missing one has none. A long text is replaced by the results
  * of searches in it.
  */
-export type Facts = ReadonlyMap<Field, readonly string[] | Answers>;
+export type Facts = ReadonlyMap<Field, readonly string[] | SearchResults>;
 
 /** Results of searches in a text, by their keys. A missing one ran out of time. */
-export type Answers = ReadonlyMap<string, boolean>;
+export type SearchResults = ReadonlyMap<string, boolean>;
 
 /** A condition on a text, without its field and negation. */
-export type Question = { op: Positive; value: Leaf["value"] };
+export type TextSearch = { op: Positive; value: Leaf["value"] };
 
 type Positive = Exclude<Operator, "not_equals" | "not_contains" | "not_in">;
 
@@ -23,8 +23,8 @@ const oppositeOf: Partial<Record<Operator, Positive>> = {
 };
 
 /**
- * Walks a tree of conditions. An empty group passes; the negative operators are true wherever their positive is not. Undefined where that
- * depends on a question that was not answered.
+ * Evaluates a tree of conditions. An empty group passes; a negative operator is true wherever its positive one is not. Undefined if the
+ * result depends on a search without a result.
  */
 export function passes(item: Group | Leaf, facts: Facts): boolean | undefined {
   const { surely, maybe } = possibilities(item, facts, () => false);
@@ -54,8 +54,8 @@ export function asksAbout(item: Group | Leaf, isMeant: (field: string) => boolea
 }
 
 /** Collects the searches that these conditions need in a field, each once, by its key. */
-export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): Map<string, Question> {
-  const questions = new Map<string, Question>();
+export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): Map<string, TextSearch> {
+  const questions = new Map<string, TextSearch>();
   for (const item of items) {
     if (!isLeaf(item)) for (const [key, question] of questionsAbout(field, itemsOf(item))) questions.set(key, question);
     else if (item.field === field) questions.set(keyOf(questionOf(item)), questionOf(item));
@@ -64,7 +64,7 @@ export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): 
 }
 
 /** Searches a text. The same list of texts is folded once. */
-export const answerOf = (field: Field, question: Question, texts: readonly string[]): boolean =>
+export const answerOf = (field: Field, question: TextSearch, texts: readonly string[]): boolean =>
   holds({ field, ...question }, texts);
 
 /** True if a condition needs a search without a result. */
@@ -87,9 +87,9 @@ function leafPasses(leaf: Leaf, facts: Facts): boolean | undefined {
 
 const none: readonly string[] = [];
 
-const questionOf = ({ op, value }: Leaf): Question => ({ op: oppositeOf[op] ?? (op as Positive), value });
-const keyOf = ({ op, value }: Question): string => JSON.stringify([op, value]);
-const isAnswers = (known: readonly string[] | Answers): known is Answers => !Array.isArray(known);
+const questionOf = ({ op, value }: Leaf): TextSearch => ({ op: oppositeOf[op] ?? (op as Positive), value });
+const keyOf = ({ op, value }: TextSearch): string => JSON.stringify([op, value]);
+const isAnswers = (known: readonly string[] | SearchResults): known is SearchResults => !Array.isArray(known);
 
 type Test = { field: Field; op: Positive; value: Leaf["value"] };
 

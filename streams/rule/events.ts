@@ -25,7 +25,7 @@ export const operators = [
 ] as const;
 export type Operator = (typeof operators)[number];
 
-/** `value` is a list for `in` and `not_in`, else one string. */
+/** Condition on one field. `value` is a list for `in` and `not_in`, else one string. */
 export type Leaf = { field: string; op: Operator; value: string | string[] };
 /** Group of conditions. An empty one, also `{}`, passes. */
 export type Group = { operator?: "AND" | "OR"; conditions?: (Group | Leaf)[] };

@@ -1,5 +1,5 @@
 import { asksWho } from "../rule/content.ts";
-import { maySetStatus, type Turn, turnsOf } from "./doubt.ts";
+import { maySetStatus, type RuleTurn, turnsOf } from "./doubt.ts";
 import type { RuleResult } from "./events.ts";
 import { basesOf, type Exchange, grants, type Walk, wantsPerson } from "./grants.ts";
 import { hadItsSay, planRun, type WalkedRule } from "./plan.ts";
@@ -100,7 +100,7 @@ function overlookedManuals([received, created]: readonly [Walk<WalkedRule>, Walk
   const statusMoved = maySetStatus(received.rules, received.facts, asksWho);
   const unsure = (field: string) => asksWho(field) || (statusMoved && field === "thread.status");
   const second = turnsOf(created.rules, created.facts, unsure);
-  const overlooked = ({ rules }: Walk<WalkedRule>, turns: readonly Turn[]) =>
+  const overlooked = ({ rules }: Walk<WalkedRule>, turns: readonly RuleTurn[]) =>
     rules.map(({ actions }, index) => turns[index]?.maybe === true && actions.some(wantsPerson));
   return [overlooked(received, first), overlooked(created, second)];
 }

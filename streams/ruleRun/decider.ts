@@ -4,7 +4,7 @@ import { unreachable } from "../unreachable.ts";
 import { type ActionOutcome, type RuleResult, type RuleRunEvent, ruleRunStream } from "./events.ts";
 
 type Evaluated = Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"];
-type Taken = Extract<RuleRunEvent, { type: "RuleActionTaken" }>["data"];
+type ActionTaken = Extract<RuleRunEvent, { type: "RuleActionTaken" }>["data"];
 
 export type RuleRun = {
   /** Result of the evaluation; null before it. */
@@ -18,7 +18,7 @@ export type RuleRun = {
 
 export type RuleRunCommand =
   | { type: "RecordEvaluation"; evaluated: Evaluated }
-  | ({ type: "RecordAction" } & Taken)
+  | ({ type: "RecordAction" } & ActionTaken)
   /** `suppressed`: it may not be used for this draft, but counts as used. */
   | { type: "UseMode"; draftId: string; suppressed?: { ruleId: string; index: number; reason: string } };
 

@@ -1,13 +1,13 @@
 import { type Facts, possibilities } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings } from "../rule/events.ts";
 
-/** Whether a rule is reached and matches: for all outcomes of the unsure conditions (`surely`), or for some (`maybe`). */
-export type Turn = { surely: boolean; maybe: boolean };
+/** Certainty that a rule is reached and matches: for all outcomes of the unsure conditions (`surely`), or for some (`maybe`). */
+export type RuleTurn = { surely: boolean; maybe: boolean };
 
-type Walked = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
+type RuleInWalk = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
 
 /** A possible state of a walk before a rule: the known facts, and whether an earlier rule has ended it. */
-type State = { facts: Facts; ended: boolean };
+type WalkState = { facts: Facts; ended: boolean };
 
 /** Possible states of a walk above which nothing counts as certain. */
 const maxStates = 64;
@@ -16,22 +16,22 @@ const maxStates = 64;
  * Returns the turn of each rule of a walk in which conditions on some fields may have either outcome, each independently. Follows every
  * possible course: a rule that may match may end the walk, and change the thread's status or the contact's tags for later rules.
  */
-export function turnsOf(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): Turn[] {
+export function turnsOf(rules: readonly RuleInWalk[], facts: Facts, isUnsure: (field: string) => boolean): RuleTurn[] {
   return follow(rules, facts, isUnsure).turns;
 }
 
 /** True if such a walk may end with different statuses of the thread. */
-export function maySetStatus(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): boolean {
+export function maySetStatus(rules: readonly RuleInWalk[], facts: Facts, isUnsure: (field: string) => boolean): boolean {
   const { states } = follow(rules, facts, isUnsure);
   return states.length > maxStates || new Set(states.map((state) => String(state.facts.get("thread.status")))).size > 1;
 }
 
 function follow(
-  rules: readonly Walked[],
+  rules: readonly RuleInWalk[],
   facts: Facts,
   isUnsure: (field: string) => boolean,
-): { turns: Turn[]; states: readonly State[] } {
-  let states: readonly State[] = [{ facts, ended: false }];
+): { turns: RuleTurn[]; states: readonly WalkState[] } {
+  let states: readonly WalkState[] = [{ facts, ended: false }];
   const turns = rules.map((rule) => {
     if (states.length > maxStates) return { surely: false, maybe: true };
     const matches = states.map(({ facts: known, ended }) =>
@@ -39,7 +39,7 @@ function follow(
     );
     states = distinct(
       states.flatMap((state, index) => {
-        const { surely, maybe } = matches[index] as Turn;
+        const { surely, maybe } = matches[index] as RuleTurn;
         return [...(surely ? [] : [state]), ...(maybe ? [afterMatch(rule, state, isUnsure)] : [])];
       }),
     );
@@ -52,19 +52,19 @@ function follow(
  * Returns which fields a walk leaves in doubt for a later one: the thread's status or the contact's tags, if a rule that may or may not
  * match sets them. The stored facts do not count: the contact's are current, including tags that this walk added.
  */
-export function movedInDoubt(rules: readonly Walked[], turns: readonly Turn[]): (field: string) => boolean {
+export function movedInDoubt(rules: readonly RuleInWalk[], turns: readonly RuleTurn[]): (field: string) => boolean {
   const moves = (type: RuleAction["type"]) =>
-    rules.some(({ actions }, index) => isInDoubt(turns[index] as Turn) && actions.some((each) => each.type === type));
+    rules.some(({ actions }, index) => isInDoubt(turns[index] as RuleTurn) && actions.some((each) => each.type === type));
   const status = moves("set_thread_status");
   const tags = moves("add_tag");
   return (field) => (status && field === "thread.status") || (tags && field === "contact.tag");
 }
 
-export const isInDoubt = ({ surely, maybe }: Turn): boolean => maybe && !surely;
+export const isInDoubt = ({ surely, maybe }: RuleTurn): boolean => maybe && !surely;
 
-const never: Turn = { surely: false, maybe: false };
+const never: RuleTurn = { surely: false, maybe: false };
 
-function afterMatch(rule: Walked, { facts }: State, isUnsure: (field: string) => boolean): State {
+function afterMatch(rule: RuleInWalk, { facts }: WalkState, isUnsure: (field: string) => boolean): WalkState {
   let known = facts;
   for (const action of rule.actions) {
     // An unsure field need not be followed.
@@ -83,13 +83,13 @@ export function withTag(facts: Facts, tag: string): Facts {
   return new Map(facts).set("contact.tag", [...tags, tag]);
 }
 
-function distinct(states: readonly State[]): State[] {
-  const byKey = new Map<string, State>();
+function distinct(states: readonly WalkState[]): WalkState[] {
+  const byKey = new Map<string, WalkState>();
   for (const state of states) byKey.set(keyOf(state), state);
   return [...byKey.values()];
 }
 
-const keyOf = ({ facts, ended }: State): string =>
+const keyOf = ({ facts, ended }: WalkState): string =>
   JSON.stringify([ended, facts.get("thread.status"), [...tagsIn(facts)].sort()]);
 
 /** Returns a contact's tags, which are never searched like a text. */

@@ -1,7 +1,7 @@
 import { asksMovable, asksWho, asksWritten } from "../rule/content.ts";
 import { asksAbout, asksUnanswered, type Facts } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings } from "../rule/events.ts";
-import { isInDoubt, movedInDoubt, type Turn, turnsOf } from "./doubt.ts";
+import { isInDoubt, movedInDoubt, type RuleTurn, turnsOf } from "./doubt.ts";
 
 /**
  * Basis of a rule's grant. `needsProof`: on who the sender is, or on values anyone can change. `fromAlone`: on text that a stranger wrote.
@@ -38,7 +38,7 @@ export type Exchange = {
 
 /** A walk of rules, with the facts at its start. */
 export type Walk<Rule> = { rules: readonly Rule[]; facts: Facts };
-type Walked = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
+type RuleInWalk = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
 
 const needingProof = (field: string): boolean => asksWho(field) || asksMovable(field);
 
@@ -46,7 +46,7 @@ const needingProof = (field: string): boolean => asksWho(field) || asksMovable(f
  * Returns the basis of each rule's grant, walk by walk. More than its own conditions count: an earlier rule might have ended the walk, and
  * a later one, in a later walk too, might have required a person.
  */
-export function basesOf(walks: readonly Walk<Walked>[], proven: boolean): Basis[][] {
+export function basesOf(walks: readonly Walk<RuleInWalk>[], proven: boolean): Basis[][] {
   // Without proof the sender is unknown: results that depend on the text must not count as certain because of a claimed sender.
   const written = proven ? asksWritten : (field: string) => asksWritten(field) || needingProof(field);
   const onProof = hangs(walks, needingProof);
@@ -63,13 +63,13 @@ export function basesOf(walks: readonly Walk<Walked>[], proven: boolean): Basis[
   );
 }
 
-function hangs(walks: readonly Walk<Walked>[], isUnsure: (field: string) => boolean): boolean[][] {
+function hangs(walks: readonly Walk<RuleInWalk>[], isUnsure: (field: string) => boolean): boolean[][] {
   const turns = turnsOfAll(walks, isUnsure);
   let mayBeTakenBack = false;
   const fromTheEnd = walks.toReversed().map(({ rules }, fromEnd) => {
-    const own = turns[walks.length - 1 - fromEnd] as Turn[];
+    const own = turns[walks.length - 1 - fromEnd] as RuleTurn[];
     return rules
-      .map((rule, index) => ({ rule, turn: own[index] as Turn }))
+      .map((rule, index) => ({ rule, turn: own[index] as RuleTurn }))
       .toReversed()
       .map(({ rule, turn }) => {
         const hanging = !turn.surely || mayBeTakenBack;
@@ -85,7 +85,7 @@ function hangs(walks: readonly Walk<Walked>[], isUnsure: (field: string) => bool
  * Returns the turns of all walks. The thread's status and the contact's tags that an earlier walk may have changed are unsure in later
  * ones.
  */
-function turnsOfAll(walks: readonly Walk<Walked>[], isUnsure: (field: string) => boolean): Turn[][] {
+function turnsOfAll(walks: readonly Walk<RuleInWalk>[], isUnsure: (field: string) => boolean): RuleTurn[][] {
   let unsure = isUnsure;
   return walks.map(({ rules, facts }) => {
     const before = unsure;

@@ -15,7 +15,7 @@ export type ThreadAbsorption = { type: "AbsorbThread" } & Absorbed;
 const maxPartBytes = 400_000;
 
 /** One piece of data of the absorbed thread: its size, and how it is added to a part. */
-type Piece = { bytes: number; tell(part: Absorbed): void };
+type AbsorbedPiece = { bytes: number; tell(part: Absorbed): void };
 
 /**
  * Returns the data that the survivor needs of a frozen thread, in parts that each fit into one event. A frozen thread does not change and
@@ -49,7 +49,7 @@ export function absorptionOf(absorbedId: string, frozen: Thread): Absorbed[] {
   return parts.map((part, index) => ({ ...part, part: { n: index + 1, of: parts.length } }));
 }
 
-function* piecesOf(thread: Thread): Iterable<Piece> {
+function* piecesOf(thread: Thread): Iterable<AbsorbedPiece> {
   for (const address of thread.participants) {
     yield { bytes: bytesOf(address), tell: ({ participants }) => participants.push(address) };
   }

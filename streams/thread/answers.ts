@@ -3,18 +3,18 @@ import { Rejected } from "../decider.ts";
 /**
  * A reply of ours that is being sent or was sent. `after`: the filing number of the newest mail on the thread when its send was claimed.
  */
-export type Answer = { draftId: string; after: number };
+export type ThreadAnswer = { draftId: string; after: number };
 
 /** Answers remembered, at most: a draft waits for a decision about the newest message. */
 const maxAnswers = 50;
 
 /** Adds answers that are not known yet: another attempt is not another answer. */
-export const withAnswers = (known: readonly Answer[], added: readonly Answer[]): readonly Answer[] =>
+export const withAnswers = (known: readonly ThreadAnswer[], added: readonly ThreadAnswer[]): readonly ThreadAnswer[] =>
   [...known, ...added.filter(({ draftId }) => known.every((each) => each.draftId !== draftId))].slice(-maxAnswers);
 
 /** Returns the other drafts that were claimed for sending after the message that a draft answers had arrived. */
 export const otherAnswers = (
-  { answers }: { answers: readonly Answer[] },
+  { answers }: { answers: readonly ThreadAnswer[] },
   { draftId, basedOnNumber }: { draftId: string; basedOnNumber: number },
 ): string[] =>
   answers.filter((each) => each.draftId !== draftId && each.after >= basedOnNumber).map((each) => each.draftId);

@@ -3,7 +3,7 @@ import { entriesOf, entryOf, hasEntry, withEntry, withoutEntry } from "../idMap.
 import type { NotedDraft, NotedDraftStatus, ThreadEvent, ThreadStatus } from "./events.ts";
 import type { DraftNote, Thread } from "./thread.ts";
 
-/** A draft's state is reported to its thread, whose status follows it. */
+/** Command that reports a draft's state to its thread, whose status follows it. */
 export type ThreadDrafts = {
   type: "NoteDraft";
   draftId: string;

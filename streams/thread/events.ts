@@ -45,7 +45,7 @@ export type InboundMessage = {
   classification: Classification;
   rawSha256: string;
   body: MessageBody | null;
-  /** If the body is too large for an event: the blob with its JSON. `body` is then empty. */
+  /** Blob with the body's JSON, if it is too large for an event. `body` is then empty. */
   bodyBlob: string | null;
   /** Searchable text of a body that is in a blob; null if the event itself has the body. */
   searchText: string | null;

@@ -1,5 +1,5 @@
 import type { IdMap } from "../idMap.ts";
-import type { Answer } from "./answers.ts";
+import type { ThreadAnswer } from "./answers.ts";
 import type { AbsorbedPart, NewestWord, NotedDraft, Priority, SendClaim, ThreadStatus } from "./events.ts";
 
 /** Last note of a draft. */
@@ -47,7 +47,7 @@ export type Thread = {
   /** Claims of sends in progress, by draft. */
   claims: IdMap<SendClaim>;
   /** The newest replies of ours, at most 50, oldest first. A given-up send does not count, unless it is unknown whether it was sent. */
-  answers: readonly Answer[];
+  answers: readonly ThreadAnswer[];
   /**
    * Addresses (lower case) of machines that a draft answers, by draft that was sent or may be. Each machine is answered once, for ever, so
    * each is remembered.

@@ -37,7 +37,7 @@ export type WorkspaceEvent =
         plan: Plan;
         planStatus: PlanStatus;
         betaOverride: boolean;
-        /** Periods count from here. */
+        /** Time from which periods count. */
         createdAt: string;
       }
     >

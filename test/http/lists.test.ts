@@ -5,7 +5,7 @@ import {
   type Order,
   type Page,
   type PageQuery,
-  type Place,
+  type Cursor,
   page,
   pageOfFound,
   type Window,
@@ -219,9 +219,9 @@ describe("lists by cursor [d0 lists]", () => {
     }));
 
     async function walked(tx: Tx, ask: typeof page, { order, limit }: { order: Order; limit: number }) {
-      const window = (after: Place | null): Window => ({ limit, offset: 0, after: after ?? undefined });
+      const window = (after: Cursor | null): Window => ({ limit, offset: 0, after: after ?? undefined });
       const ids: string[] = [];
-      let after: Place | null = null;
+      let after: Cursor | null = null;
       do {
         const where = ["workspace_id = $1", "rank < $2"];
         const list: PageQuery = {

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { changedFields, type Written } from "#streams/draft/changes.ts";
+import { changedFields, type WrittenContent } from "#streams/draft/changes.ts";
 import { submitted } from "#test/support/examples/drafts.ts";
 
 const content = submitted().data.content!;
-const written = (different: Partial<Written["content"]> = {}, rationale: string | null = null): Written => ({
+const written = (different: Partial<WrittenContent["content"]> = {}, rationale: string | null = null): WrittenContent => ({
   content: { ...content, ...different },
   rationale,
 });

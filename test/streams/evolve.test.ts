@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Decider } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
-import { type Stored, upcast } from "#streams/upcast.ts";
+import { type StoredEvent, upcast } from "#streams/upcast.ts";
 
 type AnyDecider = Decider<unknown, never, Event>;
 
@@ -12,7 +12,7 @@ const streams = readdirSync(folder, { withFileTypes: true })
   .map(({ name }) => name);
 
 const samplesOf = (stream: string): Event[] =>
-  JSON.parse(readFileSync(new URL(`${stream}/samples.json`, folder), "utf8")).map((sample: Stored) => upcast(sample));
+  JSON.parse(readFileSync(new URL(`${stream}/samples.json`, folder), "utf8")).map((sample: StoredEvent) => upcast(sample));
 
 const deciderOf = async (stream: string): Promise<AnyDecider> =>
   (await import(`../../streams/${stream}/decider.ts`))[`${stream}Decider`];

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { fold } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
 import { streams } from "#streams/index.ts";
-import { type Stored, upcast } from "#streams/upcast.ts";
+import { type StoredEvent, upcast } from "#streams/upcast.ts";
 import { sized } from "#test/support/full.ts";
 import { type AnyDecider, faultOfSnapshot } from "#test/support/survivesJson.ts";
 
@@ -12,7 +12,7 @@ type AnyStream = { decider: AnyDecider & { category: string }; tailOnly?: true }
 
 const samplesOf = (category: string): Event[] =>
   JSON.parse(readFileSync(new URL(`../../streams/${category}/samples.json`, import.meta.url), "utf8")).map(
-    (sample: Stored) => upcast(sample),
+    (sample: StoredEvent) => upcast(sample),
   );
 
 /** The same event about other things: a few ids and numbers, so that what comes later meets what came before. */

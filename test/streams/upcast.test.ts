@@ -3,7 +3,7 @@ import { upcasting } from "#src/eventStore/upcasting.ts";
 import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
 import { fold } from "#streams/decider.ts";
 import type { Event, Metadata } from "#streams/event.ts";
-import { type Stored, type Upcasters, upcast } from "#streams/upcast.ts";
+import { type StoredEvent, type Upcasters, upcast } from "#streams/upcast.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
 /**
@@ -27,11 +27,11 @@ const known: Upcasters = {
 };
 
 /** As `samples.json` would have them: the one of version 1 stays when the one of version 2 is added. */
-const samples: Stored[] = [
+const samples: StoredEvent[] = [
   { type: "PersonNamed", schemaVersion: 1, data: { name: "Ann Lee" } },
   { type: "PersonNamed", schemaVersion: 2, data: { first: "Ann", last: "Lee" } },
 ];
-const [old, newest] = samples as [Stored, Stored];
+const [old, newest] = samples as [StoredEvent, StoredEvent];
 
 const actor = { kind: "system", id: "test" } as const;
 const metadata: Metadata = { workspaceId: null, actor, correlationId: "c", causationId: "c", at: "" };

@@ -1,6 +1,6 @@
 import type { Answer, Channels } from "#src/channels/channel.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked, Decision } from "#streams/draft/events.ts";
+import type { ApprovalRequest, Decision } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { type ApprovalChannel, identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -14,7 +14,7 @@ import { addressOf, moveChat } from "./channelAddresses.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
 /** Which of an identity's channels. */
-export type ChannelSlot = Asked["channel"]["slot"];
+export type ChannelSlot = ApprovalRequest["channel"]["slot"];
 
 export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>
   slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
@@ -63,7 +63,7 @@ export async function askApprovers(
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
   const code = identity.confirmCode && hasLinkPages(channel) ? newConfirmCode(deps) : null;
   const expiresAt = linksEnd(deps);
-  const asked: Asked = {
+  const asked: ApprovalRequest = {
     notificationId,
     causedBy: cause.causationId,
     version: draft.version,

@@ -1,5 +1,5 @@
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { deciding } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -13,7 +13,7 @@ export type UnlessAsked = "before" | { namedAt: number };
 type Question = { draft: Draft; identity: Identity; slot: ChannelSlot };
 
 /** The questions about the draft's present version that are with the approvers of the identity's channel, and whose links decide. */
-export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: Question): Asked[] =>
+export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: Question): ApprovalRequest[] =>
   deciding(draft, slot).filter(
     ({ channel, expiresAt }) => reaches(deps, identity, channel) && Date.parse(expiresAt) > deps.clock.now().getTime(),
   );

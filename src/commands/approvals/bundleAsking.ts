@@ -2,7 +2,7 @@ import { type WaitingRequest, waitingRequests } from "#projections/drafts/querie
 import type { Answer, Channels } from "#src/channels/channel.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
@@ -48,7 +48,7 @@ export type AskedTogether = {
 type Waiting = {
   row: WaitingRequest;
   draft: Draft;
-  asked: Asked;
+  asked: ApprovalRequest;
   identity: Identity;
   channel: ApprovalChannel;
   humanRequired: boolean;
@@ -154,7 +154,7 @@ async function recordAsked(
   const recorded = await inParts(together, async (waiting) => {
     const { asked: before, draft, row } = waiting;
     const notificationId = deps.ids.uuid();
-    const asked: Asked = {
+    const asked: ApprovalRequest = {
       ...before,
       notificationId,
       contentSha256: draft.contentSha256,

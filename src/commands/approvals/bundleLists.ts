@@ -4,7 +4,7 @@ import type { ApprovalList, ApprovalLists, ListedDraft, ListedState } from "#src
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { findToken } from "#streams/draft/notification.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
@@ -58,7 +58,7 @@ async function requireShown(deps: Deps, position: number): Promise<void> {
   await requireProjected(deps, position, shown);
 }
 
-type Found = { row: OnList; draft: Draft; position: number; asked: Asked };
+type Found = { row: OnList; draft: Draft; position: number; asked: ApprovalRequest };
 
 async function listed(deps: Dependencies, found: Found, token: string): Promise<ListedDraft> {
   const { row, draft } = found;
@@ -98,7 +98,7 @@ const isLong = ({ content: { body_html, body_text, signature_html } }: ApprovalV
   [body_html, body_text, signature_html].join("").length > mostLookedThrough;
 
 /** A request, and the draft it is about. */
-export type RequestBehind = { draftId: string; asked: Asked };
+export type RequestBehind = { draftId: string; asked: ApprovalRequest };
 
 /** What a token lets its holder decide about: one draft, or all of a list. */
 export async function requestsBehind(

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked, Decision } from "#streams/draft/events.ts";
+import type { ApprovalRequest, Decision } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { hashToken, tokenBytes } from "./approvalTokens.ts";
 
@@ -19,14 +19,14 @@ export const listedToken = (listToken: string, notificationId: string, decision:
   createHmac("sha256", Buffer.from(listToken, "base64url")).update(`${decision} ${notificationId}`).digest("base64url");
 
 /** The request by which a list leads to a draft; undefined if it does not. */
-export const listedIn = (draft: Draft, listSha256: string): Asked | undefined =>
+export const listedIn = (draft: Draft, listSha256: string): ApprovalRequest | undefined =>
   Object.values(draft.notified.open).find((asked) => asked.listSha256 === listSha256);
 
 /** What a link to one draft of a list shows first. */
 export const listedDecision: Decision = "approve";
 
 /** What is kept of a request on a list. */
-export const listedTokens = (listToken: string, notificationId: string): Pick<Asked, "tokens" | "listSha256"> => ({
+export const listedTokens = (listToken: string, notificationId: string): Pick<ApprovalRequest, "tokens" | "listSha256"> => ({
   tokens: [{ sha256: hashToken(listedToken(listToken, notificationId, listedDecision)), decision: listedDecision }],
   listSha256: hashToken(listToken),
 });

@@ -1,7 +1,7 @@
 import { openDraftsOfIdentity, openRequests } from "#projections/drafts/queries.ts";
 import type { Channel } from "#src/channels/channel.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -17,7 +17,7 @@ type Question = {
   draft: Draft;
   identity: Identity;
   channel: ApprovalChannel;
-  slot: Asked["channel"]["slot"];
+  slot: ApprovalRequest["channel"]["slot"];
 };
 
 /**

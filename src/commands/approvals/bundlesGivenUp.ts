@@ -1,6 +1,6 @@
 import { type WaitingRequest, waitingRequests } from "#projections/drafts/queries.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -42,7 +42,7 @@ async function giveUp(
 }
 
 /** The newest of the stream, which the read models may not know yet. */
-const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): Asked | undefined =>
+const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): ApprovalRequest | undefined =>
   Object.values(notified.open)
     .filter((asked) => asked.version === version && asked.channel.slot === slot)
     .filter(({ causedBy }) => !notified.answered.includes(answeredBy(causedBy, slot)))

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { followedChat, type Identity } from "#streams/identity/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -31,7 +31,7 @@ export function addressOf({ type, config }: ApprovalChannel): string {
 export function reaches(
   deps: Pick<Dependencies, "keyRing">,
   identity: Identity,
-  { slot, type, address }: Asked["channel"],
+  { slot, type, address }: ApprovalRequest["channel"],
 ): boolean {
   const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
   if (channel?.type !== type) return false;

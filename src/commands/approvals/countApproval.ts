@@ -1,6 +1,6 @@
 import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Vote } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import type { Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
@@ -11,7 +11,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { votingOf } from "./voters.ts";
 
 /** `draftId`: null for a draft that is submitted with its approval. `channel`: what the approval came through; absent for none. */
-type Approval = { draftId: string | null; identityId: string; actor: Actor; channel?: Asked["channel"] };
+type Approval = { draftId: string | null; identityId: string; actor: Actor; channel?: ApprovalRequest["channel"] };
 
 /** An approval as it counts now. `unlessMoved`: the streams that say so, which its append has to be guarded by. */
 export type CountedApproval = { identity: Identity; voting: Voting; unlessMoved: readonly Guard[] };

@@ -1,5 +1,5 @@
 import { type EventStore, readEvents } from "#src/eventStore/eventStore.ts";
-import type { Making } from "#streams/draft/content.ts";
+import type { ContentOrigin } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream, type EditReason, type StoredContent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -8,7 +8,7 @@ import type { Recorded } from "#streams/event.ts";
 export type DraftVersion = {
   version: number;
   stored: StoredContent;
-  making: Making;
+  making: ContentOrigin;
   rationale: string | null;
   because: EditReason | null;
 };

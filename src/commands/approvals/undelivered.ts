@@ -1,7 +1,7 @@
 import { listedBy } from "#projections/drafts/queries.ts";
 import { type MailOrigin, noThread } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { entriesOf } from "#streams/idMap.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -47,7 +47,7 @@ async function recordListUndelivered(
 }
 
 /** An approval can be taken back: then nobody may be thought to have a question that came back meanwhile. */
-const mayNeedAnswer = ({ status, version }: Draft, asked: Asked | undefined): boolean =>
+const mayNeedAnswer = ({ status, version }: Draft, asked: ApprovalRequest | undefined): boolean =>
   (status === "pending" || status === "approved") && asked?.version === version;
 
 type Unreached = { draftId: string; draft: Draft; notificationId: string; evidence: string };

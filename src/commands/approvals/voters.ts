@@ -1,7 +1,7 @@
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import type { Vote } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { isSamePerson, keysVoter, linkVoter, type Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
@@ -22,7 +22,7 @@ export const deciding: readonly Role[] = ["owner", "admin", "approver"];
  * Who counts once, whichever way they came: a person of a chat, a mailbox, a person who is signed in, and all API keys together. A link into a chat
  * tells nobody apart: all who follow one into chats of a kind are one voter. `channel`: what the decision came through; null for none.
  */
-export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: Asked["channel"] | null): Voter {
+export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: ApprovalRequest["channel"] | null): Voter {
   const place = channel === null || channel.type === "email" ? null : placeOf(channel);
   if (kind === "api_key") return { voter: keysVoter, place: null };
   if (kind === "email_link") return { voter: place === null ? mailboxVoter(id) : linkVoter(place), place };
@@ -97,7 +97,7 @@ const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}
 export const hasApproved = ({ votes }: { votes: readonly Vote[] }, address: string): boolean =>
   votes.some((vote) => isSamePerson(vote, { voter: mailboxVoter(address) }));
 
-const placeOf = ({ type, address }: Asked["channel"]): string => `${type} ${address}`;
+const placeOf = ({ type, address }: ApprovalRequest["channel"]): string => `${type} ${address}`;
 
 /** How many approvals an identity requires at this moment, and whether the keys' counts as one. */
 export async function quorumOf(
@@ -113,7 +113,7 @@ export async function quorumOf(
 export async function voterNames(
   deps: Pick<Dependencies, "store" | "userEmails">,
   actor: Actor,
-  channel: Asked["channel"] | null,
+  channel: ApprovalRequest["channel"] | null,
 ): Promise<Voter & Pick<Voting, "also">> {
   const voter = voterOf(actor, channel);
   return { ...voter, also: await otherNames(deps, actor, voter) };
@@ -123,7 +123,7 @@ export async function voterNames(
 export async function votingOf(
   deps: Pick<Dependencies, "workspaces" | "members" | "users" | "store" | "userEmails">,
   identity: Identity,
-  { actor, channel, votes }: { actor: Actor; channel: Asked["channel"] | null; votes: readonly Vote[] },
+  { actor, channel, votes }: { actor: Actor; channel: ApprovalRequest["channel"] | null; votes: readonly Vote[] },
 ): Promise<Voting> {
   const quorum = await quorumOf(deps, identity);
   // If one is enough, nobody is told apart.

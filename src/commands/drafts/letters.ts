@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
-import type { DraftContent, Making, Picture } from "#streams/draft/content.ts";
+import type { DraftContent, ContentOrigin, Picture } from "#streams/draft/content.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { refusedHtml } from "./refusedHtml.ts";
 import { maxPictureBytes, maxPicturesBytes } from "./shownPictures.ts";
@@ -28,7 +28,7 @@ type Blobs = Pick<Dependencies, "blobs">;
 type Makers = Blobs & Pick<Dependencies, "costlyWork"> & { workspaceId: string };
 
 /** The part of a content that its author writes, as it is stored, shown and sent. */
-export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
+export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: ContentOrigin };
 
 /**
  * Makes of what was given what is stored: HTML reduced to what can be shown, pictures bound by their hash, a text part made if none was
@@ -116,7 +116,7 @@ async function composeLetter(
   const inside = pictures.inside.filter(
     ({ sha256 }) => reduced.pictures.includes(sha256) && !attachments.some((given) => given.sha256 === sha256),
   );
-  const making: Making = { htmlRemoved: reduced.removed };
+  const making: ContentOrigin = { htmlRemoved: reduced.removed };
   const all = [...named, ...inside.map(({ sha256 }) => ({ contentId: null, sha256 }))];
   if (all.length > 0) making.pictures = all;
   // Shown inside the letter a file is what its bytes are, whatever was declared.

@@ -1,5 +1,5 @@
 import { Rejected } from "#streams/decider.ts";
-import type { DraftContent, Making } from "#streams/draft/content.ts";
+import type { DraftContent, ContentOrigin } from "#streams/draft/content.ts";
 import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
 import type { AuthorsWord } from "#streams/draft/review.ts";
@@ -29,7 +29,7 @@ export type DirectDraft = {
   identityId: string;
   basedOn: { messageId: string; number: number; answers: MessagePlace } | null;
   content: DraftContent;
-  making: Making;
+  making: ContentOrigin;
   metadata: Record<string, unknown> | null;
   machineAddresses?: string[];
 };

@@ -2,7 +2,7 @@ import { draftsOfTokens, pendingDraftsOf, type TokenRow } from "#projections/dra
 import { Behind } from "#src/eventStore/eventStore.ts";
 import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
 import { maxNotes, type ParsedMail } from "#src/mail/in/parsedMail.ts";
-import type { Asked } from "#streams/draft/events.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import { hashToken } from "../approvals/approvalTokens.ts";
@@ -82,7 +82,7 @@ async function mayHoldLiveLink(
   if (pending.length > maxPending) return true;
   for (const id of pending) {
     const { open, closed } = (await deps.drafts.load(id)).state.notified;
-    const isLive = ({ notificationId, expiresAt }: Asked): boolean =>
+    const isLive = ({ notificationId, expiresAt }: ApprovalRequest): boolean =>
       closed[notificationId] === undefined && Date.parse(expiresAt) > now;
     if (Object.values(open).some(isLive)) return true;
   }

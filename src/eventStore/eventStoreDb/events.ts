@@ -4,7 +4,7 @@ import type { Metadata, Recorded } from "#streams/event.ts";
 export type LogRecord = { stream: string; position: number; event?: Recorded };
 
 /** Fields of a record as sent by the server. Numbers may exceed 2^53. */
-type Stored = {
+type ServerRecord = {
   stream: string;
   commit: string | bigint | undefined;
   prepare: string | bigint | undefined;
@@ -17,7 +17,7 @@ type Stored = {
 };
 
 /** Converts a record; undefined if it has no position of its own (a part of an explicit transaction, which this service never writes). */
-export function recordOf(stored: Stored): LogRecord | undefined {
+export function recordOf(stored: ServerRecord): LogRecord | undefined {
   const { stream, commit, prepare, id, type } = stored;
   if (commit === undefined || commit !== prepare) return undefined;
   const position = safe(commit);

@@ -1,7 +1,7 @@
 import { ErrorType } from "@eventstore/db-client";
 import type { ReadResp } from "@eventstore/db-client/generated/streams_pb.js";
 import type { Recorded } from "#streams/event.ts";
-import { type Batch, LogRewound, type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
+import { type Batch, LogRewound, type StreamPage, type StreamRange, Unavailable } from "../eventStore.ts";
 import { joiningUnsent } from "../unsentReads.ts";
 import type { Calls } from "./calls.ts";
 import type { LogRecord } from "./events.ts";
@@ -15,7 +15,7 @@ const pageBytes = 2_000_000;
 
 export type Reads = {
   stream(name: string, fromRevision: number, maxCount: number): Promise<Recorded[]>;
-  streamPage(name: string, stretch: Stretch): Promise<StreamPage>;
+  streamPage(name: string, stretch: StreamRange): Promise<StreamPage>;
   last(name: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
   /** Reads a page of this service's events after a position, skipping records of others. One attempt. Throws LogRewound. */

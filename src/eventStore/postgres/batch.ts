@@ -2,7 +2,7 @@ import type { Appended, Guard } from "../eventStore.ts";
 import type { ValidEvent } from "../validate.ts";
 
 /** An append waiting for its commit. */
-export type Request = {
+export type AppendRequest = {
   stream: string;
   expectedRevision: number;
   events: readonly ValidEvent[];
@@ -24,9 +24,9 @@ const maxBytes = 4_000_000;
  * Takes the requests of one commit from the front of the queue. They are judged together against the streams' revisions before it, so none
  * may depend on another: a stream is written once, and is not written if it also guards. Deferred requests keep their place at the front.
  */
-export function takeBatch(queue: Request[]): Request[] {
-  const batch: Request[] = [];
-  const deferred: Request[] = [];
+export function takeBatch(queue: AppendRequest[]): AppendRequest[] {
+  const batch: AppendRequest[] = [];
+  const deferred: AppendRequest[] = [];
   const written = new Set<string>();
   const guarding = new Set<string>();
   let events = 0;

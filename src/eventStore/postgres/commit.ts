@@ -1,18 +1,18 @@
 import type pg from "pg";
 import { type Appended, StreamMoved } from "../eventStore.ts";
-import type { Request } from "./batch.ts";
+import type { AppendRequest } from "./batch.ts";
 
 /** Result of a request that the database judged. */
-export type Outcome = Appended | StreamMoved;
+export type AppendOutcome = Appended | StreamMoved;
 
 /** A row of es.append. `moved`: the first guard (from 1) whose revision differs; `movedTo`: that revision. */
-type Answer = [position: string | null, actual: string, moved: number | null, movedTo: string | null];
+type AppendRow = [position: string | null, actual: string, moved: number | null, movedTo: string | null];
 
 const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 
 /** Commits a batch in one round trip: an outcome per request, in order. Durable when it resolves. */
-export async function commit(client: pg.Client, batch: readonly Request[]): Promise<Outcome[]> {
-  const { rows } = await client.query<Answer>({
+export async function commit(client: pg.Client, batch: readonly AppendRequest[]): Promise<AppendOutcome[]> {
+  const { rows } = await client.query<AppendRow>({
     name: "append",
     text: append,
     values: parameters(batch),
@@ -22,9 +22,9 @@ export async function commit(client: pg.Client, batch: readonly Request[]): Prom
 }
 
 function outcome(
-  { stream, expectedRevision, events, guards }: Request,
-  [position, actual, moved, movedTo]: Answer,
-): Outcome {
+  { stream, expectedRevision, events, guards }: AppendRequest,
+  [position, actual, moved, movedTo]: AppendRow,
+): AppendOutcome {
   if (position !== null) return { revision: expectedRevision + events.length, position: Number(position) };
   const guard = moved === null ? undefined : guards[moved - 1];
   if (guard) return new StreamMoved(guard.stream, guard.revision, Number(movedTo));
@@ -32,7 +32,7 @@ function outcome(
 }
 
 /** Builds flat arrays: the database unnests them, which is cheaper than parsing JSON. */
-function parameters(batch: readonly Request[]): unknown[] {
+function parameters(batch: readonly AppendRequest[]): unknown[] {
   const guarded = batch.flatMap(({ guards }, request) => guards.map((guard) => ({ ...guard, request: request + 1 })));
   const ends: number[] = [];
   const requests: number[] = [];

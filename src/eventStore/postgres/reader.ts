@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { asUnavailable } from "#src/platform/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
-import { type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
+import { type StreamPage, type StreamRange, Unavailable } from "../eventStore.ts";
 import { pauses } from "../recovery.ts";
 import { joiningUnsent } from "../unsentReads.ts";
 
@@ -16,7 +16,7 @@ export type ReaderOptions = {
 
 export type Reader = {
   stream(stream: string, fromRevision: number, maxCount: number | undefined): Promise<Recorded[]>;
-  streamPage(stream: string, stretch: Stretch): Promise<StreamPage>;
+  streamPage(stream: string, stretch: StreamRange): Promise<StreamPage>;
   last(stream: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
   /** Reads a page of the whole log after a position. Not retried; throws Unavailable if the database is down. */

@@ -20,12 +20,12 @@ type Queryable = {
 };
 
 /** Position and id of an event in the log. */
-export type Place = { position: number; id: string };
+export type EventPlace = { position: number; id: string };
 
 /** Knows the end of the log, and wakes the readers that wait for more. */
 export type Tail = {
   /** Reports an event that was read, or committed by this process: no need to wait for the notification. */
-  saw(event: Place): void;
+  saw(event: EventPlace): void;
   /** Checks a new connection before anything is written by it. Throws LogRewound. */
   requireSameLog(client: Queryable): Promise<void>;
   /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
@@ -50,18 +50,18 @@ export function createTail({ connectionString, timeoutMs, pool, log, onRewound }
     },
     onConnected: () => void poll(),
   });
-  let newest: Place = { position: 0, id: "" };
+  let newest: EventPlace = { position: 0, id: "" };
   let rewound: LogRewound | undefined;
   let isWatched = false;
 
-  function saw({ position, id }: Place): void {
+  function saw({ position, id }: EventPlace): void {
     if (!(position > newest.position)) return;
     newest = { position, id };
     waiters.wake(position);
   }
 
   /** Reads the end of the log. A log without the newest known event is another log: it was restored or replaced. */
-  async function readEnd(client: Queryable): Promise<Place> {
+  async function readEnd(client: Queryable): Promise<EventPlace> {
     const known = newest;
     const { rows } = await client.query<[position: string, id: string, atKnown: string | null]>({
       text: readEndAndKnown,
@@ -116,5 +116,5 @@ export function createTail({ connectionString, timeoutMs, pool, log, onRewound }
   };
 }
 
-const differsAt = ({ position }: Place): LogRewound =>
+const differsAt = ({ position }: EventPlace): LogRewound =>
   new LogRewound(`the event log holds another event at position ${position} than it did: it has lost events since`);

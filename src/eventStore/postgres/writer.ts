@@ -3,10 +3,10 @@ import pg from "pg";
 import { type Appended, type Expected, InvalidAppend, LogRewound, Unavailable } from "../eventStore.ts";
 import { type Log, pauses } from "../recovery.ts";
 import type { ValidEvent } from "../validate.ts";
-import { type Request, takeBatch } from "./batch.ts";
-import { commit, type Outcome } from "./commit.ts";
+import { type AppendRequest, takeBatch } from "./batch.ts";
+import { commit, type AppendOutcome } from "./commit.ts";
 import { createConnection } from "./connection.ts";
-import type { Place } from "./tail.ts";
+import type { EventPlace } from "./tail.ts";
 
 export type WriterOptions = {
   connectionString: string;
@@ -15,7 +15,7 @@ export type WriterOptions = {
   /** Throws LogRewound if the connection's server has another log. */
   requireSameLog: (client: pg.Client) => Promise<void>;
   /** Called after every commit with the event of its highest position. */
-  onCommitted: (newest: Place) => void;
+  onCommitted: (newest: EventPlace) => void;
 };
 
 export type Writer = {
@@ -29,7 +29,7 @@ export type Writer = {
  */
 export function createWriter(options: WriterOptions): Writer {
   const { connectionString, timeoutMs, log, requireSameLog, onCommitted } = options;
-  const queue: Request[] = [];
+  const queue: AppendRequest[] = [];
   const pause = pauses();
   const connection = createConnection({
     connectionString,
@@ -54,7 +54,7 @@ export function createWriter(options: WriterOptions): Writer {
     draining = undefined;
   }
 
-  async function settle(batch: readonly Request[]): Promise<void> {
+  async function settle(batch: readonly AppendRequest[]): Promise<void> {
     const rest = Math.min(...batch.map(({ deadline }) => deadline)) - performance.now();
     // Under overload every batch contains a request that is nearly due: closing the connection for it would let none succeed.
     const patience = Math.max(timeoutMs / 5, rest);
@@ -75,7 +75,7 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   /** The batch was rolled back because of one request's payload: each is retried alone, and the one at fault is refused. */
-  function refuse(batch: readonly Request[], error: pg.DatabaseError): void {
+  function refuse(batch: readonly AppendRequest[], error: pg.DatabaseError): void {
     if (batch.length > 1) {
       for (const request of batch) request.alone = true;
       queue.unshift(...batch);
@@ -85,7 +85,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  async function tryAgain(batch: readonly Request[], error: Error): Promise<void> {
+  async function tryAgain(batch: readonly AppendRequest[], error: Error): Promise<void> {
     log.warn({ err: error, appends: batch.length }, "the outcome of an append is unknown, checking");
     trouble = error;
     queue.unshift(...batch);
@@ -131,8 +131,8 @@ export function createWriter(options: WriterOptions): Writer {
 }
 
 /** Returns the newest event written; position 0 if none was. */
-function newestOf(batch: readonly Request[], outcomes: readonly Outcome[]): Place {
-  let newest: Place = { position: 0, id: "" };
+function newestOf(batch: readonly AppendRequest[], outcomes: readonly AppendOutcome[]): EventPlace {
+  let newest: EventPlace = { position: 0, id: "" };
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome instanceof Error || outcome.position <= newest.position) continue;
     newest = { position: outcome.position, id: batch[index]!.events.at(-1)!.id.toLowerCase() };

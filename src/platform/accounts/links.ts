@@ -15,7 +15,7 @@ export type NewLink<About = unknown> = {
 };
 
 /** Content of a valid link. */
-export type Linked<About = unknown> = { about: About; address: string; expiresAt: Date };
+export type LinkContent<About = unknown> = { about: About; address: string; expiresAt: Date };
 
 /**
  * Reason why a link is invalid: never issued, used up, replaced by a newer one or withdrawn, too old; `in_use`: another caller is using it
@@ -41,15 +41,15 @@ export type Links = {
   /** Issues a link and returns its token. Earlier links of the same kind and subject become invalid. */
   issue(link: NewLink): Promise<string>;
   /** Returns the link's content without using it up. Throws BadLink. */
-  find<About = unknown>(kind: LinkKind, token: string): Promise<Linked<About>>;
+  find<About = unknown>(kind: LinkKind, token: string): Promise<LinkContent<About>>;
   /**
    * Runs `work` and uses the link up; concurrent uses of the same link are refused. If `work` throws, the link stays valid; if the process
    * dies in it, the link is valid again after a minute. So `work` may find its first steps done already. Throws BadLink, and the errors of
    * `work`.
    */
-  use<About, Result>(kind: LinkKind, token: string, work: (link: Linked<About>) => Promise<Result>): Promise<Result>;
+  use<About, Result>(kind: LinkKind, token: string, work: (link: LinkContent<About>) => Promise<Result>): Promise<Result>;
   /** Uses the link up at once. Throws BadLink. */
-  take<About = unknown>(kind: LinkKind, token: string): Promise<Linked<About>>;
+  take<About = unknown>(kind: LinkKind, token: string): Promise<LinkContent<About>>;
   /** Makes all links of this kind and subject invalid. */
   withdraw(kind: LinkKind, subject: string): Promise<void>;
   /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock, Ids } from "#src/platform/clock.ts";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
-import { BadLink, hoursOf, type Linked, type LinkKind, type Links, type NewLink } from "./links.ts";
+import { BadLink, hoursOf, type LinkContent, type LinkKind, type Links, type NewLink } from "./links.ts";
 
 const tokenBytes = 32;
 /** Milliseconds after which a caller that began to use a link, and did not finish, loses it. */
@@ -26,7 +26,7 @@ export function postgresLinks(deps: {
 }): Links {
   const { database, clock, ids } = deps;
 
-  async function find(kind: LinkKind, token: string): Promise<Linked & { isInUse: boolean }> {
+  async function find(kind: LinkKind, token: string): Promise<LinkContent & { isInUse: boolean }> {
     const { rows } = await database.query<Row>(select, [hashOf(token), kind]);
     const [row] = rows;
     const nowMs = clock.now().getTime();
@@ -38,7 +38,7 @@ export function postgresLinks(deps: {
   }
 
   /** Reserves the link for this caller. `begunAt` identifies the reservation. */
-  async function begin(kind: LinkKind, token: string): Promise<{ link: Linked; begunAt: Date }> {
+  async function begin(kind: LinkKind, token: string): Promise<{ link: LinkContent; begunAt: Date }> {
     const begunAt = clock.now();
     const longAgo = new Date(begunAt.getTime() - useMs);
     const { rows } = await database.query<Row>(take, [hashOf(token), kind, begunAt, longAgo]);
@@ -55,19 +55,19 @@ export function postgresLinks(deps: {
     },
     async find(kind, token) {
       const { isInUse: _, ...link } = await find(kind, token);
-      return link as Linked<any>;
+      return link as LinkContent<any>;
     },
     async use(kind, token, work) {
       const { link, begunAt } = await begin(kind, token);
       const hash = hashOf(token);
-      const result = await work(link as Linked<any>).catch(async (error) => {
+      const result = await work(link as LinkContent<any>).catch(async (error) => {
         await database.query(giveBack, [hash, begunAt]).catch(() => undefined);
         throw error;
       });
       await database.query(finish, [hash, clock.now()]);
       return result;
     },
-    take: (kind, token) => links.use(kind, token, async (link: Linked<any>) => link),
+    take: (kind, token) => links.use(kind, token, async (link: LinkContent<any>) => link),
     async withdraw(kind, subject) {
       await database.query(replace, [kind, subject, clock.now()]);
     },
@@ -94,7 +94,7 @@ async function replaceBy(tx: Sql, { link, hash, now }: { link: NewLink; hash: Bu
 
 const hashOf = (token: string): Buffer => createHash("sha256").update(token).digest();
 
-const linked = ({ about, address, expires_at: expiresAt }: Row): Linked => ({ about, address, expiresAt });
+const linked = ({ about, address, expires_at: expiresAt }: Row): LinkContent => ({ about, address, expiresAt });
 
 const columns = "about, address, expires_at, begun_at, used_at, replaced_at";
 

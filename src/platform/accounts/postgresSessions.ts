@@ -25,7 +25,7 @@ type Row = {
   due: boolean;
 };
 
-type Change = { workspaceId?: string | null; atOnce?: boolean };
+type SessionChange = { workspaceId?: string | null; atOnce?: boolean };
 
 /** Stores sessions in PostgreSQL, with hashes of their tokens only. */
 export function postgresSessions(deps: { database: Pick<Database, "query">; clock: Clock; ids: Ids }): Sessions {
@@ -36,7 +36,7 @@ export function postgresSessions(deps: { database: Pick<Database, "query">; cloc
 
   async function issued(
     id: string,
-    { workspaceId, atOnce = false }: Change,
+    { workspaceId, atOnce = false }: SessionChange,
   ): Promise<(Row & { token: string }) | undefined> {
     const token = newToken();
     const chosen = workspaceId !== undefined;
@@ -45,7 +45,7 @@ export function postgresSessions(deps: { database: Pick<Database, "query">; cloc
     return rows[0] && { ...rows[0], token };
   }
 
-  const issue = async (id: string, change: Change) => {
+  const issue = async (id: string, change: SessionChange) => {
     const row = await issued(id, change);
     return row && { session: sessionOf(row), token: row.token };
   };

@@ -8,7 +8,7 @@ export type Session = {
   startedAt: Date;
   /** Time of the last request, to the minute. */
   seenAt: Date;
-  /** When the password was last given. */
+  /** Time when the password was last entered. */
   passwordAt: Date;
   /** User-Agent of the browser. */
   agent: string | null;

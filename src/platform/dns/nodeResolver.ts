@@ -6,7 +6,7 @@ export type NodeResolverOptions = {
   servers?: readonly string[] | undefined;
   /** Milliseconds until a server that does not answer is asked again (default 1,500). */
   timeoutMs?: number;
-  /** How often each server is asked (default 2). */
+  /** Attempts per server (default 2). */
   tries?: number;
 };
 

@@ -29,12 +29,12 @@ const mxPriority = 10;
 export const spfMechanism = ({ inboundMxHost, spfInclude }: RecordSettings): string =>
   spfInclude === null ? `a:${inboundMxHost}` : `include:${spfInclude}`;
 
-type Facts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" | "selector" | "publicKey"> & {
+type RecordFacts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" | "selector" | "publicKey"> & {
   registration?: Registration | null;
 };
 
 /** Returns the records that a domain needs, in display order. */
-export function expectedRecords(domain: Facts, settings: RecordSettings): ExpectedRecord[] {
+export function expectedRecords(domain: RecordFacts, settings: RecordSettings): ExpectedRecord[] {
   const own = ownRecords(domain, settings);
   const { recordsOf } = settings;
   if (recordsOf === undefined) return own;
@@ -53,7 +53,7 @@ const providersRecords: readonly ProvidersRecord[] = ["spf", "dkim", "sending"];
 export const isProviders = (record: DomainRecord): record is ProvidersRecord =>
   (providersRecords as readonly DomainRecord[]).includes(record);
 
-function ownRecords(domain: Facts, settings: RecordSettings): ExpectedRecord[] {
+function ownRecords(domain: RecordFacts, settings: RecordSettings): ExpectedRecord[] {
   const { mailDomain } = domain;
   const zone = registrableDomain(domain.name) ?? domain.name;
   const txt = ({ fqdn, ...shown }: Pick<ExpectedRecord, "record" | "fqdn" | "value" | "purpose">): ExpectedRecord => ({

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { StartError } from "#src/platform/startError.ts";
-import { type Place, preparePlace } from "./place.ts";
+import { type ServerPlace, preparePlace } from "./place.ts";
 import { initialise, type Launched, launch, type Postmaster, readPostmaster, stop } from "./postmaster.ts";
 import { adminRole, createRoles, ownerRole, serviceRole, urlOf } from "./roles.ts";
 
@@ -67,9 +67,9 @@ export async function startEmbeddedPostgres({
   return describe(place, server, stopServer);
 }
 
-type Own = { place: Place; dataDir: string; logger: Logger };
+type KeptServer = { place: ServerPlace; dataDir: string; logger: Logger };
 
-const describe = (place: Place, server: Postmaster, stopServer: () => Promise<void>): EmbeddedPostgres => ({
+const describe = (place: ServerPlace, server: Postmaster, stopServer: () => Promise<void>): EmbeddedPostgres => ({
   ownerUrl: urlOf(place, server, ownerRole),
   serviceUrl: urlOf(place, server, serviceRole),
   adminUrl: urlOf(place, server, adminRole),
@@ -79,7 +79,7 @@ const describe = (place: Place, server: Postmaster, stopServer: () => Promise<vo
 });
 
 /** Restarts the server whenever it dies, updating `server` in place. Returns a function that stops the restarts and the server. */
-function keepRunning(own: Own, server: Launched): () => Promise<void> {
+function keepRunning(own: KeptServer, server: Launched): () => Promise<void> {
   const { place, logger } = own;
   const stopping = new AbortController();
   const ending = stopping.signal;
@@ -117,7 +117,7 @@ function keepRunning(own: Own, server: Launched): () => Promise<void> {
 
 /** Starts the server once no other uses its data. `port`: set if it must be the previous one. */
 async function launchAlone(
-  { place, dataDir, logger }: Own,
+  { place, dataDir, logger }: KeptServer,
   { ending, port }: { ending: AbortSignal; port?: number },
 ): Promise<Launched> {
   await requireSameMajor(place, ending);
@@ -143,7 +143,7 @@ async function launchAlone(
   );
 }
 
-async function untilReady(place: Place): Promise<Postmaster | undefined> {
+async function untilReady(place: ServerPlace): Promise<Postmaster | undefined> {
   for (;;) {
     const server = await readPostmaster(place);
     if (!server || server.ready) return server;
@@ -151,7 +151,7 @@ async function untilReady(place: Place): Promise<Postmaster | undefined> {
   }
 }
 
-async function requireSameMajor(place: Place, ending: AbortSignal): Promise<void> {
+async function requireSameMajor(place: ServerPlace, ending: AbortSignal): Promise<void> {
   const versionFile = join(place.pgdata, "PG_VERSION");
   const found = await readFile(versionFile, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;

@@ -8,7 +8,7 @@ import { StartError } from "#src/platform/startError.ts";
 import { chooseUser, type RunAs } from "./runAs.ts";
 
 /** Directories and user of an embedded server. */
-export type Place = {
+export type ServerPlace = {
   /** Contains `pgdata` and the server's log; outside DATA_DIR if the server's user cannot access that. */
   directory: string;
   pgdata: string;
@@ -24,13 +24,13 @@ export type Place = {
 };
 
 /** File in DATA_DIR about its server. `directory` is set only if the server's data are outside. */
-type Kept = { secret: string; directory?: string };
+type StoredServer = { secret: string; directory?: string };
 
 /** System-wide directory for servers started by root: PostgreSQL refuses to run as root, and its user cannot access a 0700 home. */
 const systemDirectory = "/var/lib/countersign";
 
 /** Finds or prepares the directories that belong to `dataDir` (an absolute path), and creates `dataDir` if needed. */
-export async function preparePlace(dataDir: string): Promise<Place> {
+export async function preparePlace(dataDir: string): Promise<ServerPlace> {
   await mkdir(dirname(dataDir), { recursive: true });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const inside = join(dataDir, "postgres");
@@ -63,7 +63,7 @@ export async function preparePlace(dataDir: string): Promise<Place> {
   };
 }
 
-async function readKept(file: string): Promise<Kept | undefined> {
+async function readKept(file: string): Promise<StoredServer | undefined> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
@@ -74,7 +74,7 @@ async function readKept(file: string): Promise<Kept | undefined> {
 }
 
 /** Writes the file atomically and only once: of concurrent callers the later one gets the content of the first. */
-async function keep(file: string, kept: Kept): Promise<Kept> {
+async function keep(file: string, kept: StoredServer): Promise<StoredServer> {
   const own = `${file}.${randomBytes(4).toString("hex")}`;
   await writeFile(own, JSON.stringify(kept), { mode: 0o600, flush: true });
   try {

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { Place } from "./place.ts";
+import type { ServerPlace } from "./place.ts";
 import type { Postmaster } from "./postmaster.ts";
 
 export const adminRole = "postgres";
@@ -11,7 +11,7 @@ const database = "countersign";
  * Returns a role's URL: the administrator's leads to the administrator's own database, every other role's to the service's. `host` is the
  * server's Unix socket, as in PostgreSQL's own programs; without it the same URL uses TCP.
  */
-export function urlOf(place: Place, { port, socketIn }: Pick<Postmaster, "port" | "socketIn">, role: string): string {
+export function urlOf(place: ServerPlace, { port, socketIn }: Pick<Postmaster, "port" | "socketIn">, role: string): string {
   const url = new URL(`postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}`);
   url.pathname = role === adminRole ? adminRole : database;
   if (socketIn !== "") url.searchParams.set("host", socketIn);
@@ -19,7 +19,7 @@ export function urlOf(place: Place, { port, socketIn }: Pick<Postmaster, "port" 
 }
 
 /** Creates the service's database, its owner, and the role that has only the rights granted by the owner, unless they exist. */
-export async function createRoles(place: Place, server: Postmaster): Promise<void> {
+export async function createRoles(place: ServerPlace, server: Postmaster): Promise<void> {
   const admin = new pg.Client(urlOf(place, server, adminRole));
   await admin.connect();
   try {

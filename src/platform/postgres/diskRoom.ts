@@ -6,11 +6,11 @@ import type { Sql } from "./database.ts";
 const megabyte = 1_000_000;
 
 /** Returns a sentence if storage for data is short; undefined if there is room. */
-export type Shortage = () => Promise<string | undefined>;
+export type ShortageCheck = () => Promise<string | undefined>;
 
 /** Checks a disk of this machine: `minFreeMb` must be free at the directory. */
 export const shortOfDisk =
-  (directory: string, minFreeMb: number): Shortage =>
+  (directory: string, minFreeMb: number): ShortageCheck =>
   async () => {
     const { bavail, bsize } = await statfs(directory);
     const freeMb = Math.floor((bavail * bsize) / megabyte);
@@ -19,7 +19,7 @@ export const shortOfDisk =
 
 /** Checks storage that the service cannot see: the database may have `maxMb` at most. */
 export const databaseTooLarge =
-  (database: Sql, maxMb: number): Shortage =>
+  (database: Sql, maxMb: number): ShortageCheck =>
   async () => {
     const { rows } = await database.query<{ size: string }>(
       "select pg_database_size(current_database())::text as size",
@@ -32,7 +32,7 @@ export type DiskRoom = { isFull(): boolean; close(): void };
 
 /** Checks storage repeatedly, the first time before it resolves. While a check fails, the last result holds. */
 export async function watchDiskRoom(
-  shortage: Shortage,
+  shortage: ShortageCheck,
   { log, everyMs = 5_000 }: { log: Pick<Logger, "warn" | "info">; everyMs?: number },
 ): Promise<DiskRoom> {
   let isFull = false;

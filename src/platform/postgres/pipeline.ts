@@ -11,7 +11,7 @@ export class NotRun extends Error {
   }
 }
 
-type Asked = { reject(error: unknown): void };
+type PendingStatement = { reject(error: unknown): void };
 
 /**
  * The statements that one caller sends over one connection, in the order of the calls. A connection with `pipeline: true` sends each at once; any
@@ -21,7 +21,7 @@ export class Pipeline {
   readonly #client: pg.PoolClient;
   readonly #timeoutMs: number | undefined;
   /** Statements without an answer, in the order sent, which is the order of the answers. */
-  readonly #unanswered = new Set<Asked>();
+  readonly #unanswered = new Set<PendingStatement>();
   #last: Promise<unknown> = Promise.resolve();
   #failure: { error: unknown } | undefined;
   #inTransaction = false;
@@ -101,7 +101,7 @@ export class Pipeline {
    * Records a failure. The first one belongs to its statement. A lost connection fails the first statement without an answer: the later
    * ones were not run.
    */
-  #fail(asked: Asked, met: unknown): void {
+  #fail(asked: PendingStatement, met: unknown): void {
     if (!this.#failure) {
       const error = asUnavailable(met);
       this.#failure = { error };

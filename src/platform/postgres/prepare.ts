@@ -74,9 +74,9 @@ async function remakeIfEmptied(ownerUrl: string): Promise<boolean> {
   }
 }
 
-type Found = { number: number; version: string; role: string; database: string };
+type ServerFacts = { number: number; version: string; role: string; database: string };
 
-async function lookAt(setting: string, url: string): Promise<Found> {
+async function lookAt(setting: string, url: string): Promise<ServerFacts> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on("error", () => {});
   try {

@@ -12,7 +12,7 @@ export type SharedClock = Clock & {
   stop(): void;
 };
 
-type Options = {
+type SharedClockOptions = {
   /** The machine's clock. */
   own: Clock;
   sql: Pick<Sql, "query">;
@@ -28,7 +28,7 @@ const worthTellingMs = 1_000;
  * Creates the clock. A measurement bounds the difference: PostgreSQL read its clock after the query was sent and before it answered. If the
  * known difference is within the bounds, nothing changes, so a slow answer makes no time jump; otherwise the middle of the bounds is used.
  */
-export function createSharedClock({ own, sql, log, everyMs = 10_000 }: Options): SharedClock {
+export function createSharedClock({ own, sql, log, everyMs = 10_000 }: SharedClockOptions): SharedClock {
   const stopping = new AbortController();
   let offsetMs = 0;
 

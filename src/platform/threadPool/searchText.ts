@@ -1,9 +1,9 @@
-import { answerOf, type Question } from "#streams/rule/evaluate.ts";
+import { answerOf, type TextSearch } from "#streams/rule/evaluate.ts";
 
 /** Milliseconds for all searches in one text. */
 const usualWithinMs = 1_000;
 
-export type Search = { text: string; questions: ReadonlyMap<string, Question>; withinMs?: number };
+export type Search = { text: string; questions: ReadonlyMap<string, TextSearch>; withinMs?: number };
 
 /** Evaluates the searches of rules in a message's text, by their keys. A search without a result ran out of time. */
 export function searchText({ text, questions, withinMs = usualWithinMs }: Search): Map<string, boolean> {

@@ -8,7 +8,7 @@ export type SlowTime = {
 };
 
 /** Milliseconds charged to a key, and since when. */
-type Spent = { ms: number; since: number };
+type SpentTime = { ms: number; since: number };
 
 const minuteMs = 60_000;
 /** More keys than can have slow jobs in one minute. */
@@ -18,8 +18,8 @@ const maxKeys = 1_000;
  * Creates the account. `perMinuteMs`: milliseconds a key may use in a minute that begins with its first slow job. `now`: a monotonic clock.
  */
 export function createSlowTime(perMinuteMs: number, now: () => number = () => performance.now()): SlowTime {
-  const spent = new LRUCache<string, Spent>({ max: maxKeys });
-  const isOver = ({ since }: Spent): boolean => now() - since >= minuteMs;
+  const spent = new LRUCache<string, SpentTime>({ max: maxKeys });
+  const isOver = ({ since }: SpentTime): boolean => now() - since >= minuteMs;
 
   return {
     charge(key, ms) {

@@ -74,7 +74,7 @@ type Task = {
   waiting?: NodeJS.Timeout;
 };
 
-type Run = {
+type TaskRun = {
   task: Task;
   slow: boolean;
   begunAt: number;
@@ -104,7 +104,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
   const quick = createFairQueue<Task>();
   const slow = createFairQueue<Task>();
   const slowTime = createSlowTime(slowPerMinuteMs);
-  const runs = new Map<number, Run>();
+  const runs = new Map<number, TaskRun>();
   const counts: PoolCounts = { begun: 0, setBack: 0, givenUp: 0, slowAtOnce: 0 };
   let pool: Piscina | undefined;
   let closed = false;
@@ -141,17 +141,17 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
     else run.timer = setTimeout(() => endFirstTry(run), firstTryMs);
   }
 
-  const isSpent = ({ task }: Run): boolean => slowTime.isSpent(task.options.turn);
+  const isSpent = ({ task }: TaskRun): boolean => slowTime.isSpent(task.options.turn);
 
   /** Milliseconds for a job whose owner has used up its slow time: a large mail takes longer than others without being slow. */
   const shortMs = ({ bytes }: Job): number => firstTryMs * (1 + Math.floor(bytes.length / largeBytes));
 
-  function endAfter(run: Run, lastsMs: number): void {
+  function endAfter(run: TaskRun, lastsMs: number): void {
     run.lastsMs = lastsMs;
     run.timer = setTimeout(() => run.stop.abort(), lastsMs - (performance.now() - run.begunAt));
   }
 
-  function endFirstTry(run: Run): void {
+  function endFirstTry(run: TaskRun): void {
     if (isSpent(run)) {
       endAfter(run, firstTryMs);
     } else if (slowRuns() > 0) {
@@ -162,7 +162,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
     }
   }
 
-  function enterSlowPlace(run: Run): void {
+  function enterSlowPlace(run: TaskRun): void {
     run.slow = true;
     counts.slowAtOnce = Math.max(counts.slowAtOnce, slowRuns());
   }
@@ -190,7 +190,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
   async function carryOut(task: Task, inSlowPlace: boolean): Promise<void> {
     clearTimeout(task.waiting);
     const job = ++jobs;
-    const run: Run = { task, slow: false, begunAt: performance.now(), stop: new AbortController() };
+    const run: TaskRun = { task, slow: false, begunAt: performance.now(), stop: new AbortController() };
     runs.set(job, run);
     counts.begun += 1;
     if (inSlowPlace) enterSlowPlace(run);
@@ -213,10 +213,10 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
     }
   }
 
-  const queueOf = ({ slow: inSlowPlace }: Run) => (inSlowPlace ? slow : quick);
+  const queueOf = ({ slow: inSlowPlace }: TaskRun) => (inSlowPlace ? slow : quick);
 
   /** Handles a stopped job: it waits for the slow lane, or is given up. */
-  function fail({ task, lastsMs, stop, timer }: Run, error: NodeJS.ErrnoException): void {
+  function fail({ task, lastsMs, stop, timer }: TaskRun, error: NodeJS.ErrnoException): void {
     if (closed) {
       task.reject(closedError());
     } else if (!stop.signal.aborted) {

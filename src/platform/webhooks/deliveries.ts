@@ -35,7 +35,7 @@ export type NewDelivery = {
 export type Queue = { webhookId: string; subject: string };
 
 /** A delivery whose next attempt has begun. */
-export type Begun = Pick<NewDelivery, "id" | "event_id" | "body"> & {
+export type BegunDelivery = Pick<NewDelivery, "id" | "event_id" | "body"> & {
   /** Number of this attempt, from 1. An attempt that the service stopped itself does not count; one that ended with its process does. */
   attempt: number;
 };
@@ -67,7 +67,7 @@ export type WebhookDeliveries = {
   /** Adds deliveries and wakes their queues. Known deliveries are not changed. */
   add(deliveries: readonly NewDelivery[]): Promise<void>;
   /** Begins an attempt of the first pending delivery of a queue, for the worker of that queue. Undefined if none is pending. */
-  begin(queue: Queue): Promise<Begun | { dueInMs: number } | undefined>;
+  begin(queue: Queue): Promise<BegunDelivery | { dueInMs: number } | undefined>;
   /** Records the result of an attempt. */
   settle(id: string, attempt: Attempt, verdict: Verdict): Promise<void>;
   /** Cancels all pending deliveries of a webhook. */

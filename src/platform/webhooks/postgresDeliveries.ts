@@ -1,6 +1,6 @@
 import { page } from "#projections/page.ts";
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
-import type { Begun, NewDelivery, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
+import type { BegunDelivery, NewDelivery, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
 
 const keptDays = 30;
 const maxAttemptsKept = 30;
@@ -40,7 +40,7 @@ export function createPostgresDeliveries(
       await sweep();
     },
     async begin({ webhookId, subject }) {
-      const { rows } = await database.query<Begun & { dueInMs: number; begun: boolean }>(begin, [webhookId, subject]);
+      const { rows } = await database.query<BegunDelivery & { dueInMs: number; begun: boolean }>(begin, [webhookId, subject]);
       if (rows.length === 0) return undefined;
       const { begun, dueInMs, ...delivery } = rows[0]!;
       return begun ? delivery : { dueInMs };

@@ -10,7 +10,7 @@ export const mainGroup = "main";
 export type Checkpoint = { name: string; position: number; generation: number };
 
 /** Read models that share a checkpoint. */
-export type Group = { checkpoint: Checkpoint; projections: readonly Projection[] };
+export type CheckpointGroup = { checkpoint: Checkpoint; projections: readonly Projection[] };
 
 /** A projection and the position of its tables. */
 export type Progress = { projection: Projection; position: number };
@@ -36,7 +36,7 @@ export class ProjectorFailed extends Error {
  * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction. If no event is for them, only
  * the checkpoint is moved. Throws CheckpointMoved, ProjectorFailed, or the database's error.
  */
-export async function writeBatch(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
+export async function writeBatch(database: Database, { checkpoint, projections }: CheckpointGroup, batch: Batch): Promise<void> {
   if (batch.position <= checkpoint.position) return;
   if (isForAny(projections, batch)) await writeRows(database, { checkpoint, projections }, batch);
   else await moveCheckpoint(database, checkpoint, batch.position);
@@ -46,8 +46,8 @@ export async function writeBatch(database: Database, { checkpoint, projections }
 const isForAny = (projections: readonly Projection[], { events }: Batch): boolean =>
   projections.some(({ handles }) => events.some(({ type }) => handles.includes(type)));
 
-async function writeRows(database: Database, { checkpoint, projections }: Group, batch: Batch): Promise<void> {
-  const runs: Run[] = [];
+async function writeRows(database: Database, { checkpoint, projections }: CheckpointGroup, batch: Batch): Promise<void> {
+  const runs: ProjectorRun[] = [];
   let fault: unknown;
   const blame: Blame = (error) => {
     if (!(error instanceof NotRun)) fault ??= error;
@@ -77,7 +77,7 @@ async function writeRows(database: Database, { checkpoint, projections }: Group,
 async function projectAll(
   tx: Sql,
   places: readonly Progress[],
-  { batch, runs, blame }: { batch: Batch; runs: Run[]; blame: Blame },
+  { batch, runs, blame }: { batch: Batch; runs: ProjectorRun[]; blame: Blame },
 ): Promise<void> {
   for (const place of places) {
     runs.push(runProjector(tx, place, { batch, blame }));
@@ -103,9 +103,9 @@ type Blame = (error: unknown) => void;
  * A run of a projector: `projected` resolves when it has issued all its writes, which are in `writes`. Its own failures are
  * ProjectorFailed.
  */
-type Run = { projected: Promise<void>; writes: Promise<unknown>[] };
+type ProjectorRun = { projected: Promise<void>; writes: Promise<unknown>[] };
 
-function runProjector(tx: Sql, place: Progress, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): Run {
+function runProjector(tx: Sql, place: Progress, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): ProjectorRun {
   const { projection, position } = place;
   const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
   const writes: Promise<unknown>[] = [];

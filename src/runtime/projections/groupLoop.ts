@@ -34,8 +34,8 @@ export type LoopOptions = {
   pauseUnlessAwaited: WaitFor["pauseUnlessAwaited"];
 };
 
-/** What a loop knows of the other read models and loops. */
-export type Others = {
+/** The other read models and loops, as a loop uses them. */
+export type LoopContext = {
   /** Every read model of this instance, at any checkpoint. */
   members: readonly Member[];
   /** Starts loops for checkpoints that have none. */
@@ -57,7 +57,7 @@ export type GroupLoop = {
 /** Starts the loop of the checkpoint `group`. */
 export function startGroupLoop(
   group: string,
-  { members, openFor, reloadMain }: Others,
+  { members, openFor, reloadMain }: LoopContext,
   options: LoopOptions,
 ): GroupLoop {
   const { store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited } = options;

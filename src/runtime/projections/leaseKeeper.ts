@@ -5,7 +5,7 @@ import { type Lease, leaseMs, releaseLeases, renewEveryMs, renewLeases, takeLeas
 import { asError, type Log, pause } from "./retrying.ts";
 
 /** A lease held by this instance. */
-export type Held = Lease & {
+export type HeldLease = Lease & {
   /** Aborted when the lease is lost or this instance stops. */
   readonly signal: AbortSignal;
   /** False while the lease may have expired unnoticed, for example because this instance was suspended. */
@@ -16,7 +16,7 @@ export type Held = Lease & {
 
 export type LeaseKeeper = { stop(): Promise<void> };
 
-type Options = {
+type LeaseKeeperOptions = {
   database: Database;
   clock: Clock;
   log: Log;
@@ -26,29 +26,29 @@ type Options = {
   /** Milliseconds after which another instance may take a lease that was not renewed (default `leaseMs`). */
   lastsMs?: number;
   /** The work done under a lease. Must end after the lease's signal; the lease is released then. */
-  work: (held: Held) => Promise<void>;
+  work: (held: HeldLease) => Promise<void>;
 };
 
-type Hand = { held: Held; renewedAt: number; lost: boolean; controller: AbortController; done: Promise<void> };
+type LeaseEntry = { held: HeldLease; renewedAt: number; lost: boolean; controller: AbortController; done: Promise<void> };
 
 const takeEveryMs = 250;
 
 /** Takes the named leases that are free, keeps trying for the others, and runs `work` under each that it holds. */
-export function keepLeases({ database, clock, log, holder, names, lastsMs = leaseMs, work }: Options): LeaseKeeper {
-  const hands = new Map<string, Hand>();
+export function keepLeases({ database, clock, log, holder, names, lastsMs = leaseMs, work }: LeaseKeeperOptions): LeaseKeeper {
+  const hands = new Map<string, LeaseEntry>();
   const stopping = new AbortController();
 
   function begin(lease: Lease, takenAt: number): void {
     const controller = new AbortController();
     // Every handler at work listens to it.
     setMaxListeners(0, controller.signal);
-    const held: Held = {
+    const held: HeldLease = {
       ...lease,
       signal: controller.signal,
       fresh: () => !hand.lost && clock.monotonic() - hand.renewedAt < lastsMs,
       lost: () => hand.lost,
     };
-    const hand: Hand = { held, renewedAt: takenAt, lost: false, controller, done: Promise.resolve() };
+    const hand: LeaseEntry = { held, renewedAt: takenAt, lost: false, controller, done: Promise.resolve() };
     hands.set(lease.name, hand);
     log.debug?.({ lease: lease.name, epoch: lease.epoch }, "lease taken");
     hand.done = work(held).catch((error) => log.error({ err: error, lease: lease.name }, "work under a lease failed"));
@@ -76,7 +76,7 @@ export function keepLeases({ database, clock, log, holder, names, lastsMs = leas
     }
   }
 
-  function lose(hand: Hand): void {
+  function lose(hand: LeaseEntry): void {
     hand.lost = true;
     hand.controller.abort(new Error("another instance has taken over this lease"));
     log.warn({ lease: hand.held.name, epoch: hand.held.epoch }, "lease lost");

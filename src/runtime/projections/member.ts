@@ -6,13 +6,13 @@ import { asError, isPassing, type Log } from "./retrying.ts";
  * behind the log; `following`: at the log's end; `failing`: its projector fails on the next events and retries; `outdated`: its tables
  * belong to another version of the service, and this instance does not touch them.
  */
-export type State = "preparing" | "standingBy" | "catchingUp" | "following" | "failing" | "outdated";
+export type MemberState = "preparing" | "standingBy" | "catchingUp" | "following" | "failing" | "outdated";
 
 /** A read model as this instance knows it. `failed`: the position before the events on which its projector failed, and how often. */
 export type Member = {
   projection: Projection;
   position: number;
-  state: State;
+  state: MemberState;
   error?: Error;
   failed?: { position: number; times: number };
 };

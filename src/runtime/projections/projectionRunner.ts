@@ -5,10 +5,10 @@ import { type Clock, systemClock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import { loadReadModels, lowestStored } from "./checkpoints.ts";
 import { createGroupLoops, type GroupLoops } from "./groupLoops.ts";
-import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
+import { type HeldLease, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { expireLease } from "./leases.ts";
-import type { Member, State } from "./member.ts";
-import { ensureTables, type Found, serviceRoleOf, soundAmong, type TablesSql, tablesFile } from "./projectionTables.ts";
+import type { Member, MemberState } from "./member.ts";
+import { ensureTables, type TablesState, serviceRoleOf, soundAmong, type TablesSql, tablesFile } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
 import { asError, type Backoff, backoffMs, type Log, pause, pauseAfter } from "./retrying.ts";
 import type { WaitFor } from "./waitFor.ts";
@@ -36,7 +36,7 @@ export type ProjectionRunnerOptions = {
   alone?: boolean;
 };
 
-export type ProjectionStatus = { name: string; version: number; position: number; state: State; error?: string };
+export type ProjectionStatus = { name: string; version: number; position: number; state: MemberState; error?: string };
 
 export type ProjectionRunner = {
   /** Resolves when all tables exist, filled or not; those of another version are rebuilt in the background. */
@@ -108,7 +108,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     }
   }
 
-  async function prepare(member: Member): Promise<Found> {
+  async function prepare(member: Member): Promise<TablesState> {
     const { projection } = member;
     const ddl = await tablesSql(projection);
     const found = await ensureTables(database, { projection, ddl, serviceRole: await serviceRoleOf(database) });
@@ -149,7 +149,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     }
   }
 
-  async function write({ signal }: Held): Promise<void> {
+  async function write({ signal }: HeldLease): Promise<void> {
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         await beginWriting(signal);

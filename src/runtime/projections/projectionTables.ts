@@ -46,12 +46,12 @@ export async function serviceRoleOf(database: Database): Promise<string> {
 }
 
 /** Input for creating a projection's tables: their DDL, and the role that reads and writes them. */
-export type Making = { projection: Projection; ddl: string; serviceRole: string };
+export type TableSetup = { projection: Projection; ddl: string; serviceRole: string };
 
 /**
  * Creates a projection's empty tables in an existing schema, and lets the service role read and write the rows of one workspace at a time.
  */
-export async function createTables(tx: Sql, schema: string, { projection, ddl, serviceRole }: Making): Promise<void> {
+export async function createTables(tx: Sql, schema: string, { projection, ddl, serviceRole }: TableSetup): Promise<void> {
   await enter(tx, schema);
   await tx.query(ddl);
   const tables = projection.tables.map(quoted).join(", ");
@@ -85,7 +85,7 @@ export async function soundAmong(sql: Sql, projections: readonly Projection[]): 
 }
 
 /** State of a projection's tables: present, just created, or of another version. */
-export type Found = "sound" | "created" | "otherVersion";
+export type TablesState = "sound" | "created" | "otherVersion";
 
 /** Limits of waiting for a table that is being read: brief, repeated waits, because later readers would queue behind a long one. */
 const lockTimeout = "500ms";
@@ -96,7 +96,7 @@ const betweenTriesMs = 250;
  * Makes sure that a projection has its tables and its rows in `work`. Leaves tables of another version as they are: those need a rebuild.
  * Runs as the owner; safe from several instances at once. Throws the database's errors, a lock timeout after about 15 s.
  */
-export async function ensureTables(database: Database, making: Making): Promise<Found> {
+export async function ensureTables(database: Database, making: TableSetup): Promise<TablesState> {
   for (let tried = 1; ; tried++) {
     try {
       return await ensureOnce(database, making);
@@ -107,8 +107,8 @@ export async function ensureTables(database: Database, making: Making): Promise<
   }
 }
 
-/** Uses an advisory lock of its own: appends use another, and do not wait for tables. */
-function ensureOnce(database: Database, making: Making): Promise<Found> {
+/** Uses a separate advisory lock: appends use another, and do not wait for tables. */
+function ensureOnce(database: Database, making: TableSetup): Promise<TablesState> {
   const { projection } = making;
   return database.owner.transaction(async (tx) => {
     await tx.query(`set local lock_timeout = '${lockTimeout}'`);

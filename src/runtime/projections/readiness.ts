@@ -33,7 +33,7 @@ export type Readiness = {
   stop(): Promise<void>;
 };
 
-type Options = {
+type ReadinessOptions = {
   database: Sql;
   store: Pick<EventStore, "head">;
   projections: readonly Projection[];
@@ -58,19 +58,19 @@ const sayEveryMs = 5_000;
 const momentEveryMs = 25;
 
 /** State of a read model at the last read. `stalled`: consecutive reads at which it was behind the main group and had not moved. */
-type Seen = { position: number; isEjected: boolean; stalled: number };
+type SeenReadModel = { position: number; isEjected: boolean; stalled: number };
 
 /**
  * Judges read models by their checkpoints. One that has not reached the log's end as it was at the start would answer that existing things
  * do not exist: it is not ready. Once it is, later lag is handled by waiting for one's own writes. A read model that is ejected or stuck is
  * not ready until it is back; requests are answered from the others meanwhile.
  */
-export function createReadiness(options: Options): Readiness {
+export function createReadiness(options: ReadinessOptions): Readiness {
   const { database, store, projections, log, failing = () => [] } = options;
   const { catchingUpEveryMs = 250, everyMs = 1_000, momentMs = 1_000 } = options;
   const stopping = new AbortController();
   const startedAt = performance.now();
-  const seen = new Map<string, Seen>();
+  const seen = new Map<string, SeenReadModel>();
   /** Names of the read models that have caught up once. */
   const ready = new Set<string>();
   /** Names of the read models that are stuck, until they have caught up: moving again is not enough. */

@@ -7,7 +7,7 @@ import { type ReplayOptions, rebuildLock, replayUpTo } from "./replay.ts";
 import { isPassing, pause } from "./retrying.ts";
 import { swapTables } from "./swap.ts";
 
-export type Rebuild = ReplayOptions & { database: Database; tablesSql: TablesSql };
+export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
 
 const swapTries = 60;
 
@@ -15,7 +15,7 @@ const swapTries = 60;
  * Rebuilds a projection's tables in a separate schema and swaps them with the live ones, which are served and written until then. One
  * rebuild of a projection runs at a time; the schema of an interrupted one is removed by the next.
  */
-export async function rebuild(rebuilding: Rebuild, projection: Projection): Promise<void> {
+export async function rebuild(rebuilding: RebuildOptions, projection: Projection): Promise<void> {
   const { database } = rebuilding;
   await database.owner.transaction(async (lock) => {
     await lock.query(`select pg_advisory_xact_lock(${rebuildLock})`, [projection.name]);
@@ -28,7 +28,7 @@ export async function rebuild(rebuilding: Rebuild, projection: Projection): Prom
   });
 }
 
-async function makeSchema({ database, tablesSql }: Rebuild, schema: string, projection: Projection): Promise<void> {
+async function makeSchema({ database, tablesSql }: RebuildOptions, schema: string, projection: Projection): Promise<void> {
   const ddl = await tablesSql(projection);
   const serviceRole = await serviceRoleOf(database);
   await database.owner.transaction(async (tx) => {
@@ -38,7 +38,7 @@ async function makeSchema({ database, tablesSql }: Rebuild, schema: string, proj
 }
 
 /** Fills the new tables up to the main group's position for a read model of that group, up to the end of the log for others. */
-async function catchUp(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
+async function catchUp(rebuilding: RebuildOptions, schema: string, progress: Progress): Promise<void> {
   const { database, store } = rebuilding;
   const { name } = progress.projection;
   const live = (await loadReadModels(database, [name])).get(name);
@@ -53,7 +53,7 @@ async function catchUp(rebuilding: Rebuild, schema: string, progress: Progress):
 }
 
 /** Waits briefly and repeatedly for readers, so that others do not queue behind the swap. */
-async function swapWhenPossible(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
+async function swapWhenPossible(rebuilding: RebuildOptions, schema: string, progress: Progress): Promise<void> {
   for (let tries = 1; ; tries++) {
     rebuilding.signal.throwIfAborted();
     try {
@@ -70,7 +70,7 @@ async function swapWhenPossible(rebuilding: Rebuild, schema: string, progress: P
  * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position; swaps them. New tables that are ahead of
  * the main group's checkpoint get their own checkpoint.
  */
-async function swap(rebuilding: Rebuild, schema: string, progress: Progress): Promise<void> {
+async function swap(rebuilding: RebuildOptions, schema: string, progress: Progress): Promise<void> {
   const { name, tables } = progress.projection;
   const arrived = { ...progress };
   await rebuilding.database.owner.transaction(async (tx) => {

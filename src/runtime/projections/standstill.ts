@@ -29,7 +29,7 @@ export async function readModelsStandStill(
  * Returns what is wrong with the read models as a whole: they are catching up, or stuck. A single one with trouble is named, and does not
  * make the service unready.
  */
-export async function readModelsTrouble({ database, store, readiness, runner }: Looking): Promise<Trouble> {
+export async function readModelsTrouble({ database, store, readiness, runner }: ReadModelsContext): Promise<Trouble> {
   const inTrouble = runner?.trouble();
   const catchingUp = readiness.catchingUp();
   if (catchingUp !== undefined) return inTrouble === undefined ? catchingUp : `${catchingUp} (${inTrouble})`;
@@ -43,7 +43,7 @@ export async function readModelsTrouble({ database, store, readiness, runner }: 
 /** A string means not ready; `{ ready }` is ready, with a warning. */
 type Trouble = string | { ready: string } | undefined;
 
-type Looking = {
+type ReadModelsContext = {
   database: Sql;
   store: Pick<EventStore, "head">;
   readiness: Pick<Readiness, "catchingUp" | "left" | "together">;

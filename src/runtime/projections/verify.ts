@@ -3,7 +3,7 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { seeEveryWorkspace } from "#src/platform/postgres/reads.ts";
 import { loadReadModels, projectOn } from "./checkpoints.ts";
 import { createTables, liveSchema, quoted, serviceRoleOf } from "./projectionTables.ts";
-import type { Rebuild } from "./rebuild.ts";
+import type { RebuildOptions } from "./rebuild.ts";
 import { replayUpTo } from "./replay.ts";
 
 /** A row, as JSON text, that only one side has. */
@@ -16,7 +16,7 @@ export type Verified = { position: number; rows: number; differences: Difference
  * in one snapshot; the replay happens in the same transaction, which is rolled back, so nothing remains. `differing` counts all
  * differences, `differences` holds the first `limit` of each table.
  */
-export async function verify(replay: Rebuild, projection: Projection, limit = 20): Promise<Verified> {
+export async function verify(replay: RebuildOptions, projection: Projection, limit = 20): Promise<Verified> {
   const ddl = await replay.tablesSql(projection);
   const serviceRole = await serviceRoleOf(replay.database);
   let result: Verified | undefined;
@@ -40,7 +40,7 @@ export async function verify(replay: Rebuild, projection: Projection, limit = 20
 
 class RolledBack extends Error {}
 
-async function rolledBack({ database }: Rebuild, work: (tx: Sql) => Promise<void>): Promise<void> {
+async function rolledBack({ database }: RebuildOptions, work: (tx: Sql) => Promise<void>): Promise<void> {
   try {
     await database.owner.transaction(async (tx) => {
       await work(tx);

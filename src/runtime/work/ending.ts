@@ -4,17 +4,17 @@ import type { GivenUp } from "./parked.ts";
 import type { TimerChange } from "./timerChanges.ts";
 
 /** How a lane continues: at once if it has more to do, after a pause, or when an obstacle has ended. */
-export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
+export type LaneContinuation = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
 
 /** Counts of an item: attempts, failures that are not the infrastructure's, and attempts that exceeded their time. */
-export type Failed = { id: number; tries: number; failures: number; timeouts?: number };
+export type FailedItem = { id: number; tries: number; failures: number; timeouts?: number };
 
 /** Result of a claimed lane: items done, failed or given up, timers changed, and, at the end of its turn, how it continues. */
 export type Ending = {
   lane: Claimed;
   done?: number;
-  failed?: Failed;
+  failed?: FailedItem;
   givenUp?: GivenUp;
   timers?: readonly TimerChange[];
-  next?: Next;
+  next?: LaneContinuation;
 };

@@ -15,11 +15,11 @@ export async function lockHeld(tx: Sql, endings: readonly Ending[]): Promise<Set
   return new Set(rows.flatMap(({ claim }) => claim ?? []));
 }
 
-type Locked = { claim: string | null };
+type LockedLane = { claim: string | null };
 
-async function lockThose(tx: Sql, endings: readonly Ending[]): Promise<Locked[]> {
+async function lockThose(tx: Sql, endings: readonly Ending[]): Promise<LockedLane[]> {
   const lanes = touchedBy(endings);
-  const { rows } = await tx.query<Locked>(
+  const { rows } = await tx.query<LockedLane>(
     `select case when state = 'claimed' then claim end as claim from work.lanes
      where (process, key) in (select * from unnest($1::text[], $2::text[])) order by process, key for no key update`,
     [lanes.map(({ process }) => process), lanes.map(({ key }) => key)],
@@ -27,9 +27,9 @@ async function lockThose(tx: Sql, endings: readonly Ending[]): Promise<Locked[]>
   return rows;
 }
 
-async function lockAndMake(tx: Sql, endings: readonly Ending[]): Promise<Locked[]> {
+async function lockAndMake(tx: Sql, endings: readonly Ending[]): Promise<LockedLane[]> {
   const lanes = touchedBy(endings);
-  const { rows } = await tx.query<Locked & LaneId & { made: boolean }>(
+  const { rows } = await tx.query<LockedLane & LaneId & { made: boolean }>(
     `insert into work.lanes as lane (process, key, workspace, state, due_at)
      select process, key, workspace, 'waiting', 'infinity' from unnest($1::text[], $2::text[], $3::text[])
        as touched (process, key, workspace) order by process, key
@@ -50,14 +50,14 @@ async function lockAndMake(tx: Sql, endings: readonly Ending[]): Promise<Locked[
 
 const nameOf = ({ process, key }: LaneId): string => JSON.stringify([process, key]);
 
-type Touched = LaneId & { workspace: string };
+type TouchedLane = LaneId & { workspace: string };
 
 /**
  * Returns each lane once: those that are released, and those under which timers are set or cancelled. Includes changes that a later ending
  * overrides: which change is the last one counts only among held claims, and those are known after locking.
  */
-function touchedBy(endings: readonly Ending[]): Touched[] {
-  const all: Touched[] = [
+function touchedBy(endings: readonly Ending[]): TouchedLane[] {
+  const all: TouchedLane[] = [
     ...endings.flatMap(({ lane, timers = [] }) => timers.map((change) => ({ ...lane, key: keyOfChange(change) }))),
     ...endings.map(({ lane }) => lane),
     ...endings.flatMap((ending) => lastWords([ending]).filter(({ set }) => set !== undefined)),

@@ -1,5 +1,5 @@
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
-import type { Ending, Failed, Next } from "./ending.ts";
+import type { Ending, FailedItem, LaneContinuation } from "./ending.ts";
 import { lockHeld } from "./endingLocks.ts";
 import { parkItems } from "./parked.ts";
 import { tryEveryMs } from "./setAside.ts";
@@ -7,14 +7,14 @@ import { changeTimers, lastWords } from "./timerChanges.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** `held`: claims that were still held. `ready`: true if one of the lanes is ready to be claimed again. */
-export type Stored = { held: Set<string>; ready: boolean };
+export type RecordedEndings = { held: Set<string>; ready: boolean };
 
 /**
  * Records endings, all or nothing. Endings of lanes that another instance has claimed since change nothing. Work whose ending is lost in a
  * crash of the server is done again, including its timers. Locks streams first, then lanes in the order of their keys, so that transactions
  * cannot deadlock.
  */
-export const recordEndings = (database: Role, endings: readonly Ending[], now: Date): Promise<Stored> =>
+export const recordEndings = (database: Role, endings: readonly Ending[], now: Date): Promise<RecordedEndings> =>
   database.transaction(async (tx) => {
     const ended = await lockTags(tx, endings, now);
     const held = await lockHeld(tx, endings);
@@ -33,7 +33,7 @@ export const recordEndings = (database: Role, endings: readonly Ending[], now: D
       now,
     );
     await changeTimers(tx, lastWords(good));
-    const released = good.filter((ending): ending is Released => ending.next !== undefined);
+    const released = good.filter((ending): ending is ReleasedLane => ending.next !== undefined);
     await setAside(tx, released, { ended, now });
     return { held, ready: await goOn(tx, released, now) };
   });
@@ -70,7 +70,7 @@ async function removeDone(tx: Sql, done: readonly number[]): Promise<void> {
   );
 }
 
-async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
+async function countTries(tx: Sql, failed: readonly FailedItem[]): Promise<void> {
   if (failed.length === 0) return;
   await tx.query(
     `update work.items item
@@ -81,7 +81,7 @@ async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
   );
 }
 
-type Released = Ending & { next: Next };
+type ReleasedLane = Ending & { next: LaneContinuation };
 
 /**
  * Sets lanes aside. A lane whose obstacle has ended since it was seen, or that was woken since the claim, is left to `goOn`, which makes it
@@ -89,7 +89,7 @@ type Released = Ending & { next: Next };
  */
 async function setAside(
   tx: Sql,
-  released: readonly Released[],
+  released: readonly ReleasedLane[],
   { ended, now }: { ended: ReadonlyMap<string, number>; now: Date },
 ): Promise<void> {
   const aside = released.flatMap(({ lane, next }) =>
@@ -120,7 +120,7 @@ async function setAside(
  * Ends the remaining claims: a lane with nothing to do is deleted, a lane with due items becomes ready, any other waits for its next item
  * or its retry. True if a lane became ready.
  */
-async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<boolean> {
+async function goOn(tx: Sql, released: readonly ReleasedLane[], now: Date): Promise<boolean> {
   if (released.length === 0) return false;
   const ended = JSON.stringify(
     released.map(({ lane, next }) => ({ ...lane, retryAt: next.how === "retry" ? next.at : null })),

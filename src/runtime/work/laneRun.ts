@@ -6,7 +6,7 @@ import type { Database } from "#src/platform/postgres/database.ts";
 import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/runtime/projections/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
-import type { Ending, Next } from "./ending.ts";
+import type { Ending, LaneContinuation } from "./ending.ts";
 import type { Endings } from "./endingBatches.ts";
 import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
@@ -253,7 +253,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   const inMs = (milliseconds: number): Date => new Date(clock.now().getTime() + milliseconds);
 
-  async function release(next: Next, more: Omit<Ending, "lane" | "next"> = {}): Promise<void> {
+  async function release(next: LaneContinuation, more: Omit<Ending, "lane" | "next"> = {}): Promise<void> {
     ending = true;
     released = await endings.add({ lane, next, ...more });
   }

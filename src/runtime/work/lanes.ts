@@ -13,7 +13,7 @@ export const extendEveryMs = 3_000;
 export const newlyClaimedUntil = `clock_timestamp() + ${claimMs} * interval '1 ms'`;
 
 /** A lane just claimed, with the items that it may begin with. */
-export type Taken = { lane: Claimed; items: Item[] };
+export type ClaimedLane = { lane: Claimed; items: Item[] };
 
 /** Ready lanes examined per free slot, so that those behind a workspace or owner at its limit are found. */
 const lookedAt = 4;
@@ -25,7 +25,7 @@ const lookedAt = 4;
 export async function claimLanes(
   database: Role,
   { rooms, holder, now }: { rooms: readonly Room[]; holder: string; now: Date },
-): Promise<Taken[]> {
+): Promise<ClaimedLane[]> {
   return database.transaction(async (tx) => {
     const lanes = await takeReady(tx, rooms, holder);
     return lanes.length === 0 ? [] : withItems(tx, lanes, now);
@@ -73,7 +73,7 @@ async function takeReady(tx: Sql, rooms: readonly Room[], holder: string): Promi
   return rows;
 }
 
-async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise<Taken[]> {
+async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise<ClaimedLane[]> {
   const { rows } = await tx.query<ItemRow & { claim: string }>(
     `select claim, due.* from unnest($1::text[], $2::text[], $3::uuid[]) as lane (process, key, claim) cross join lateral (
        select ${itemColumns} from work.items item
@@ -82,7 +82,7 @@ async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise
      ) due`,
     [...columnsOf(lanes), now],
   );
-  const taken = new Map<string, Taken>(lanes.map((lane) => [lane.claim, { lane, items: [] }]));
+  const taken = new Map<string, ClaimedLane>(lanes.map((lane) => [lane.claim, { lane, items: [] }]));
   for (const { claim, ...row } of rows) taken.get(claim)!.items.push(itemOf(row));
   return [...taken.values()];
 }

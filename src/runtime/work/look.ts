@@ -1,14 +1,14 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
 
 /** Kinds of work found: lanes to claim, lanes to make ready, parked items to retry, and lanes set aside to wake or to retry. */
-export type Found = { ready: boolean; due: boolean; parked: boolean; ended: boolean; tried: boolean };
+export type WorkFound = { ready: boolean; due: boolean; parked: boolean; ended: boolean; tried: boolean };
 
 /** Checks what there is to do, for these processes or because it is due, without locking or changing anything. */
 export async function lookAround(
   sql: Sql,
   { names, now, takesOver }: { names: readonly string[]; now: Date; takesOver: boolean },
-): Promise<Found> {
-  const { rows } = await sql.query<Found>(
+): Promise<WorkFound> {
+  const { rows } = await sql.query<WorkFound>(
     `select exists (select from work.lanes where process = any($1) and state = 'ready') as ready,
        exists (select from work.lanes where state = 'waiting' and due_at <= $2)
          or ($3 and exists (select from work.lanes where state = 'claimed' and claimed_until < clock_timestamp())) as due,

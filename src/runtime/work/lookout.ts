@@ -12,7 +12,7 @@ import { trySetAside, wakeEnded } from "./setAside.ts";
 import type { Takeovers } from "./takeovers.ts";
 import type { TimerId } from "./timerChanges.ts";
 
-type Options = {
+type LookoutOptions = {
   database: Database;
   clock: Clock;
   log: Log;
@@ -41,7 +41,7 @@ export type Lookout = {
 const everyMs = 250;
 
 /** Polls the work table: makes due lanes ready, whichever instance left them, and wakes the worker when lanes may be ready. */
-export function createLookout(options: Options): Lookout {
+export function createLookout(options: LookoutOptions): Lookout {
   const { database, clock, log, takeovers, names, extend, wake, signal } = options;
 
   /** Polls once, with one cheap statement, for all kinds of work, including that left by other instances. */

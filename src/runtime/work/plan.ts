@@ -9,11 +9,11 @@ import { type SetTimer, setTimers } from "./timerChanges.ts";
 import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. `timer`: set instead of adding an item for the event. */
-export type Planned = { process: string; key: string; event: Recorded; timer?: Timer };
+export type PlannedEvent = { process: string; key: string; event: Recorded; timer?: Timer };
 
 /** Work from one stretch of the log, the processes whose positions it advances, and the obstacles it may end. */
 export type Plan = {
-  planned: readonly Planned[];
+  planned: readonly PlannedEvent[];
   /** Processes with positions of their own that are planned up to `position` by this plan, and their positions before it. */
   from: ReadonlyMap<string, number>;
   /** Position of the front before this plan, if it moves the front. The processes of `from` then join it. */
@@ -60,7 +60,7 @@ export async function writePlan(database: Role, plan: Plan, planner: Planner): P
 type PlannedLane = LaneId & { workspace: string; wakes: boolean; dueAt: Date | undefined };
 
 /** Returns each lane once, with the workspace of its newest event. */
-function lanesOf(planned: readonly Planned[]): PlannedLane[] {
+function lanesOf(planned: readonly PlannedEvent[]): PlannedLane[] {
   const lanes = new Map<string, PlannedLane>();
   for (const { process, key, event, timer } of planned) {
     const id = JSON.stringify([process, key]);
@@ -73,7 +73,7 @@ function lanesOf(planned: readonly Planned[]): PlannedLane[] {
 }
 
 /** Returns each timer once, as it was set last. */
-function timersOf(planned: readonly Planned[]): SetTimer[] {
+function timersOf(planned: readonly PlannedEvent[]): SetTimer[] {
   const set = planned.flatMap(({ process, timer }) => (timer ? { process, set: timer } : []));
   return [...new Map(set.map((one) => [JSON.stringify([one.process, one.set.key, one.set.name]), one])).values()];
 }
@@ -117,7 +117,7 @@ async function moveTags(tx: Sql, ended: Plan["ended"]): Promise<void> {
   );
 }
 
-async function addItems(tx: Sql, planned: readonly Planned[]): Promise<void> {
+async function addItems(tx: Sql, planned: readonly PlannedEvent[]): Promise<void> {
   await tx.query(
     `insert into work.items (process, key, position, stream, revision, due_at)
      select *, '-infinity' from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[]) as item
@@ -133,7 +133,7 @@ async function addItems(tx: Sql, planned: readonly Planned[]): Promise<void> {
 }
 
 /** Makes planned lanes ready, except those waiting for a retry. A new lane that has only timers is created as waiting. */
-async function wakeLanes(tx: Sql, planned: readonly Planned[]): Promise<void> {
+async function wakeLanes(tx: Sql, planned: readonly PlannedEvent[]): Promise<void> {
   const lanes = lanesOf(planned);
   await tx.query(
     `with given as (

@@ -4,7 +4,7 @@ import type { Clock } from "#src/platform/clock.ts";
 import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
-import type { Held } from "#src/runtime/projections/leaseKeeper.ts";
+import type { HeldLease } from "#src/runtime/projections/leaseKeeper.ts";
 import { createPace } from "#src/runtime/projections/pace.ts";
 import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "#src/runtime/projections/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -39,7 +39,7 @@ const lookEveryMs = 1_000;
  * Reads the log once for all processes and writes their work into their lanes. One instance at a time does this, under a lease. Waits for
  * no handler. Ends with the lease's signal.
  */
-export async function plan(options: PlannerOptions, held: Held): Promise<void> {
+export async function plan(options: PlannerOptions, held: HeldLease): Promise<void> {
   const { log, backoff } = options;
   for (let failures = 0; !held.signal.aborted; ) {
     const round = new AbortController();
@@ -66,11 +66,11 @@ function tellOf(error: unknown, log: Log): void {
 }
 
 /** Events of a stretch of the log, up to a position. */
-type Stretch = { events: readonly Recorded[]; position: number };
+type LogStretch = { events: readonly Recorded[]; position: number };
 
 type Planning = PlannerOptions & { onProgress: () => void };
 
-async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
+async function planFromStored(options: Planning, held: HeldLease, signal: AbortSignal): Promise<void> {
   const { database, store, clock, log, backoff, holder, worker, onProgress, onReached = () => {} } = options;
   const processes = [...options.processes, listenersReader];
   const stood = await planned(database, processes, await store.head());
@@ -89,7 +89,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
    * Writes one plan at a time, for the processes of a group that are not at its position yet. A plan without work is written only if
    * `mustMove`: otherwise the front moves with the next plan that has some.
    */
-  function write(group: Iterable<Process>, { events, position }: Stretch, mustMove: boolean): Promise<void> {
+  function write(group: Iterable<Process>, { events, position }: LogStretch, mustMove: boolean): Promise<void> {
     const done = writing.then(async () => {
       if (signal.aborted) return;
       const those = [...group].filter(({ name }) => stood.get(name)! < position);

@@ -1,7 +1,7 @@
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 
-type Named = readonly { name: string }[];
+type NamedProcesses = readonly { name: string }[];
 
 /**
  * Returns the position up to which the log is planned for each of these processes. Stores new ones first, at the log's beginning or at its
@@ -19,7 +19,7 @@ export async function planned(sql: Sql, processes: readonly Process[], head: num
 }
 
 /** Like `planned`, for processes that are stored already. */
-export async function storedPlanned(sql: Sql, processes: Named): Promise<Map<string, number>> {
+export async function storedPlanned(sql: Sql, processes: NamedProcesses): Promise<Map<string, number>> {
   const { rows } = await sql.query<{ name: string; planned: number }>(
     "select name, planned from work.planned where name = any($1)",
     [processes.map(({ name }) => name)],
@@ -32,7 +32,7 @@ export async function storedPlanned(sql: Sql, processes: Named): Promise<Map<str
  * including those of another version of the service, keep their own position, so that the front skips no event for them. Returns the front.
  * No position changes.
  */
-export async function putInStep(database: Role, processes: Named): Promise<number> {
+export async function putInStep(database: Role, processes: NamedProcesses): Promise<number> {
   return database.transaction(async (tx) => {
     await tx.query("select from work.front for update");
     await tx.query("select from work.processes order by name for update");

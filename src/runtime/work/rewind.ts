@@ -26,10 +26,10 @@ export type RewindOptions = {
 const lastsMs = 30_000;
 
 /** Result of a rewind. `logIsOlder`: the log ends before a position that this database has reached. */
-export type Rewound = { between: Between[]; logIsOlder: boolean };
+export type Rewound = { between: RewindGap[]; logIsOlder: boolean };
 
 /** Gap between a process's position and the end of the log: `events` counts those that it has to handle. */
-export type Between = { process: string; stood: number; events: number; skipped: boolean };
+export type RewindGap = { process: string; stood: number; events: number; skipped: boolean };
 
 /**
  * Repairs a database that a restore left older than the event log: brings every process to the end of the log, as the planner would, but
@@ -90,13 +90,13 @@ async function goBack(database: Database, head: number): Promise<void> {
 /** The processes, and the planner's own reader of listeners. */
 const readersOf = (processes: readonly Process[]): Process[] => [...processes, listenersReader];
 
-type Way = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };
+type RewindRun = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };
 
-async function goThrough(options: RewindOptions, { act, head, stood, lease }: Way): Promise<Between[]> {
+async function goThrough(options: RewindOptions, { act, head, stood, lease }: RewindRun): Promise<RewindGap[]> {
   const { store, database, clock, processes, holder, skips } = options;
   const readers = readersOf(processes);
   const skipped = new Set(processes.filter(skips).map(({ name }) => name));
-  const between = new Map<string, Between>(
+  const between = new Map<string, RewindGap>(
     processes.map(({ name }) => [
       name,
       { process: name, stood: stood.get(name)!, events: 0, skipped: skipped.has(name) },

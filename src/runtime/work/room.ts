@@ -18,7 +18,7 @@ export type Room = {
 };
 
 /** A lane that has, or is to get, a slot, with its workspace. */
-export type Placed = LaneId & { workspace: string };
+export type PlacedLane = LaneId & { workspace: string };
 
 /** Slots of a process that one workspace may have at most. */
 const shareOf = (places: number): number => Math.ceil(places * 0.75);
@@ -27,7 +27,7 @@ const shareOf = (places: number): number => Math.ceil(places * 0.75);
 export function roomWith(
   { name, concurrency, ownerConcurrency }: Process,
   places: number,
-  placed: readonly Placed[],
+  placed: readonly PlacedLane[],
 ): Room {
   const own = concurrency ?? places;
   return {

@@ -10,11 +10,11 @@ export const tryEveryMs = 600_000;
 const streamsAtOnce = 50;
 const page = 500;
 
-type Ended = { stream: string; wake_before: number };
+type EndedStream = { stream: string; wake_before: number };
 
 /** Wakes up to a page of lanes under each stream whose obstacle may have ended. Locks only these lanes. True if there may be more. */
 export async function wakeEnded(sql: Sql): Promise<boolean> {
-  const { rows: streams } = await sql.query<Ended>(
+  const { rows: streams } = await sql.query<EndedStream>(
     `select stream, wake_before from work.tags where wake_before is not null order by wake_before limit ${streamsAtOnce}`,
   );
   let isMore = false;
@@ -25,7 +25,7 @@ export async function wakeEnded(sql: Sql): Promise<boolean> {
   return isMore;
 }
 
-async function wakePage(sql: Sql, { stream, wake_before }: Ended): Promise<number> {
+async function wakePage(sql: Sql, { stream, wake_before }: EndedStream): Promise<number> {
   const { rows } = await sql.query<{ count: number }>(
     `with ended as (
        select process, key from work.set_aside where stream = $1 and place < $2 order by place limit ${page}
@@ -45,7 +45,7 @@ async function wakePage(sql: Sql, { stream, wake_before }: Ended): Promise<numbe
  * Records that all lanes of a stream are woken. False while one remains that another transaction has locked, or if the stream's obstacle
  * has ended once more.
  */
-async function finish(sql: Sql, { stream, wake_before }: Ended): Promise<boolean> {
+async function finish(sql: Sql, { stream, wake_before }: EndedStream): Promise<boolean> {
   const { rowCount } = await sql.query(
     `update work.tags set wake_before = null where stream = $1 and wake_before = $2
        and not exists (select from work.set_aside where stream = $1 and place < $2)`,

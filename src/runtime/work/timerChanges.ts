@@ -26,14 +26,14 @@ export function partsOf(timers: readonly TimerChange[]): { first: TimerChange[][
 export const keyOfChange = (change: TimerChange): string => ("set" in change ? change.set.key : change.cancel);
 
 /** Changes of timers, and the lane whose handler made them. */
-type Said = { lane: Claimed; timers?: readonly TimerChange[] };
+type LaneTimerChanges = { lane: Claimed; timers?: readonly TimerChange[] };
 
 /** The last change of one timer, and the timer's lane. `elsewhere`: another lane made it. */
-export type LastWord = TimerId & { workspace: string; elsewhere: boolean; set: Timer | undefined };
+export type LastTimerChange = TimerId & { workspace: string; elsewhere: boolean; set: Timer | undefined };
 
 /** Returns the last change of each timer. Timers that are set have a workspace: their own, or that of the lane that sets them. */
-export function lastWords(endings: readonly Said[]): LastWord[] {
-  const words = new Map<string, LastWord>();
+export function lastWords(endings: readonly LaneTimerChanges[]): LastTimerChange[] {
+  const words = new Map<string, LastTimerChange>();
   for (const { lane, timers = [] } of endings) {
     const { process, workspace } = lane;
     for (const change of timers) {
@@ -56,7 +56,7 @@ const workspaceOfTimer = ({ payload }: Timer): string | undefined => payload.wor
  * Stores changes of timers, whose lanes must exist and be locked. A lane is not woken for its own timers: it is checked when its claim
  * ends. Woken, a lane that sets itself aside would be ready again at once, for ever.
  */
-export async function changeTimers(tx: Sql, words: readonly LastWord[]): Promise<void> {
+export async function changeTimers(tx: Sql, words: readonly LastTimerChange[]): Promise<void> {
   const cancelled = words.filter(({ set }) => set === undefined);
   if (cancelled.length > 0) {
     await tx.query(

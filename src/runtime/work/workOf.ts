@@ -6,7 +6,7 @@ import { mayConcern } from "./concerns.ts";
 import { keyOf } from "./keys.ts";
 import { laterTimer } from "./laterTimer.ts";
 import { anyListeners, type KnownListeners, listenersReader } from "./listeners.ts";
-import type { Planned } from "./plan.ts";
+import type { PlannedEvent } from "./plan.ts";
 
 /**
  * Returns the work of these processes for events: each gets those after its position (`from`) that may concern it. `listenersReader` gets
@@ -16,7 +16,7 @@ export function workOf(
   events: readonly Recorded[],
   from: ReadonlyMap<string, number>,
   { processes, listeners, now }: { processes: readonly Process[]; listeners: KnownListeners; now: Date },
-): Planned[] {
+): PlannedEvent[] {
   const heard = heardBy(listeners, events, from.get(listenersReader.name));
   const working = processes.filter((process) => process !== listenersReader);
   return working.flatMap((process) =>
@@ -26,7 +26,7 @@ export function workOf(
   );
 }
 
-function plannedOf(process: Process, event: Recorded, now: Date): Planned {
+function plannedOf(process: Process, event: Recorded, now: Date): PlannedEvent {
   const timer = laterTimer(process, event, now);
   return { process: process.name, key: keyOf(process, event), event, ...(timer && { timer }) };
 }

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import pg from "pg";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
-import type { Request } from "#src/eventStore/postgres/batch.ts";
-import { commit, type Outcome } from "#src/eventStore/postgres/commit.ts";
+import type { AppendRequest } from "#src/eventStore/postgres/batch.ts";
+import { commit, type AppendOutcome } from "#src/eventStore/postgres/commit.ts";
 import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { newEvent, upTo } from "../contract/support.ts";
@@ -19,7 +19,7 @@ function modelOfLog() {
   const of = (stream: string): Row[] => rows.filter((row) => row.stream === stream);
   const at = (stream: string): number => of(stream).length - 1;
 
-  function judged(request: Request, last: number): { outcome: Outcome; added: Row[] } {
+  function judged(request: AppendRequest, last: number): { outcome: AppendOutcome; added: Row[] } {
     const { stream, expectedRevision, events, guards } = request;
     const guard = guards.find((each) => at(each.stream) !== each.revision);
     const revision = expectedRevision + events.length;
@@ -41,7 +41,7 @@ function modelOfLog() {
     rows,
     idsOf: (stream: string) => of(stream).map(({ id }) => id),
     at,
-    append(batch: readonly Request[]): Outcome[] {
+    append(batch: readonly AppendRequest[]): AppendOutcome[] {
       let last = rows.at(-1)?.position ?? 0;
       const all = batch.map((request) => {
         last += request.events.length;
@@ -79,7 +79,7 @@ describe("the function that appends", () => {
     const seen = { done: 0, moved: 0, guarded: 0, repeated: 0 };
     let round = 0;
 
-    async function call(batch: readonly Request[]): Promise<void> {
+    async function call(batch: readonly AppendRequest[]): Promise<void> {
       const known = model.rows.length;
       const outcomes = model.append(batch);
       expect(await commit(client, batch)).to.deep.equal(outcomes);
@@ -116,7 +116,7 @@ describe("the function that appends", () => {
     { events, off, repeats, guards }: Shape,
     stream: string,
     { idsOf, at }: ReturnType<typeof modelOfLog>,
-  ): Request {
+  ): AppendRequest {
     const own = idsOf(stream);
     const isRepeated = repeats > 3 && own.length > 0;
     const expectedRevision = Math.max(-1, isRepeated ? at(stream) - events : at(stream) + off);

@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import { type Request, takeBatch } from "#src/eventStore/postgres/batch.ts";
+import { type AppendRequest, takeBatch } from "#src/eventStore/postgres/batch.ts";
 import { upTo } from "../contract/support.ts";
 
 const request = (
   stream: string,
   { guards = [], events = 1, bytes = 100, alone = false }: Partial<Shape> = {},
-): Request => ({
+): AppendRequest => ({
   stream,
   expectedRevision: -1,
   events: upTo(events).map(() => ({ id: "", type: "T", schemaVersion: 1, data: "{}", metadata: "{}" })),
@@ -19,7 +19,7 @@ const request = (
 type Shape = { guards: string[]; events: number; bytes: number; alone: boolean };
 
 /** Empties the queue; the streams of each batch. */
-function batches(...queue: Request[]): string[][] {
+function batches(...queue: AppendRequest[]): string[][] {
   const taken: string[][] = [];
   while (queue.length > 0) taken.push(takeBatch(queue).map(({ stream }) => stream));
   return taken;

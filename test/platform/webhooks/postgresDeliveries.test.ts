@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
-import type { Begun, NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import type { BegunDelivery, NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import { createPostgresDeliveries, type Woken } from "#src/platform/webhooks/postgresDeliveries.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
@@ -46,7 +46,7 @@ describe("the rows of webhook deliveries", () => {
     part,
     body: "{}",
   });
-  const begun = async (of: ReturnType<typeof queue>): Promise<Begun> => {
+  const begun = async (of: ReturnType<typeof queue>): Promise<BegunDelivery> => {
     const next = await deliveries.begin(of);
     if (next === undefined || "dueInMs" in next) throw new Error(`not begun: ${JSON.stringify(next)}`);
     return next;

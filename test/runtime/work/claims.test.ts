@@ -7,7 +7,7 @@ import type { Ending } from "#src/runtime/work/ending.ts";
 import { createEndings } from "#src/runtime/work/endingBatches.ts";
 import { recordEndings } from "#src/runtime/work/endings.ts";
 import { isEventItem } from "#src/runtime/work/items.ts";
-import { bringBackLanes, claimLanes, type Taken } from "#src/runtime/work/lanes.ts";
+import { bringBackLanes, claimLanes, type ClaimedLane } from "#src/runtime/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/runtime/work/plan.ts";
 import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -46,7 +46,7 @@ describe("lanes that are claimed", () => {
     const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
     return writePlan(work.database, { planned, from, position, ended: new Map() }, { lease, holder: by });
   }
-  const briefly = ({ lane, items }: Taken) => [
+  const briefly = ({ lane, items }: ClaimedLane) => [
     lane.key,
     ...items.map((item) => (isEventItem(item) ? item.position : item.timer.name)),
   ];
@@ -157,7 +157,7 @@ describe("lanes that are claimed", () => {
 
   it("are ready again if something came while they were claimed, after those that were ready before", async () => {
     await plan(["a"]);
-    const [{ lane, items }] = (await claim()) as [Taken];
+    const [{ lane, items }] = (await claim()) as [ClaimedLane];
     await plan(["a", "a"]);
     await plan(["b"]);
     expect(await end({ lane, done: items[0]!.id, next: { how: "go on" } })).to.deep.equal({
@@ -174,14 +174,14 @@ describe("lanes that are claimed", () => {
 
   it("are ready again for a timer that their last word has set, and that is due, and not for those it has cancelled", async () => {
     await plan(["a"]);
-    const [{ lane, items }] = (await claim()) as [Taken];
+    const [{ lane, items }] = (await claim()) as [ClaimedLane];
     const set = (name: string, dueAt = now) => ({ set: { key: "a", name, dueAt, payload: { text: "\u0000" } } });
     const timers = [set("again"), set("never"), { cancel: "a", name: "never" }, set("later", inMs(5))];
     await end({ lane, done: items[0]!.id, timers, next: { how: "go on" } });
     const first = await claim();
     expect(first.map(briefly)).to.deep.equal([["a", "again"]]);
     // It sets itself again: another timer of the same name.
-    const [own] = first as [Taken];
+    const [own] = first as [ClaimedLane];
     const ending = { lane: own.lane, done: own.items[0]!.id, timers: [set("again", inMs(7))] };
     expect((await end({ ...ending, next: { how: "go on" } })).ready).to.equal(false);
     expect(await work.rows("select timer, due_at from work.items order by due_at")).to.deep.equal([
@@ -195,7 +195,7 @@ describe("lanes that are claimed", () => {
 
   it("have what is planned in the moment in which another lane sets a timer under their key, and that timer", async () => {
     await plan(["other"]);
-    const [other] = (await claim()) as [Taken];
+    const [other] = (await claim()) as [ClaimedLane];
     const timers = [{ set: { key: "a", name: "alarm", dueAt: now, payload: {} } }];
     let planning: ReturnType<typeof plan> | undefined;
     await work.database.transaction(async (tx) => {
@@ -208,7 +208,7 @@ describe("lanes that are claimed", () => {
   });
 
   /** Looks for ready lanes, and before it finds any something else happens. */
-  async function claimBeside(other: () => Promise<unknown>): Promise<Taken> {
+  async function claimBeside(other: () => Promise<unknown>): Promise<ClaimedLane> {
     const number = 77;
     const held: Role = {
       ...work.database,
@@ -227,7 +227,7 @@ describe("lanes that are claimed", () => {
       await eventually(work.waitsForLock);
       await other();
     });
-    const [taken] = (await claiming) as [Taken];
+    const [taken] = (await claiming) as [ClaimedLane];
     return taken;
   }
 
@@ -242,7 +242,7 @@ describe("lanes that are claimed", () => {
   it("do not do again what another did while they were looked for", async () => {
     await plan(["a", "a"]);
     const looked = await claimBeside(async () => {
-      const [other] = (await claim()) as [Taken];
+      const [other] = (await claim()) as [ClaimedLane];
       await end({ lane: other.lane, done: other.items[0]!.id, next: { how: "go on" } });
     });
     expect(briefly(looked)).to.deep.equal(["a", 2]);
@@ -250,7 +250,7 @@ describe("lanes that are claimed", () => {
 
   it("are ended together, all or none: what fails is tried again", async () => {
     await plan(["a", "b"]);
-    const [a, b] = (await claim()) as [Taken, Taken];
+    const [a, b] = (await claim()) as [ClaimedLane, ClaimedLane];
     await plan(["a"]);
     const faulty = faultyDatabase(work.database);
     let ready = 0;

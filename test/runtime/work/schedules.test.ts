@@ -6,7 +6,7 @@ import type { Ending } from "#src/runtime/work/ending.ts";
 import { recordEndings } from "#src/runtime/work/endings.ts";
 import { type Item, isEventItem } from "#src/runtime/work/items.ts";
 import type { Claimed } from "#src/runtime/work/lane.ts";
-import { bringBackLanes, claimLanes, extendClaims, type Taken } from "#src/runtime/work/lanes.ts";
+import { bringBackLanes, claimLanes, extendClaims, type ClaimedLane } from "#src/runtime/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/runtime/work/plan.ts";
 import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -119,7 +119,7 @@ function createSchedule(database: Database, seed: number) {
   }
 
   /** Who had it before, if anybody believes so, does not hold it any more. */
-  async function hold({ lane, items }: Taken, worker: string): Promise<void> {
+  async function hold({ lane, items }: ClaimedLane, worker: string): Promise<void> {
     const holders = hands.filter((hand) => laneOf(hand.lane.process, hand.lane.key) === laneOf(lane.process, lane.key));
     for (const { lane: held } of holders)
       expect(await extendClaims(database, [held]), "two hold one lane").to.deep.equal(new Set());

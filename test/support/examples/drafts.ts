@@ -1,4 +1,4 @@
-import type { Asked, DraftEvent, LinkClosure } from "#streams/draft/events.ts";
+import type { ApprovalRequest, DraftEvent, LinkClosure } from "#streams/draft/events.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 
 type Data<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>["data"];
@@ -96,7 +96,7 @@ export const asked = (
     type = "email",
     address = `${slot}@approvers.example`,
     ...different
-  }: Partial<Asked> & Partial<Asked["channel"]> = {},
+  }: Partial<ApprovalRequest> & Partial<ApprovalRequest["channel"]> = {},
 ): Of<"ApproversAsked"> => ({
   type: "ApproversAsked",
   data: {

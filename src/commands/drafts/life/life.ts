@@ -1,5 +1,5 @@
 import type { Vote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
-import type { Asked, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
+import type { ApprovalRequest, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
 import type { Actor } from "#streams/event.ts";
 
 /** That a provider was asked to take a mail. */
@@ -38,7 +38,7 @@ export type Word = { at: string; version: number; contentSha256: string } & (
 export type Question = {
   id: string;
   version: number;
-  channel: Asked["channel"];
+  channel: ApprovalRequest["channel"];
   askedAt: string;
   reachedAt: string | null;
   failure: { at: string; error: string; final: boolean } | null;

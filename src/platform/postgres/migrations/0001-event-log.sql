@@ -58,8 +58,8 @@ declare
   granted boolean[];
   last_granted integer;
 begin
-  -- Held until the commit is visible: so positions become visible in their order and a reader never has to go back. Taken in a
-  -- statement of its own: the next ones see all that the previous holder committed, and no other call writes meanwhile.
+  -- Held until the commit is visible, so that positions become visible in their order and a reader never has to go back. Taken in a
+  -- separate statement: the next ones see all that the previous holder committed, and no other call writes meanwhile.
   perform pg_advisory_xact_lock(727275);
 
   select coalesce(max(e.position), 0) into log_end from es.events e;

@@ -7,8 +7,8 @@ exception when others then
   raise notice 'pg_trgm is not to be had: %', sqlerrm;
 end $$;
 
--- A part of a word stands for many words. As one tsquery of alternatives, each candidate row would be compared with all of them; asked for
--- one by one, each is a look-up. So whole words and phrases go into one tsquery, and each part is a separate set of messages.
+-- A part of a word matches many words. As one tsquery of alternatives, each candidate row would be compared with all of them; searched one
+-- by one, each is a look-up. So whole words and phrases go into one tsquery, and each part is a separate set of messages.
 
 -- Returns the words of the vocabulary that match a part of a word: the shortest two hundred. `class` is the prefix of the words: nothing,
 -- or @ for senders.

@@ -111,7 +111,7 @@ create table work.tags (
   revision bigint not null,
   -- Lanes that were set aside before this place are to be woken. Null: all of them are.
   wake_before bigint,
-  -- When a page of the lanes set aside under the stream is retried, in case no event has signalled that they can continue.
+  -- Time when a page of the lanes set aside under the stream is retried, in case no event has signalled that they can continue.
   try_at timestamptz
 );
 create index on work.tags (wake_before) where wake_before is not null;

@@ -1,4 +1,4 @@
--- What the service sends: mail, webhooks, messages of its Telegram bots.
+-- Outgoing traffic: mail, webhooks, messages of Telegram bots.
 
 -- Mail caught instead of delivered. No unique constraint on the attempt: a mail handed over twice has to be seen twice.
 create table work.outbox (
@@ -12,8 +12,8 @@ create table work.outbox (
 create index outbox_attempt on work.outbox (attempt_id);
 grant select, insert on work.outbox to :service;
 
--- The service's own mail of the last hour, counted over all instances by mailbox and by workspace. Older rows count for nothing; the service
--- removes them as it writes.
+-- Notification mail of the last hour, counted over all instances by mailbox and by workspace. Older rows do not count; the service removes
+-- them as it writes.
 create table work.service_mail (
   attempt_id text primary key,
   -- notices or approvals
@@ -27,8 +27,8 @@ create index service_mail_of_workspace on work.service_mail (measure, workspace_
 create index service_mail_at on work.service_mail (at);
 grant select, insert, update, delete on work.service_mail to :service;
 
--- Webhook deliveries, one row for each event and webhook. Made from the log; the tries are recorded here alone. Each webhook and subject has a
--- lane of the process deliverWebhooks.
+-- Webhook deliveries, one row for each event and webhook. Made from the log; only the attempts are recorded here. Each webhook and subject
+-- has a lane of the process deliverWebhooks.
 create table work.webhook_deliveries (
   id uuid primary key,
   webhook_id uuid not null,
@@ -43,9 +43,9 @@ create table work.webhook_deliveries (
   status text not null default 'pending' check (status in ('pending', 'delivered', 'failed', 'canceled')),
   attempts integer not null default 0,
   tries jsonb not null default '[]',
-  -- Start of a try that has not ended.
+  -- Start of an attempt that has not ended.
   started_at timestamptz,
-  -- While it is pending: not before.
+  -- Earliest time of the next attempt while pending.
   next_attempt_at timestamptz not null default clock_timestamp(),
   error text,
   created_at timestamptz not null default clock_timestamp(),
@@ -60,20 +60,20 @@ grant select, insert, update, delete on work.webhook_deliveries to :service;
 -- Telegram bots of approval channels: made from the log by a process. A bot without a use stays until its webhook is removed.
 create table work.telegram_bots (
   bot_id text primary key,
-  -- How the bot was last registered with Telegram: "polling", or a hash of the webhook's address and secret; null: not yet.
+  -- Last registration of the bot with Telegram: "polling", or a hash of the webhook's address and secret; null: none yet.
   registered text,
-  -- The first update that was not handled, where updates are fetched.
+  -- Id of the first unhandled update, if updates are fetched.
   next_update bigint
 );
 
 -- Identities whose approvers are asked by a bot.
 create table work.telegram_bot_uses (
   identity_id uuid not null,
-  -- Which of the identity's approval channels it is.
+  -- Slot of the approval channel: primary or secondary.
   slot text not null,
   bot_id text not null references work.telegram_bots,
   workspace_id uuid not null,
-  -- As it is in the identity's event.
+  -- Sealed bot token, as in the identity's event.
   sealed_token text not null,
   -- The identity has stopped using the bot; its token may still be needed to remove the webhook.
   ended boolean not null default false,

@@ -1,13 +1,13 @@
 -- Requests and the people and keys behind them. Times are this server's unless a table says otherwise.
 
--- When each API key was last used, to the minute. Losing it harms nobody.
+-- Last use of each API key, to the minute. Losing it does no harm.
 create table work.api_key_uses (
   api_key_id uuid primary key,
   last_used_at timestamptz not null
 );
 grant select, insert, update on work.api_key_uses to :service;
 
--- Running instances of the API, each of which has to hear of a revoked key (streams/README.md, invariant 7).
+-- Running instances of the API, each of which must acknowledge a revoked key (streams/README.md, invariant 7).
 create table work.instances (
   id uuid primary key,
   seen_at timestamptz not null
@@ -46,9 +46,9 @@ create table work.idempotency_keys (
   api_key_id uuid not null,
   -- Ids of what the request makes derive from it, and its events carry it: the same for every repetition.
   operation uuid not null,
-  -- When the first run under the key began: a repetition looks for the operation in no event before that.
+  -- Begin of the first run under the key: a repetition does not search for the operation in earlier events.
   begun_at timestamptz not null,
-  -- An earlier run under this operation came to no answer.
+  -- True if an earlier run under this operation gave no answer.
   repeated boolean not null default false,
   -- The run that may record the answer; another may begin after owned_until.
   owner uuid not null,
@@ -106,14 +106,14 @@ create table work.sessions (
   workspace_id uuid,
   started_at timestamptz not null,
   seen_at timestamptz not null,
-  -- When the password was last entered.
+  -- Time when the password was last entered.
   password_at timestamptz not null,
   agent text
 );
 create index on work.sessions (user_id);
 grant select, insert, update, delete on work.passwords, work.links, work.sessions to :service;
 
--- Who has which draft open at this moment. Written every few seconds, and not missed after a crash.
+-- Users who have a draft open now. Written every few seconds; a loss in a crash does no harm.
 create unlogged table work.presence (
   workspace_id uuid not null,
   draft_id uuid not null,

@@ -1,4 +1,4 @@
--- How many bytes of mail each workspace holds that nobody has answered: what strangers have filled. The receiver asks for all workspaces at once.
+-- Returns the bytes of unanswered mail of each workspace, that is, storage filled by strangers. The receiver reads all workspaces at once.
 create function work.unanswered_mail() returns table (workspace_id uuid, bytes bigint)
 language plpgsql security definer set search_path = read, pg_temp as $$
 declare
