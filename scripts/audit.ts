@@ -22,7 +22,7 @@ const usage = `For auditors: what happened, read from the event log itself.
                                                  (-s keeps npm's own lines out of the file)
   npm run audit -- verify FILE                   checks such an export: no event was changed, removed or added`;
 
-/** What an export's chain begins with, and what every line's hash is taken over. */
+/** First `previous` hash of an export's chain, with the length of the hash of every line. */
 const chainStart = "0".repeat(64);
 const link = (previous: string, event: unknown): string =>
   createHash("sha256").update(previous).update(canonicalJson(event)).digest("hex");
@@ -43,8 +43,8 @@ async function tellDraft(id: string, at: string | undefined): Promise<void> {
 
 const sentence = ({ type, data, metadata, position, stream, revision }: Recorded): string => {
   const { kind, id, name, channel, ip } = metadata.actor;
-  // Names and reasons are others' words: a terminal obeys control characters.
-  // In a chat, people name themselves as they like; by the id they are known.
+  // Names and reasons were written by others: a terminal obeys control characters. In a chat, people choose their own display names, so
+  // the id identifies them.
   const who = name === undefined || name === id ? id : `${name} (${id})`;
   const by = [`by ${kind} ${visibleLine(who)}`, channel && channel !== kind && `through ${channel}`, ip && `from ${ip}`]
     .filter(Boolean)
@@ -56,11 +56,11 @@ const sentence = ({ type, data, metadata, position, stream, revision }: Recorded
   return `${metadata.at}  #${position}  ${words}, ${by}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}  [${stream} @${revision}]`;
 };
 
-/** A channel is its slot, its type and its address. */
+/** Describes a channel by its slot, its type and its address. */
 const inWords = (value: unknown): string =>
   typeof value === "object" && value !== null ? Object.values(value).flat().join(" ") : String(value);
 
-/** The facts of an event that answer an auditor's questions; contents stay out of the terminal. */
+/** The facts of an event that answer an auditor's questions; contents are not shown on the terminal. */
 const told = [
   "channel",
   "bundled",
@@ -131,7 +131,7 @@ function entryOf(line: string, number: number): { event: Recorded; chain: string
   }
 }
 
-/** The lines of a file, which has to be there. */
+/** Yields the lines of a file, which must exist. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   const input = await open(file).catch((error: Error) => {
     throw new StartError(`The file cannot be read: ${error.message}.`);

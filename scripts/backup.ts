@@ -17,7 +17,7 @@ async function backUp(ownerUrl: string, file: string): Promise<void> {
   await requirePgDump(ownerUrl);
   const unfinished = `${file}.unfinished`;
   const { password } = new URL(ownerUrl);
-  // Row level security shows rows to a session that names their workspace; to one that names every workspace, all of them.
+  // Row level security shows a session the rows of the workspace that it names; a session for all workspaces sees all rows.
   const env = {
     ...process.env,
     PGPASSWORD: decodeURIComponent(password),
@@ -25,7 +25,7 @@ async function backUp(ownerUrl: string, file: string): Promise<void> {
   };
   const options = ["--format=custom", "--enable-row-security", `--file=${unfinished}`, `--dbname=${without(ownerUrl)}`];
   try {
-    // It holds mail and hashes of passwords: for the operator alone.
+    // The file holds mail and hashes of passwords: only the operator may read it.
     await writeFile(unfinished, "", { mode: 0o600 });
     await run("pg_dump", options, { env });
     await rename(unfinished, file);
@@ -35,7 +35,7 @@ async function backUp(ownerUrl: string, file: string): Promise<void> {
   }
 }
 
-/** Other users of the machine can read the arguments of its processes. */
+/** Removes the password: other users of the machine can read the arguments of its processes. */
 function without(ownerUrl: string): string {
   const url = new URL(ownerUrl);
   url.password = "";

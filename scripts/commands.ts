@@ -1,4 +1,4 @@
-/** The service and the commands beside it, by the names that run.mjs is given. */
+/** The service and the operator's commands, by their names for run.mjs. */
 export const commands: Record<string, () => Promise<unknown>> = {
   start: async () => (await import("#src/program.ts")).runService(),
   /** Only loads the service, so that Node's compile cache holds it before the first start. */

@@ -4,13 +4,13 @@ import { type ContractRow, rows } from "../test/contract/rows.ts";
 import { isTag, type Titled, testTitles } from "./support/testTitles.ts";
 
 /**
- * `npm run contract`: which test proves which row of the contract, as a Markdown table made from the titles of the tests, read as text; none
- * is loaded. Exit code 1 where a row has no test, or a title names a row that there is not.
+ * `npm run contract`: a Markdown table of the contract's rows and the tests that prove them, made from the titles of the tests. Test
+ * files are read as text, not loaded. Exit code 1 if a row has no test, or a title names a row that does not exist.
  */
 type Proof = { file: string; title: string };
 const proofs = new Map<string, Proof[]>();
 const strays: string[] = [];
-/** So many tests of a row are named, the others counted. */
+/** Most tests of a row that are named; the others are counted. */
 const shown = 3;
 for (const name of readdirSync("test", { recursive: true, encoding: "utf8" }).sort()) {
   if (!name.endsWith(".ts")) continue;
@@ -35,7 +35,7 @@ function collect(file: string, { title, under, words }: Titled): void {
   }
 }
 
-/** The tags of sections 3 to 9; those of decisions (`[d9 grants]`) are free. */
+/** Returns the tags of sections 3 to 9; those of decisions (`[d9 grants]`) are not checked. */
 function tagsOf(title: string): string[] {
   return [...title.matchAll(/\[([3-9] [^\]]+)\]/g)].map(([, tag]) =>
     (tag as string).replaceAll(/(?<!\$)\{\w+\}/g, "{id}"),

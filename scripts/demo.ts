@@ -5,8 +5,8 @@ import { approvalLink, type Client, createClient, type OutboxMail, until } from 
 import { startInstance } from "./support/instance.ts";
 
 /**
- * The main job as a story: real mail in over SMTP, an agent over REST, a person with the links of a mail, real mail out into the outbox.
- * On a data directory of its own that is thrown away.
+ * Plays the main job as a story: a customer writes by SMTP, an agent answers over REST, a person decides by the links of a mail, and the
+ * reply reaches the outbox. Uses its own data directory, which is removed afterwards.
  */
 const color = (code: number) => (text: string) => (process.stdout.isTTY ? `\u001b[${code}m${text}\u001b[0m` : text);
 const bold = color(1);
@@ -139,7 +139,7 @@ const openThread = (client: Client, subject: string) =>
     return found && client.ask(`GET /v1/threads/${found.id}`);
   });
 
-/** The thread once it has this many messages. */
+/** Waits until the thread has this many messages, and returns it. */
 const wordAfter = (client: Client, threadId: string, count: number) =>
   until("the customer's next word", async () => {
     const thread = await client.ask(`GET /v1/threads/${threadId}`);

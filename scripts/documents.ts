@@ -7,8 +7,8 @@ import { realRoutes } from "#test/support/realRoutes.ts";
 import { envExample } from "./support/envFile.ts";
 
 /**
- * `npm run documents`: writes the tables of the pages under /docs, and `.env.example`, as the code has them now. A test fails until that is done.
- * With `story` it also plays the story of an agent and writes the transcript; the test that compares it is what plays it.
+ * `npm run documents`: writes the tables of the pages under /docs, and `.env.example`, from the current code. A test fails while they
+ * differ. With `story` it also plays the story of an agent and writes the transcript; the test that compares the transcript plays it.
  */
 const tables = allTables({ routes: realRoutes(), settings: settingDescriptions });
 for (const file of pageFiles) {

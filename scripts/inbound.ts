@@ -27,11 +27,11 @@ async function list({ store }: Composition, workspaceId: string | undefined): Pr
       console.log(terminalJson(entry));
       listed++;
     }
-  // Standard output is for the lines of JSON alone.
+  // Standard output is only for the lines of JSON.
   if (listed === 0) console.error("no such mail");
 }
 
-/** In the words of the ledger that workspaces see. */
+/** Formats an event in the terms of the ledger that workspaces see. */
 function shown({ type, data, metadata }: Recorded<StrayMailEvent>) {
   const { deliveryId: id, envelope, sizeBytes: size_bytes } = data;
   const entry = { id, received_at: metadata.at, sender_ip: metadata.actor.ip ?? null, envelope, size_bytes };

@@ -62,7 +62,10 @@ const status: Run = async ({ database, store }) => {
   if (aside.length > 0) console.table(aside);
 };
 
-/** What the planner itself reads like a process, and what for. If nobody knows yet who listens, everything is planned. */
+/**
+ * Subscriptions of the planner itself that look like processes, with their purpose. Until it is known which processes listen, every event
+ * is planned.
+ */
 const plannersOwn: ReadonlyMap<unknown, string> = new Map([[listenersReader.name, "(planner: who listens)"]]);
 
 function shownRow({ process, planned, ...counts }: Record<string, unknown>, head: number): object {
@@ -91,7 +94,7 @@ async function parkedOf(sql: Sql, process: string | undefined): Promise<Parked[]
   return rows;
 }
 
-/** Everything but the item's content, which may be mail. */
+/** Describes an item without its content, which may be mail. */
 function describe({
   id,
   process,
@@ -144,7 +147,7 @@ function byOperator(): Cause {
   return { actor: { kind: "operator", id: userName() }, workspaceId: null, correlationId: id, causationId: id };
 }
 
-/** In a container the user may have no name. */
+/** Returns the user's name; in a container the user may have none. */
 function userName(): string {
   try {
     return userInfo().username;

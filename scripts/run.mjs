@@ -6,8 +6,8 @@ import { built } from "./support/build.mjs";
 import "./support/heapFlags.mjs";
 
 /**
- * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or a command beside it in this process, from one built folder. If the
- * folder cannot be made (the project may not be written), the sources are run, which takes longer to start.
+ * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or an operator's command in this process, from one built folder.
+ * If the folder cannot be made (the project is not writable), the sources are run, which start more slowly.
  */
 const [name = ""] = process.argv.splice(2, 1);
 const { commands } = await import(await program());
@@ -16,7 +16,7 @@ if (!Object.hasOwn(commands, name)) {
   process.exit(1);
 }
 await commands[name]();
-// A service may never end in order, so the compile cache is written as soon as the service is ready.
+// A service may never exit in order, so the compile cache is written as soon as the service is ready.
 module.flushCompileCache?.();
 
 /** Returns the URL of the module that has the commands. The compile cache is in Node 22.8 and newer. */
@@ -36,7 +36,7 @@ async function program() {
   }
 }
 
-/** Standard error of a command that a program runs is for the command's own words. */
+/** Reports the build, unless standard error is read by a program that expects only the command's output. */
 function sayBuilding() {
   if (name === "start" || process.stderr.isTTY)
     console.error("The sources are new or have changed: building the service, which takes some seconds …");

@@ -50,7 +50,7 @@ async function scale(composition: Composition, threads: number): Promise<void> {
   });
   bar.stop();
   const head = await store.head();
-  // Processes pass over these events: nothing is to be done about mail that never arrived.
+  // Processes skip these events: they must do nothing about mail that never arrived.
   const processes = allProcesses(deps, {
     provider,
     channels,

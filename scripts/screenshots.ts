@@ -11,8 +11,9 @@ import { type Client, createClient, until } from "./support/client.ts";
 import { startInstance } from "./support/instance.ts";
 
 /**
- * The pictures of the console in README.md, taken from a service of its own in a real browser: the page where drafts are reviewed and a draft's life,
- * on a desktop in light colours and on a phone in dark ones. Everything that is shown has happened there. It writes PNG files into screenshots/.
+ * Takes the pictures of the console for README.md from a separate service in a real browser: the page where drafts are reviewed and a
+ * draft's history, on a desktop in light colours and on a phone in dark ones. Everything shown really happened in that service. Writes
+ * PNG files into screenshots/.
  */
 const folder = fileURLToPath(new URL("./screenshots/", import.meta.url));
 const owner = "mina@bluelamp.example";
@@ -58,7 +59,7 @@ async function workspaceIn(dataDir: string): Promise<{ apiKey: string; link: str
   return { apiKey, link };
 }
 
-/** Mail comes in, and an agent answers each: the drafts' ids, in the order of `mails`. */
+/** Delivers the mails and lets an agent answer each. Returns the drafts' ids, in the order of `mails`. */
 async function drafts(client: Client): Promise<string[]> {
   const identity = await client.identity({ local_part: "hello", display_name: "Blue Lamp" });
   const ids: string[] = [];
@@ -75,7 +76,7 @@ async function drafts(client: Client): Promise<string[]> {
   return ids;
 }
 
-/** The person who was invited makes an account, and is signed in. */
+/** Accepts the invitation: creates the account and signs in. */
 async function signIn(page: Page, link: string): Promise<void> {
   await page.goto(link);
   await page.getByLabel(/your name/i).fill("Mina Berg");
@@ -91,7 +92,7 @@ async function editAndApprove(page: Page, path: string, text: string): Promise<v
   await page.waitForURL(/decided=/);
 }
 
-/** One picture of what a window of this size shows of a page. */
+/** Takes one picture of a page in a window of this size. */
 async function take(browser: Browser, { look, cookies, url, name, from }: Picture): Promise<void> {
   const { size, colours, scale } = looks[look];
   const window = await browser.newContext({
@@ -122,7 +123,7 @@ type Picture = {
   cookies: Parameters<Awaited<ReturnType<Browser["newContext"]>>["addCookies"]>[0];
   url: string;
   name: string;
-  /** On a phone the picture begins with this element; undefined: at the top. */
+  /** Element at which the picture begins on a phone; undefined: at the top. */
   from?: string;
 };
 

@@ -47,7 +47,7 @@ async function contentOf(file: string): Promise<Record<string, string> | undefin
   }
 }
 
-/** Returns the given answers, and those of the person at the terminal. An empty one is left to `loadConfig` to refuse. */
+/** Returns the given answers, and asks the person at the terminal for the others. `loadConfig` refuses an empty one later. */
 async function answered(given: Partial<Answers>): Promise<Partial<Answers>> {
   const answers = { ...given };
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stdout }) : undefined;
@@ -66,7 +66,7 @@ async function answered(given: Partial<Answers>): Promise<Partial<Answers>> {
   return answers;
 }
 
-/** Returns the answer that the person types, who is asked again after a wrong one; after an empty one the usual answer. */
+/** Asks for an answer until it is valid; an empty one selects the usual answer. */
 async function typed(terminal: Interface, question: Question, usual: string | undefined): Promise<string> {
   for (;;) {
     const prompt = `${question.text}${usual ? ` [${usual}]` : ""}: `;

@@ -28,7 +28,7 @@ The output is JSON. To invite somebody: npm run workspace -- invite.`;
 
 type Run = (composition: Composition) => Promise<unknown>;
 
-/** What was typed, as what is to be done; throws Misuse before anything is touched. */
+/** Parses the arguments to an action; throws Misuse before anything is changed. */
 function read([command, ...rest]: string[]): Run {
   switch (command) {
     case "list":
@@ -57,7 +57,7 @@ function emailIn(args: string[]): string {
   return email;
 }
 
-/** From the log itself: a service that does not run, or lags, would show older names. */
+/** Reads the log itself: a service that is stopped, or lags, would show older names. */
 async function list({ store }: Composition): Promise<unknown> {
   const operators = loadConfig().operatorEmails.map((email) => email.toLowerCase());
   const users = new Map<string, User>();
@@ -75,7 +75,7 @@ async function list({ store }: Composition): Promise<unknown> {
   }
   return [...users].map(([id, { email, name, disabled, isConfirmed }]) => ({
     ...{ user_id: id, email, name, disabled },
-    // An address that somebody only named is no proof of who they are.
+    // An unconfirmed address is no proof of who the person is.
     operator: isConfirmed && email !== null && operators.includes(email.toLowerCase()),
     workspaces: [...workspaces].flatMap(([workspaceId, { members }]) =>
       members

@@ -36,7 +36,7 @@ address alone, and once; invited again, only the newest link is good. Without --
 The output is JSON. The API key of a new workspace is shown only once. While the running service is still
 catching up with its event log, the command waits until the service knows of the change.`;
 
-/** What is shown, and the position of the log at which a running service knows of it. */
+/** The result to show, and the position of the log at which a running service has read it. */
 type Done = { shown: unknown; position?: number };
 type Run = (deps: Dependencies) => Promise<Done>;
 
@@ -54,7 +54,7 @@ const planOptions = {
   "period-end": "string",
 } as const;
 
-/** What was typed, as what is to be done; throws Misuse before anything is touched. */
+/** Parses the arguments to an action; throws Misuse before anything is changed. */
 function read([command, ...rest]: string[]): Run {
   switch (command) {
     case "create":
@@ -167,7 +167,7 @@ function time(name: string, times: Given): string | null | undefined {
   return at.toISOString();
 }
 
-/** From the log itself: a service that does not run, or lags, would show an older list. */
+/** Reads the log itself: a service that is stopped, or lags, would show an older list. */
 async function list(store: EventStore): Promise<unknown> {
   const workspaces = new Map<string, Workspace>();
   const head = await store.head();

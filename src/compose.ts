@@ -71,10 +71,10 @@ import { createWaitFor, type WaitFor } from "./runtime/projections/waitFor.ts";
 import { setDueNow } from "./runtime/work/dueNow.ts";
 import type { Config } from "./settings/config.ts";
 
-/** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
+/** Connection URLs of the service's PostgreSQL: the configured one, or the embedded one that was started. */
 export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
 
-/** Everything that commands, processes and routes rest on; each role of the service takes from it what it needs. */
+/** Everything that commands, processes and routes depend on; each role of the service takes what it needs. */
 export type Composition = {
   database: Database;
   store: EventStore;
@@ -83,23 +83,23 @@ export type Composition = {
   metrics: Metrics;
   webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender };
   deps: Dependencies;
-  /** How approvers are reached, by the type of their channel. Shared by processes and hooks. */
+  /** The channels to approvers, by type. Shared by processes and hooks. */
   channels: Channels;
-  /** Telegram's bots: what is known of them, and what is done with what they are told. */
+  /** Telegram's bots: their registry, and the handling of their updates. */
   telegram: Attended;
-  /** Requests to Slack, for whom answers are given to. */
+  /** Requests to Slack, for the code that replies to people there. */
   slack: SlackApi;
-  /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
+  /** Measures this machine's clock against PostgreSQL's, whose time all instances use. Must be awaited before any timer is due. */
   startClock(): Promise<void>;
-  /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
+  /** After an upgrade: rebuilds the snapshots of long streams whose rules have changed. Bounded; never fails. */
   remakeSnapshots(): Promise<void>;
   close(): Promise<void>;
 };
 
 /**
- * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `threads`:
- * a pool that works for others too, who close it; by default its own. `channels`: what takes the place of these channels. `hasher`: of
- * passwords; by default Argon2id with the service's own parameters. `onRewound`: told if the log has lost events that are known here.
+ * `clock`: default is this machine's, adjusted to PostgreSQL's time; a clock that a test drives is not adjusted. `threads`: a shared
+ * pool, closed by its owner; default is a separate one. `channels`: overrides these channels. `hasher`: of passwords; default is Argon2id
+ * with the service's own parameters. `onRewound`: called if the log has lost events that are known here.
  */
 export function compose(
   config: Config,
@@ -265,7 +265,10 @@ const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["
   telegram: telegramChannel({ bots }),
 });
 
-/** Who gives the values of domains' records, validates them and brings the domains' mail in, if the service does not. */
+/**
+ * Makes the client of the provider that supplies and validates domains' records and delivers their inbound mail, if the service does not
+ * do that itself.
+ */
 function createSendingDomains(config: Config): SendingDomains | undefined {
   const { mailProvider, publicUrl, sendgridInboundSecret } = config;
   if (mailProvider !== "sendgrid") return undefined;

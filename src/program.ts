@@ -14,7 +14,7 @@ import { patientStart } from "./start/patientStart.ts";
 import { startProgress } from "./start/startProgress.ts";
 import { asLocalhost, welcome } from "./start/welcome.ts";
 
-/** The composition root: configuration, adapters, roles, and their end in the opposite order. */
+/** The composition root: configuration, adapters, roles, and their shutdown in reverse order. */
 async function run(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel);
   const progress = startProgress(logger);
@@ -43,7 +43,7 @@ async function run(config: Config): Promise<void> {
         logger.warn("the database was restored from a dump without the read models' rows: making them from the log");
       composition = compose(config, urls, {
         logger,
-        // State in memory may come from lost events. Nothing is done with it any more, not even an orderly end.
+        // State in memory may come from lost events, so nothing more is done with it, not even an orderly shutdown.
         onRewound(error) {
           logger.error({ err: error }, "the event log has lost events that this instance knows, ending");
           process.exit(1);
@@ -68,7 +68,7 @@ async function run(config: Config): Promise<void> {
         "ready",
       );
       if (config.production) return;
-      // Only where it is shown: each new link ends the one before it.
+      // Made only if it will be shown: each new link invalidates the previous one.
       const ownerLink = process.stderr.isTTY ? await patiently(() => firstOwnerInvitation(deps)) : undefined;
       welcome(config, service, { apiKey: first?.apiKey, ownerLink });
     },
@@ -81,12 +81,12 @@ async function run(config: Config): Promise<void> {
   });
 }
 
-/** The service, from its settings to its end. Resolves when it runs; ends the process where it cannot start. */
+/** Runs the service, from its settings to its end. Resolves when it runs; exits the process if it cannot start. */
 export async function runService(): Promise<void> {
   try {
     await run(loadConfig());
   } catch (error) {
-    // What a person can put right is one sentence; only our own faults come with a stack.
+    // An error that a person can fix is one sentence; only our own faults are logged with a stack.
     console.error(error instanceof StartError ? error.message : error);
     process.exit(1);
   }

@@ -30,14 +30,13 @@ import { settingDescriptions } from "./settings/settings.ts";
 export type Service = {
   url: string | null;
   smtpPort: number | null;
-  /** Stops taking work in, lets what is under way finish, then stops the rest. */
+  /** Stops accepting work, lets what is under way finish, then stops the rest. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts the roles this instance has, in the order in which they need each other. `alone`: nobody else can be at work on this database, so that
- * what a killed instance was at is taken up at once. `dataDirectory`: where the embedded PostgreSQL keeps its data, if that is used.
- * Throws StartError.
+ * Starts the roles of this instance, in the order of their dependencies. `alone`: no other instance can be working on this database, so
+ * work of a killed instance is taken over at once. `dataDirectory`: of the embedded PostgreSQL, if that is used. Throws StartError.
  */
 export async function startService(
   config: Config,
@@ -74,7 +73,8 @@ export async function startService(
     await Promise.all([smtp?.close(), http?.close()]);
     diskRoom?.close();
     roomForMail?.close();
-    // While their lanes are ours: let in later, they would hand over what another instance works on by then.
+    // While the lanes are still leased to us: a send that gets its connection later would hand over what another instance works on by
+    // then.
     provider.letNobodyIn?.();
     await processRunner?.stop();
     await Promise.all([projectionRunner?.stop(), readiness.stop()]);
@@ -166,7 +166,7 @@ export async function startService(
   return { url: http?.server.url ?? null, smtpPort: smtp?.port ?? null, stop };
 }
 
-/** What the mail receiver shows; undefined without one, which is no way to receive other people's mail. */
+/** Opens the certificate of the mail receiver; undefined without one, which is unsuitable for receiving other people's mail. */
 async function certificateOf(config: Config, log: Logger): Promise<Certificate | undefined> {
   const { smtpInTlsCert: certFile, smtpInTlsKey: keyFile, production } = config;
   if (certFile !== undefined && keyFile !== undefined) return openCertificate({ certFile, keyFile }, { log });
@@ -175,10 +175,10 @@ async function certificateOf(config: Config, log: Logger): Promise<Certificate |
   return undefined;
 }
 
-/** The part does its work for everybody else. */
+/** Reports trouble of a part without making the instance unready: it still works for all others. */
 const stillReady = (trouble: string | undefined) => (trouble === undefined ? undefined : { ready: trouble });
 
-/** Mail is what strangers fill a disk with. */
+/** Watches the disk: mail is what strangers can fill it with. */
 async function watchDisk(
   { smtpInMinFreeMb, smtpInMaxDatabaseMb }: Config,
   { database }: Composition,
@@ -189,7 +189,7 @@ async function watchDisk(
   return watchDiskRoom(databaseTooLarge(database, smtpInMaxDatabaseMb), { log, everyMs: 30_000 });
 }
 
-/** On record before anything that could let something leave is started. Throws StartError if that cannot be. */
+/** Records that sending is paused, before anything that could send is started. Throws StartError if that fails. */
 async function startPaused(deps: Dependencies, logger: Logger): Promise<void> {
   const startId = deps.ids.uuid();
   const cause: Cause = {

@@ -39,7 +39,7 @@ function write(append: Append, writers: number, count: number): Promise<number[]
   });
 }
 
-/** About 490 bytes a row, as an event of a draft's life has. */
+/** About 490 bytes a row, like an event of a draft. */
 const data = { draftId: randomUUID(), version: 1, contentSha256: "0".repeat(64), note: "x".repeat(80) };
 const metadata = {
   ...{ workspaceId: randomUUID(), actor: { kind: "system" as const, id: "bench" } },

@@ -34,14 +34,14 @@ export type Row = {
   /** Milliseconds. */
   p50?: number;
   p99?: number;
-  /** Milliseconds of CPU; 0 where the system does not report it (only Linux does). */
+  /** Milliseconds of CPU; 0 if the system does not report it (only Linux does). */
   node: number;
   postgres: number;
   events: number;
   statements: number;
   /** Transactions that wrote. */
   writes: number;
-  /** The most memory that the Node process has had so far. */
+  /** Peak memory of the Node process so far, in megabytes. */
   megabytes?: number;
 };
 

@@ -21,7 +21,7 @@ const readme = new URL("README.md", import.meta.url);
 const { names, size, rounds, beside, isTable } = asked();
 
 let running: ReturnType<typeof spawn> | undefined;
-// The process of the benchmark stops what it has started; this one waits for that.
+// The process of the benchmark stops everything it started; this process waits for that.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => running?.kill(signal));
 
 const measured = `Measured on ${new Date().toISOString().slice(0, 10)} at commit ${commitOf(root)} on ${machine()}; ${rounds === 1 ? "one round" : `medians of ${rounds} rounds`}.`;
@@ -39,7 +39,7 @@ const made = `${measured}\n\n${tableOf(rows)}`;
 console.log(made);
 if (isTable) await writeFile(readme, (await readFile(readme, "utf8")).replace(/^Measured on [\s\S]*/m, `${made}\n`));
 
-/** Runs one benchmark once, in a process of its own. Ends this process if that fails. */
+/** Runs one benchmark once, in a separate process. Ends this process if that fails. */
 async function run(name: string, checkout: string): Promise<Row[]> {
   const words = ["--import", "tsx", "scripts/bench/one.ts", name, ...(size === undefined ? [] : [size])];
   const child = spawn(process.execPath, words, { cwd: checkout, stdio: ["ignore", "pipe", "inherit"] });

@@ -50,7 +50,7 @@ export async function startServer(rows: Row[]): Promise<BenchServer & { stop(): 
   };
 }
 
-/** Starts it twice: pg_stat_statements has to be loaded at the start. */
+/** Starts the server, then restarts it: pg_stat_statements has to be loaded at the start. */
 async function startCounting(dataDir: string): Promise<EmbeddedPostgres> {
   const logger = createLogger("warn", logTo(2));
   const postgres = await startEmbeddedPostgres({ dataDir, logger });

@@ -5,12 +5,12 @@ import { type Client, createClient, until } from "../support/client.ts";
 import { startInstance } from "../support/instance.ts";
 import { type BenchDatabase, type BenchServer, progress, type Subject } from "./bench.ts";
 
-/** A service, started as the image starts it, in a process of its own. */
+/** A service in its own process, started as the image starts it. */
 export type Service = Subject & { client: Client; url: string; smtpPort: number };
 
 /**
- * Starts a service on a database. `apiKey`: that of a workspace in it; by default the one that the first start makes, or that of a new workspace
- * if the log holds earlier ones.
+ * Starts a service on a database. `apiKey`: of a workspace in it; by default the key made at the first start, or that of a new workspace
+ * if the log has earlier ones.
  */
 export async function startService(
   server: BenchServer,
@@ -27,7 +27,7 @@ export async function startService(
   return { database, client, url: instance.url, smtpPort: instance.smtpPort, pid: instance.child.pid! };
 }
 
-/** Runs a command of the operator on the service's database. `words`: what Node is given. Returns its standard output. */
+/** Runs an operator's command on the service's database. `words`: the arguments of Node. Returns its standard output. */
 export async function runCommand(
   server: BenchServer,
   database: BenchDatabase,
@@ -53,7 +53,7 @@ const settingsOn = ({ directory }: BenchServer, { serviceUrl, ownerUrl }: BenchD
 
 const patienceMs = 300_000;
 
-/** Waits until a query returns at least so much. */
+/** Waits until a query returns at least this number. */
 export const untilAtLeast = (database: BenchDatabase, count: number, sql: string): Promise<boolean> =>
   until(`${count} of: ${sql}`, async () => (await database.number(sql)) >= count, patienceMs);
 
@@ -64,8 +64,8 @@ const unfinished = `with reached as (select max(position) as position from work.
     + (select count(*) from work.lanes where state in ('ready', 'claimed'))`;
 
 /**
- * Waits until the service has read what its log holds from earlier runs and has nothing left to do about it, and shows how far it is: that work
- * would be counted as the benchmark's.
+ * Waits until the service has processed the events that its log holds from earlier runs, and shows the progress: that work would
+ * otherwise count as the benchmark's.
  */
 export async function untilCaughtUp({ database, url }: Pick<Service, "database" | "url">): Promise<void> {
   await until(

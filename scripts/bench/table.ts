@@ -15,7 +15,7 @@ const columns: readonly [Figure, string][] = [
   ["megabytes", "Node, MB"],
 ];
 
-/** Row by row the median of each figure of several rounds. */
+/** Computes the median of each figure over several rounds, row by row. */
 export function mediansOf(rounds: readonly Row[][]): Row[] {
   return rounds[0]!.map((row, at) => {
     const median = (name: Figure): [Figure, number][] => {
@@ -28,13 +28,13 @@ export function mediansOf(rounds: readonly Row[][]): Row[] {
   });
 }
 
-/** Each figure of a row divided by that of another one. */
+/** Divides each figure of a row by that of another one. */
 export function ratioOf(row: Row, other: Row): Row {
   const ratios = columns.flatMap(([name]) => (other[name] ? [[name, (row[name] ?? 0) / other[name]]] : []));
   return { ...Object.fromEntries(ratios), what: "  ratio" };
 }
 
-/** A Markdown table whose columns are aligned. */
+/** Formats a Markdown table with aligned columns. */
 export function tableOf(rows: readonly Row[]): string {
   const head = ["unit", ...columns.map(([, title]) => title)];
   const cells = rows.map((row) => [row.what, ...columns.map(([name]) => figure(row[name]))]);
@@ -45,7 +45,7 @@ export function tableOf(rows: readonly Row[]): string {
   return [line(head), line(rule), ...cells.map(line)].join("\n");
 }
 
-/** Three significant digits. */
+/** Formats a number with three significant digits. */
 function figure(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return "";
   return value >= 100 ? Math.round(value).toLocaleString("en") : Number(value.toPrecision(3)).toString();

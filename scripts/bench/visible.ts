@@ -8,8 +8,8 @@ const perSecond = 50;
 const threadCount = 20;
 
 /**
- * Times the answer to a write, which is given once what was written can be read: at a steady rate, from the moment each write was due. The
- * reference is an INSERT of one row at the same rate.
+ * Measures the latency of writes, from when each was due at a steady rate to its answer, which is given once the written data can be
+ * read. The reference is an INSERT of one row at the same rate.
  */
 export const bench: Bench = {
   size: 500,

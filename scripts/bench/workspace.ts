@@ -13,7 +13,7 @@ export async function startWorkspace(server: BenchServer, threads: number): Prom
   const database = await server.database();
   const made = await runCommand(server, database, ["--import", "tsx", "scripts/scale.ts", "--threads", `${threads}`]);
   const { workspace_id: workspaceId, api_key: apiKey } = JSON.parse(made);
-  // Without the role `processes`: nothing is to be done about mail that never arrived.
+  // Without the role `processes`: they must do nothing about mail that never arrived.
   return { ...(await startService(server, database, { apiKey, ROLES: "api,projections" })), workspaceId };
 }
 
@@ -33,12 +33,12 @@ export async function startFilledWorkspace(server: BenchServer, threads: number)
   return workspace;
 }
 
-/** One kind of question; `path` may be another one each time. */
+/** A kind of request; `path` may differ each time. */
 export type Question = { what: string; path(): string };
 
 const [askers, warmUps, asked] = [4, 50, 200];
 
-/** Asks each kind of question by itself, four at a time. */
+/** Sends each kind of request separately, four at a time. */
 export async function askAll(
   server: BenchServer,
   { workspace, ask }: { workspace: Workspace; ask: (path: string) => Promise<unknown> },

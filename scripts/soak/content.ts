@@ -15,7 +15,7 @@ const pictures = new Map([
   [`cid:${logo}`, logo],
 ]);
 
-/** A body, the mail's html part it becomes, and all that the approval page shows of it, without blanks. */
+/** A body, the HTML part of the mail made from it, and everything that the approval page shows of it, without blanks. */
 type Mail = { name: string; html: string; page: string };
 
 export const content: Proof = {
@@ -90,7 +90,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
   return { name, html: composeBodies(draft).html ?? "", page: bare(`${unescaped(frame)}\n${asText}`) };
 }
 
-/** True if each text is on the page. Blanks are left out, since readers differ in them. */
+/** True if each text is on the page. Blanks are ignored, since readers differ in them. */
 function judge(mail: Mail, shown: Shown[], report: Report): boolean {
   const missing = shown.flatMap(({ reader, texts }) => {
     return texts
@@ -101,7 +101,7 @@ function judge(mail: Mail, shown: Shown[], report: Report): boolean {
   return missing.length === 0;
 }
 
-/** Without blanks, and without the count of marks that a blank may have been between. */
+/** Removes blanks, and the counts of marks, which a blank may have split. */
 const bare = (text: string): string =>
   text
     .replace(/\[(U\+[0-9A-F]+) ×(\d+)\]/g, (_, name, count) => `[${name}]`.repeat(Number(count)))

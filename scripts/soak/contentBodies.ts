@@ -5,7 +5,9 @@ import { createRandom, type Random } from "../support/random.ts";
 /** The sha256 of a picture that bodies refer to as `cid:logo@x`. */
 export const logo = "a1".repeat(32);
 
-/** A body as an agent or an attacker writes it. Every text in it is a word of its own, so that none can be taken for another. */
+/**
+ * Generates a body like one by an agent or an attacker. Every text in it is a distinct word, so that none can be mistaken for another.
+ */
 export function generatedBody(seed: number): string {
   const random = createRandom(seed);
   const body = Array.from({ length: 2 + random.below(3) }, () => piece(random, 3)).join(random.pick(["", "\n"]));
@@ -115,7 +117,7 @@ const hostile: Maker[] = [
 
 const archives = ["mime", "automatic", "list-mail", "replies"];
 
-/** The HTML parts of real mail, of some archives or of all; none if that mail is absent. */
+/** Returns the HTML parts of real mail, of some archives or of all; none if that mail is not on this machine. */
 export async function realBodies(from: readonly string[] = archives): Promise<{ name: string; html: string }[]> {
   const found: { name: string; html: string }[] = [];
   for (const { name, raw } of from.filter(hasCorpus).flatMap(corpus)) {

@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 /** The texts that one reader shows of a mail: pieces of text that have to be on the approval page. */
 export type Shown = { reader: string; texts: string[] };
 
-/** Programs that make text of HTML, and one that opens Outlook's conditional comments. */
+/** Reads with programs that convert HTML to text, including one that opens Outlook's conditional comments. */
 export function plainReaders(html: string): Shown[] {
   const opened = html.replace(/<!(?:--)?\[(?:if|endif)[^>]*>(?:<!-->)?|<!\[endif\]-->|<!--|-->/gi, " ");
   return [
@@ -25,13 +25,13 @@ const options = {
   ],
 };
 
-/** The generated words, and longer words of real mail: bullets and rules of a reader's own are none. */
+/** Extracts the generated words, and longer words of real mail, but not a reader's own bullets and rules. */
 const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}]{3,}/gu) ?? [];
 
-/** The texts that Chromium shows of a mail. `hidden`: text that styles hide, by its place; `faint`: text that its colour or size hides. */
+/** Texts that Chromium shows of a mail. `hidden`: text that styles hide, by its place; `faint`: text that its colour or size hides. */
 export type Seen = { styled: string[]; bare: string[]; hidden: string[]; faint: string[] };
 
-/** Reads many mails side by side, each in a frame of its own. */
+/** Reads many mails at once, each in a separate frame. */
 export async function readInBrowser(browser: Browser, mails: string[]): Promise<Seen[]> {
   const page = await browser.newPage();
   try {

@@ -10,16 +10,16 @@ const batchLength = 10_000_000;
 
 export type Copying = {
   correlationId: string;
-  /** Ids, or texts that hold one: each copy has others. */
+  /** Ids, or texts that contain one, that are replaced in each copy. */
   renewed: readonly string[];
   times: number;
   onProgress(copies: number): void;
 };
 
 /**
- * Writes all events that one request or mail caused so many times more behind the log's end, as if it had come again: with other ids in place of
- * `renewed`, and the next revisions and numbers. No service may run meanwhile. Processes find nothing to do about the copies. Returns the number
- * of events written.
+ * Appends `times` copies of all events that one request or mail caused, as if it had happened again: with new ids for `renewed`, and the
+ * next revisions and numbers. No service may run meanwhile. Processes find nothing to do about the copies. Returns the number of events
+ * written.
  */
 export async function copyCaused(
   { rows, urls }: Installation,
@@ -40,7 +40,7 @@ export async function copyCaused(
   const receivedAt = caused.findIndex(({ type }) => type === "MailReceived");
   let position = head!.position;
 
-  /** One copy more, as rows of the log. */
+  /** Makes one more copy, as rows of the log. */
   function copy(number: number): unknown[][] {
     const others = new Map(ids.map((id) => [id, randomUUID()]));
     const renewedIn = (text: string): string => ids.reduce((so, id) => so.replaceAll(id, others.get(id)!), text);

@@ -10,10 +10,13 @@ import type { Report } from "./proof.ts";
 
 type Logged = { position: number; stream: string; type: string; data: Record<string, any> };
 
-/** An installation under proof. */
+/** An installation under test, and its report. */
 export type Judged = { installation: Installation; report: Report };
 
-/** The attempts under which the relay took a mail for the customer, one entry for each mail, by draft. An attempt is known by its Message-ID. */
+/**
+ * Returns the attempts under which the relay accepted a mail for the customer, one entry per mail, by draft. An attempt is identified by
+ * its Message-ID.
+ */
 async function handedOver(installation: Installation): Promise<Map<string, string[]>> {
   const started = await events(installation, "DeliveryStarted");
   const attempts = new Map(
@@ -30,8 +33,9 @@ async function handedOver(installation: Installation): Promise<Map<string, strin
 }
 
 /**
- * Holds the log against what the relay took: at most one mail for each draft, under a claim and an attempt that was started, of what an
- * approval or a key authorised, none if a newer message was acknowledged before its claim. Returns how many drafts were handed over.
+ * Compares the log with the mails that the relay accepted: at most one mail per draft, under a claim and an attempt that was started,
+ * with content that an approval or a key authorised, and none if a newer message was acknowledged before its claim. Returns the number of
+ * drafts handed over.
  */
 export async function judgeSends({ installation, report }: Judged): Promise<number> {
   const taken = await handedOver(installation);
@@ -86,7 +90,9 @@ async function messagesByThread(installation: Installation) {
   return byThread;
 }
 
-/** Judges that each of these drafts is sent and was taken by the relay once, or failed as unconfirmed and was taken once at most. */
+/**
+ * Checks that each of these drafts is sent and was accepted by the relay once, or failed as unconfirmed and was accepted at most once.
+ */
 export async function judgeEnds({ installation, report }: Judged, drafts: readonly string[]): Promise<void> {
   const taken = await handedOver(installation);
   const rows = await installation.rows<{ stream: string; end: string }>(
@@ -110,7 +116,10 @@ export const said = (counts: Record<string, number>): string =>
     .map(([what, count]) => `${count} ${what}`)
     .join(", ");
 
-/** Judges that each acknowledged mail is in the ledger, filed on one thread, and that no message is on a thread twice. Returns the number of mails that are. */
+/**
+ * Checks that each acknowledged mail is in the ledger and filed on one thread, and that no message is on a thread twice. Returns the
+ * number of mails that are.
+ */
 export async function judgeInbound({ installation, report }: Judged, acknowledged: readonly string[]): Promise<number> {
   const rows = await installation.rows<{ id: string; threads: number; unfiled: number }>(
     `select i.rfc_message_id as id, count(distinct m.thread_id)::int as threads,
@@ -131,7 +140,9 @@ export async function judgeInbound({ installation, report }: Judged, acknowledge
   return acknowledged.length - faulty.length;
 }
 
-/** Finds the mails of people that rules have not walked once, or whose actions are not done, if there is a rule for every mail. */
+/**
+ * Finds mails written by people that rules have not processed exactly once, or whose actions are not done, given a rule for every mail.
+ */
 export async function ruleFaults(installation: Installation): Promise<string[]> {
   const rows = await installation.rows<{ id: string; runs: number; taken: number }>(
     `select message.data ->> 'messageId' as id, count(distinct walked.stream_id)::int as runs,

@@ -9,12 +9,14 @@ import { copyCaused } from "./copies.ts";
 import type { Judged } from "./evidence.ts";
 import type { Proof } from "./proof.ts";
 
-/** Of as many mails in an inbox: messages of 15 KB on one thread, drafts that wait on one thread, and mails that are held. */
+/**
+ * Divisors of the number of mails in an inbox: messages of 15 KB on one thread, drafts that wait on one thread, and mails that are held.
+ */
 const shares = { thread: 4, drafts: 20, held: 2 };
 const messageBytes = 15_000;
-/** At full size, on a machine that does nothing else: what comes next may take so long, and an instance may need so much. */
+/** Limits at full size, on an otherwise idle machine: time for the next mail or request, and memory of an instance. */
 const most = { ms: 5_000, megabytes: 350 };
-/** For a history of full size, on a machine that is busy. */
+/** Timeout for a history of full size, on a busy machine. */
 const waitMs = 3_600_000;
 
 type History = Judged & { size: number };
@@ -34,7 +36,7 @@ export const histories: Proof = {
   },
 };
 
-/** Mails in an inbox, each on a thread of its own. */
+/** Makes an inbox of mails, each on a separate thread. */
 async function longInbox(history: History): Promise<void> {
   const name = `an inbox of ${history.size} mails`;
   const { tenant, mails } = await mailsOf(history, { name, mails: history.size, ownThreads: true });
@@ -46,7 +48,7 @@ async function longInbox(history: History): Promise<void> {
     });
 }
 
-/** A thread of long messages. */
+/** Makes a thread of long messages. */
 async function longThread(history: History): Promise<void> {
   const count = Math.ceil(history.size / shares.thread);
   const name = `a thread of ${count} messages of ${messageBytes / 1_000} KB`;
@@ -66,7 +68,7 @@ async function longThread(history: History): Promise<void> {
     });
 }
 
-/** Drafts that wait on one thread, which then is merged into another one. */
+/** Makes drafts that wait on one thread, which is then merged into another one. */
 async function manyDrafts(history: History): Promise<void> {
   const { installation, report } = history;
   const drafts = Math.ceil(history.size / shares.drafts);
@@ -100,7 +102,7 @@ async function manyDrafts(history: History): Promise<void> {
   });
 }
 
-/** Mail held for a disabled identity, until it is enabled again. */
+/** Makes mail that is held for a disabled identity, until it is enabled again. */
 async function manyHeld(history: History): Promise<void> {
   const { installation } = history;
   const count = Math.ceil(history.size / shares.held);
@@ -121,7 +123,7 @@ async function manyHeld(history: History): Promise<void> {
 
 type Mails = { name: string; mails: number; text?: string; held?: boolean; ownThreads?: boolean };
 
-/** A tenant with one mail on its thread, and copies of a second one behind it on the same thread, on threads of their own, or held. */
+/** Makes a tenant with one mail on its thread, and copies of a second one on the same thread, on separate threads, or held. */
 async function mailsOf(
   { installation, report }: History,
   { name, mails, text = "Where is it?", held = false, ownThreads = false }: Mails,
@@ -149,16 +151,16 @@ async function mailsOf(
   return { tenant, question, mails: times + 2 };
 }
 
-/** Processes are done with what there is: nothing has been appended for two seconds. */
+/** Waits until processes are idle: nothing has been appended for two seconds. */
 async function quiet({ rows }: Installation): Promise<void> {
   const head = async () => (await rows<{ head: number }>("select max(position)::int as head from es.events"))[0]!.head;
   for (let before = -1; before !== (await head()); await sleep(2_000)) before = await head();
 }
 
-/** Times something about the history, in an instance. */
+/** Measures the duration of something about the history, in an instance. */
 type Timed = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 
-/** An instance that knows nothing yet; its read models catch up first. */
+/** Runs `work` with an instance that starts without any state; its read models catch up first. */
 async function withInstance(
   { installation, report, size }: History,
   name: string,
@@ -185,7 +187,7 @@ async function sent<T>(instance: TestService, send: (mailer: Mailer) => Promise<
   return send(mailer).finally(mailer.close);
 }
 
-/** One more mail, on a thread of its own or on the question's; resolves when the log has it filed, or held. */
+/** Delivers one more mail, on a new thread or on the question's; resolves when the log has it filed, or held. */
 async function mailFiled(
   { installation }: History,
   { tenant, instance, question }: { tenant: Tenant; instance: TestService; question?: Question },
@@ -195,7 +197,7 @@ async function mailFiled(
   await until(`${id} to be filed`, async () => (await installation.rows(filed, [`<${id}>`])).length > 0, waitMs);
 }
 
-/** Reads the log's end alone: reading a long inbox would count as the service's time. */
+/** Reads only the log's end: reading a long inbox would count as the service's time. */
 const filed = `with recent as materialized (
     select stream_id, type, data from es.events where position > (select max(position) - 1000 from es.events)
   )
@@ -203,7 +205,7 @@ const filed = `with recent as materialized (
     and (filed.data ->> 'number')::int >= (decided.data ->> 'number')::int
   where decided.type = 'FilingDecided' and decided.data ->> 'rfcMessageId' = $1`;
 
-/** The history is there to be read: otherwise something short was timed. */
+/** Checks that the history can be read: otherwise something short was measured. */
 async function expectRead(
   { installation, report }: History,
   { table, of }: { table: "messages" | "drafts"; of: number },

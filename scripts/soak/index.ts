@@ -11,7 +11,7 @@ import { createReport, type Proof, type Report, usualSeed } from "./proof.ts";
 import { proofs } from "./proofs.ts";
 
 /**
- * `npm run soak -- [NAME …] [--size N] [--seed S]`: the long proofs at full size, on a PostgreSQL of their own (or that of
+ * `npm run soak -- [NAME …] [--size N] [--seed S]`: runs the long proofs at full size, on a separate PostgreSQL (or that of
  * TEST_DATABASE_ADMIN_URL). Ends with a table of figures; exit code 1 if anything was violated.
  */
 const logger = createLogger("warn");
@@ -24,7 +24,7 @@ await runUntilStopped({
   endWithParent: true,
   async start(end) {
     directory = await makeRunDirectory({ onDisk: true });
-    // The files and processes of the proofs are below it, and are removed with it, also when the proofs are stopped.
+    // The files and processes of the proofs belong to this directory, and are removed with it, even if the proofs are aborted.
     process.env.TMPDIR = directory;
     if (!process.env.TEST_DATABASE_ADMIN_URL) {
       postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
@@ -38,7 +38,7 @@ await runUntilStopped({
   async lastly() {
     await postgres?.stop();
     if (directory) await removeRun(directory);
-    // Outside of it, if the server's user could not reach it there.
+    // The server's data are elsewhere if its user cannot reach this directory.
     if (postgres) await rm(postgres.directory, { recursive: true, force: true });
   },
 });
@@ -68,7 +68,7 @@ async function run(proof: Proof): Promise<Report> {
   return report;
 }
 
-/** On a terminal one line that moves; in a file a line now and then. */
+/** Shows progress: on a terminal one line that is rewritten, in a file a line now and then. */
 function progressLine(): (text: string) => void {
   const everyMs = process.stdout.isTTY ? 100 : 15_000;
   let shown = performance.now();
@@ -92,7 +92,7 @@ function line({ name, title, full, unit }: Proof): string {
   return `${name.padEnd(10)} ${title} (${full} ${unit})`;
 }
 
-/** Ends the process with how it is used if it was called wrongly. */
+/** Parses the arguments; prints the usage and exits if they are wrong. */
 function asked(): { chosen: readonly Proof[]; size: number | undefined; seed: number } {
   try {
     const options = { size: { type: "string" }, seed: { type: "string" } } as const;

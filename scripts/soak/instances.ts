@@ -7,18 +7,18 @@ import { type Judged, judgeEnds, judgeReadModels, judgeSends } from "./evidence.
 import { ends, submitMany, untilAll } from "./many.ts";
 import type { Proof } from "./proof.ts";
 
-/** For every hundred deliveries an instance is killed or stopped, while so many more are under way. */
+/** Deliveries per round: in each an instance is killed or stopped, while this many more are under way. */
 const perRound = 100;
 const underWay = 40;
-/** A relay that takes 200 ms for a mail. */
+/** Delays of a relay that takes 200 ms for a mail. */
 const answersAfterMs = { MAIL: 50, RCPT: 50, DATA: 50, dot: 50 };
 const takesWithinMs = 10_000;
 const continuedMs = 2_000;
 const mostBatches = 5;
-/** The other instance delivers within that what the killed or stopped one had in its hands. */
+/** Milliseconds within which the other instance delivers the sends of the killed or stopped one. */
 const endsWithinMs = 60_000;
 
-/** The clocks of the two machines are five minutes apart. */
+/** Moves the clock of one of the two machines five minutes ahead. */
 const fiveMinutesAhead = `--import=data:text/javascript;base64,${Buffer.from(
   `const Own = Date;
    globalThis.Date = class Date extends Own {
@@ -41,7 +41,7 @@ export const instances: Proof = {
     const installation = await openInstallation({ here: isSample, relay: { answersAfterMs } });
     const judged = { installation, report };
     try {
-      // In a sample the first is killed once, and the other is in this process.
+      // In a sample the first instance is killed once, and the other one runs in this process.
       const running: RunningInstance[] = [await installation.start(machines[0]), await installation.run(machines[1])];
       const tenant = await openTenant(installation, running[0]!);
       const all = await batch(judged, { tenant, instance: running[0]! }, size);
@@ -55,7 +55,7 @@ export const instances: Proof = {
         const drafts = await atWork(judged, { tenant, victim, survivor: running[1 - at]! }, Math.min(underWay, size));
         await victim.kill(how);
         await untilAll(judged, { types: ends, drafts, within: endsWithinMs });
-        // A continued instance has time for what it must not do.
+        // Wait, so that a continued instance has time to do what it must not do.
         if (how === "SIGSTOP") await victim.kill("SIGCONT").then(() => sleep(continuedMs));
         else if (round + 1 < rounds) running[at] = await installation.start(machines[at]);
         all.push(...drafts);
@@ -71,7 +71,7 @@ export const instances: Proof = {
   },
 };
 
-/** Drafts that were approved while their workspace was paused, and that are let go together. */
+/** Makes drafts that are approved while their workspace is paused, and released together. */
 async function batch(
   judged: Judged,
   { tenant, instance }: { tenant: Tenant; instance: RunningInstance },
@@ -84,7 +84,10 @@ async function batch(
   return drafts;
 }
 
-/** Lets drafts go until the victim has some of them in its hands: on a busy machine the other may have been done before. Returns the last ones. */
+/**
+ * Releases drafts until the victim is working on some of them: on a busy machine the other instance may have finished first. Returns the
+ * last ones.
+ */
 async function atWork(
   judged: Judged,
   { tenant, victim, survivor }: { tenant: Tenant; victim: TestService; survivor: RunningInstance },
@@ -102,7 +105,7 @@ async function atWork(
   }
 }
 
-/** Each instance delivers 30 to 70 percent. */
+/** Checks that each instance delivers 30 to 70 percent. */
 async function judgeShares({ installation, report }: Judged): Promise<void> {
   const shares = await installation.rows<{ percent: number }>(
     `select round(100 * count(*) / sum(count(*)) over ())::int as percent from es.events

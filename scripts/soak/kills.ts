@@ -12,10 +12,10 @@ import { startLoad } from "./load.ts";
 import type { Proof } from "./proof.ts";
 import { settle, settleRules } from "./settled.ts";
 
-/** The load may take so long to pass an armed point; then it is given up. A sample's point is passed. */
+/** Milliseconds that the load may take to pass an armed point; then the point is skipped. In a sample it must be passed. */
 const passesWithinMs = { each: 15_000, sampled: 150_000 };
 const victims = ["the service", "PostgreSQL", "both"] as const;
-/** A sample kills the service once, at the hand-over, where only the relay knows what it did, and then PostgreSQL. */
+/** A sample kills the service once, at the hand-over, when only the relay knows the result, and then PostgreSQL. */
 const sampledPoint: CrashPoint = "deliver:handed-over";
 
 export const kills: Proof = {
@@ -27,7 +27,7 @@ export const kills: Proof = {
   sample: 1,
   async run({ size, seed, report }) {
     const isSample = size <= kills.sample;
-    // Every third reply is tried again, so that there are later tries to be killed in.
+    // Every third reply is refused at first, so that there are later attempts to kill.
     const faults = [{ at: "RCPT", how: "451 4.3.0 later", recipient: customer, every: 3 } as const];
     const installation = await openInstallation({ database: "embedded", relay: { faults: [...faults] } });
     const judged = { installation, report };
@@ -60,7 +60,7 @@ export const kills: Proof = {
           if (typeof how === "number") report.violation(`armed with ${point}, the service ended with ${how} instead`);
           return how === "SIGKILL";
         } catch (error) {
-          // Work that the last kill left undone can pass the point before the service is ready.
+          // Work that the last kill left unfinished can pass the point before the service is ready.
           if (error instanceof ServiceEnded && error.how === "SIGKILL") return true;
           throw error;
         }
@@ -103,7 +103,7 @@ export const kills: Proof = {
   },
 };
 
-/** Resolves with the exit code or signal of a service that ends in time; otherwise with undefined. */
+/** Resolves with the exit code or signal of a service that exits in time; otherwise with undefined. */
 const endWithin = ({ ended }: TestService, ms: number): Promise<number | NodeJS.Signals | undefined> =>
   Promise.race([ended, sleep(ms, undefined, { ref: false })]);
 

@@ -1,7 +1,7 @@
 import { createRandom, type Random } from "../support/random.ts";
 import { logo } from "./contentBodies.ts";
 
-/** A letter whose styles and elements say something beside its words. No word is like another. */
+/** Generates a letter whose styles and elements carry meaning beyond its words. All words are distinct. */
 export function generatedLetter(seed: number): string {
   const random = createRandom(seed);
   return Array.from({ length: 1 + random.below(3) }, () => block(random, random.chance(0.1) ? 3 : 2)).join(

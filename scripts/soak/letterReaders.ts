@@ -1,12 +1,12 @@
 import type { Browser } from "playwright-core";
 
 /**
- * A piece of what a reader sees, in its order: the marker of a list item, or text with its marks. Marks are `s`, `u` and `q`, then `^` and `_`
- * from the outermost to the innermost; `rtl` is the direction it is read in, where that is known.
+ * A piece of what a reader sees, in order: the marker of a list item, or text with its marks. Marks are `s`, `u` and `q`, then `^` and
+ * `_` from the outermost to the innermost; `rtl` is the reading direction, if known.
  */
 export type Seen = { marker: string } | { text: string; marks: string; rtl?: boolean };
 
-/** `overlaid`: texts that lie on each other. */
+/** `overlaid`: texts that overlap each other. */
 export type Reading = { seen: Seen[]; overlaid: string[] };
 
 type Walked = { seen: (Seen | null)[]; overlaid: string[] };
@@ -32,12 +32,12 @@ export async function readLetters(browser: Browser, letters: readonly string[], 
   }
 }
 
-/** One pixel. */
+/** A picture of one pixel. */
 const picture = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
 
 type AxNode = { nodeId: string; role?: { value: unknown }; name?: { value: unknown }; childIds?: string[] };
 
-/** Every marker of a list item, in the document's order. */
+/** Returns every marker of a list item, in document order. */
 async function markersOf(page: Awaited<ReturnType<Browser["newPage"]>>): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   const { nodes } = (await session.send("Accessibility.getFullAXTree")) as { nodes: AxNode[] };
@@ -98,7 +98,7 @@ const walk = String.raw`(() => {
   });
 })()`;
 
-/** Reads a plain text by its signs alone: of them no more is known here than the documentation says. Quotations go over several lines. */
+/** Reads a plain text by its signs alone, using only what the documentation says about them. Quotations may span several lines. */
 export function readSigns(text: string): Seen[] {
   const quotes = { open: 0 };
   return text.split("\n").flatMap((line) => {

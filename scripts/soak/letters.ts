@@ -15,7 +15,7 @@ import { allOf, type Proof, type Report } from "./proof.ts";
 const batchSize = 50;
 const pictures = new Map([[`cid:${logo}`, logo]]);
 
-/** A body as it is stored. `isGenerated`: its own words hold nothing that reads as a sign. */
+/** A body as it is stored. `isGenerated`: its own words contain nothing that reads as a sign. */
 type Stored = { name: string; html: string; isGenerated: boolean };
 
 export const letters: Proof = {
@@ -81,7 +81,7 @@ function storedOf({ name, html }: { name: string; html: string }, isGenerated: b
 
 const withoutStyles = (html: string): string => html.replace(/\s+style="[^"]*"/g, "");
 
-/** The mail against itself without styles, and against the page. */
+/** Compares the mail in the browser with itself without styles, and with the page. */
 function judgeBrowser(mail: Reading, { bare, page }: { bare: Reading; page: Reading }): string[] {
   const shown = asSeen(mail.seen, { direction: true });
   return [
@@ -91,7 +91,7 @@ function judgeBrowser(mail: Reading, { bare, page }: { bare: Reading; page: Read
   ];
 }
 
-/** The texts against the mail in a browser; without one, against each other. */
+/** Compares the texts with the mail in a browser; without one, with each other. */
 function judgeTexts({ html, isGenerated }: Stored, mail: Reading | undefined): string[] {
   const card = letterOf(draftContent({ body_html: html }), { textDerived: true }).html?.asText ?? "";
   if (!isGenerated) {
@@ -109,7 +109,7 @@ function judgeTexts({ html, isGenerated }: Stored, mail: Reading | undefined): s
 const alternative = ({ attributes }: { attributes: ReadonlyMap<string, string> }): string =>
   ` ${visible(attributes.get("alt") ?? "")} `;
 
-/** What is seen in one line: letters and digits, their marks before them, each marker between lines. */
+/** Formats what is seen as one line: letters and digits, preceded by their marks, and each marker between lines. */
 function asSeen(seen: readonly Seen[], { direction = false } = {}): string {
   let before = "";
   let line = "";
@@ -128,7 +128,7 @@ function asSeen(seen: readonly Seen[], { direction = false } = {}): string {
   return line;
 }
 
-/** Without marks: the words of real mail may hold what reads as a sign. */
+/** Removes marks: the words of real mail may contain what reads as a sign. */
 const lettersOf = (seen: string): string => seen.replace(/<[^>]*>/g, "").replace(/[^\p{L}\p{N}]/gu, "");
 
 function differing(where: string, shown: string, other: string): string[] {
@@ -139,7 +139,7 @@ function differing(where: string, shown: string, other: string): string[] {
   return [`${where}: ${near(other)} in place of ${near(shown)}`];
 }
 
-/** So that a reader of the figures sees that marks were tried. */
+/** Reports the number of marks, so that readers of the figures see that marks were tried. */
 function reportMarks(stored: readonly Stored[], report: Report): void {
   const all = stored.filter(({ isGenerated }) => isGenerated).map(({ html }) => html);
   for (const name of ["s", "u", "sup", "sub", "q", "li"]) {

@@ -9,31 +9,31 @@ import { type Answer, approvalLink, type Client, until } from "../support/client
 
 /** A customer and an agent at work on an instance that may die at any moment. */
 export type Load = {
-  /** Message-IDs that were answered 250. */
+  /** Message-IDs that the receiver answered 250. */
   readonly acknowledged: readonly string[];
   /** The receiver's answers to the other mails. */
   readonly refused: readonly string[];
-  /** Drafts whose submission was answered. */
+  /** Drafts whose submission got an answer. */
   readonly drafts: readonly string[];
-  /** Points both to another instance. */
+  /** Moves both to another instance. */
   at(instance: RunningInstance): void;
-  /** Ends the work; resolves when every request that they had begun is answered or given up. */
+  /** Ends the work; resolves when every request that was begun is answered or abandoned. */
   stop(): Promise<void>;
 };
 
-/** Pauses after a mail and after a draft; `unhurried`, for a sample. */
+/** Milliseconds of pause after a mail and after a draft; `unhurried`: for a sample. */
 const pausesMs = { hurried: { mail: 40, draft: 20 }, unhurried: { mail: 150, draft: 80 } };
-/** A submission that another run has in its hands is refused for a minute at most. */
+/** Milliseconds of repeating: a submission that a dead instance had begun is refused for up to a minute. */
 const repeatedForMs = 90_000;
 const repeatEveryMs = 200;
-/** The approval mail may be written by an instance that was just killed. */
+/** Milliseconds of waiting for an approval mail, which an instance that was just killed may have been about to write. */
 const approvalMailMs = 3_000;
-/** Before a new draft, so many that a kill left undecided are sent. */
+/** Number of drafts left undecided by kills that are sent before each new draft. */
 const leftOverAtOnce = 5;
 
 /**
- * Questions and answers to them, mail after mail. Refusals and lost connections are part of it: a submission without an answer is repeated under
- * its Idempotency-Key until there is one; every other draft is approved by mail, the others are sent by the agent.
+ * Sends questions and answers to them, mail after mail. Refusals and lost connections are expected: a submission without an answer is
+ * repeated under its Idempotency-Key until it gets one; every other draft is approved by mail, the others are sent by the agent.
  */
 export function startLoad(
   installation: Installation,
@@ -64,7 +64,7 @@ export function startLoad(
         }
         refused.push(told);
       } catch {
-        // The instance is gone.
+        // The instance has ended.
       }
       mailer?.close();
       mailer = undefined;
@@ -111,7 +111,7 @@ export function startLoad(
     return answer;
   }
 
-  /** A sample has no time to wait for a run that died with its instance. */
+  /** Repeats the submission until it is answered. In a sample it ends with the work: there is no time to wait for a dead instance's run. */
   async function repeat(key: string, body: object): Promise<void> {
     do {
       await sleep(repeatEveryMs);
@@ -143,13 +143,16 @@ export function startLoad(
   };
 }
 
-/** Of every six mails one answers the mail before it, and one joins two threads. */
+/** Chooses the mails that this one answers: of every six mails one answers the mail before it, and one joins two threads. */
 function answeredBy(acknowledged: readonly string[]): string[] {
   const count = { 2: 1, 5: 2 }[acknowledged.length % 6] ?? 0;
   return acknowledged.slice(acknowledged.length - count).map((id) => id.slice(1, -1));
 }
 
-/** Undecided drafts would add up, and approvers with many open requests get one mail for all of them every quarter of an hour. */
+/**
+ * Sends undecided drafts: they would accumulate, and approvers with many open requests get only one mail for all of them per quarter of
+ * an hour.
+ */
 async function sendLeftOver(client: Client): Promise<void> {
   const { data } = await client.ask(`GET /v1/drafts?status=pending&limit=${leftOverAtOnce}`);
   for (const { id } of data) await client.api(`POST /v1/drafts/${id}/send`);

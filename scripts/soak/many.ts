@@ -7,12 +7,12 @@ import type { Judged } from "./evidence.ts";
 import { inParallel } from "./proof.ts";
 
 const atOnce = 8;
-/** For proofs of full size, on a machine that is busy. */
+/** Timeout in milliseconds for proofs of full size, on a busy machine. */
 export const waitMs = 1_800_000;
 
 /**
- * Submits drafts of a tenant over REST, each on a question of its own: what was answered once is not answered again without asking. `approved`: a
- * person approves them to be sent. Returns their ids.
+ * Submits drafts of a tenant over REST, each for a separate question: an answered one needs confirmation to be answered again.
+ * `approved`: a person approves them for sending. Returns their ids.
  */
 export async function submitMany(
   { installation, report }: Judged,
@@ -23,7 +23,7 @@ export async function submitMany(
   const ids: string[] = [];
   await installation.withCommands(({ drafts }) =>
     inParallel(Array.from({ length: size }), atOnce, async () => {
-      // A mailer has one connection, for one mail at a time.
+      // A mailer has one connection, and sends one mail at a time.
       const mailer = await openMailer(instance.smtpPort);
       const question = await askQuestion(installation, tenant, { mailer });
       mailer.close();
@@ -53,5 +53,5 @@ export const untilAll = (
     within,
   );
 
-/** A draft that is approved comes to one of these. */
+/** The possible ends of an approved draft. */
 export const ends = ["DraftSent", "DraftFailed", "DraftMarkedStale"];

@@ -3,18 +3,18 @@ import { openMailer } from "#test/mail/in/smtpSender.ts";
 import type { Installation, RunningInstance } from "#test/support/installation.ts";
 import { askQuestion, sendMail, submit, type Tenant } from "#test/support/tenant.ts";
 
-/** Milliseconds from one costly request to the next: the limits of a workspace with the usual rates of 60 reads and 20 writes a key. */
+/** Milliseconds between costly requests: the limits of a workspace with the usual rates of 60 reads and 20 writes per key. */
 const everyMs = { read: 60_000 / 300, write: 60_000 / 100, mail: 5_000 };
-/** Requests that are under way at once. */
+/** Most concurrent requests. */
 const mostUnderWay = 50;
-/** Calls of wait_for_decision that a key may have waiting. */
+/** Calls of wait_for_decision that a key may have pending. */
 const waits = 5;
 
 const lines = (letter: string): string => `${letter}\n`.repeat(125_000);
 const styled = '<a href="https://x.example/">a</a><span style="color:red;background:#123456">b</span>';
 const longText = "order ".repeat(150_000);
 
-/** As many conditions as a rule has room for, each of which takes long to look for. */
+/** A rule with the greatest number of conditions, each of them slow to search for. */
 const rule = {
   name: "Costly",
   trigger_event: "email.received",
@@ -28,8 +28,9 @@ const rule = {
 };
 
 /**
- * One tenant that asks for what is costly, as often as its limits let it: long versions compared, long HTML reduced, back-tests of a costly rule
- * over long mail, calls and waits and batches by MCP. Returns a function that ends it, and resolves with how often each status was answered.
+ * Simulates one tenant that makes costly requests at its rate limits: comparing long versions, reducing long HTML, back-testing a costly
+ * rule over long mail, calls and waits and batches by MCP. Returns a function that ends it, and resolves with the number of answers by
+ * status.
  */
 export async function startAttack(
   installation: Installation,

@@ -12,10 +12,10 @@ import { submitMany, waitMs } from "./many.ts";
 /** The most webhooks that one workspace can have. */
 const webhooks = 20;
 
-/** A busy tenant, at an instance. */
+/** A busy tenant, and the instance that it uses. */
 type Busy = { tenant: Tenant; instance: RunningInstance };
 
-/** Approved drafts of a paused workspace; resolves with their ids when the sending of each is set aside. */
+/** Makes approved drafts of a paused workspace; resolves with their ids when the sending of each is set aside. */
 export async function pauseDrafts(judged: Judged, { tenant, instance }: Busy, size: number): Promise<string[]> {
   await tenant.at(instance).ask("PATCH /v1/workspaces/me", { sending_paused: true });
   const drafts = await submitMany(judged, { tenant, instance, approved: true }, size);
@@ -32,7 +32,7 @@ export function untilSetAside({ installation }: Judged, { workspaceId }: Tenant,
 
 export type DeadHost = { urls: readonly string[]; close(): void };
 
-/** A host that accepts connections and never says a word, and a port of it where nothing listens. */
+/** Starts a host that accepts connections and never answers, with a port where nothing listens. */
 export async function startDeadHost(): Promise<DeadHost> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -50,7 +50,7 @@ export async function startDeadHost(): Promise<DeadHost> {
   };
 }
 
-/** As many webhook deliveries to a dead host, by all webhooks that the workspace may have; resolves when all are due. */
+/** Queues this many webhook deliveries to a dead host, for as many webhooks as a workspace may have; resolves when all are due. */
 export async function queueDeliveries(
   judged: Judged,
   { tenant, instance, host }: Busy & { host: DeadHost },
@@ -66,7 +66,10 @@ export async function queueDeliveries(
   await until("all deliveries to be due", areAll, waitMs);
 }
 
-/** Sends mail after mail to one identity, at a rate that waits for no answer. Returns a function that ends it, and resolves with the number of mails once all are filed. */
+/**
+ * Sends mail after mail to one identity, at a fixed rate without waiting for answers. Returns a function that ends it, and resolves with
+ * the number of mails once all are filed.
+ */
 export async function startStream({ installation }: Judged, { tenant, instance }: Busy, perMinute: number) {
   const mailers: Mailer[] = await Promise.all(Array.from({ length: 4 }, () => openMailer(instance.smtpPort)));
   const lanes: Promise<unknown>[] = mailers.map(() => Promise.resolve());

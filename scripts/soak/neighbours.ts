@@ -14,9 +14,9 @@ import { type Proof, spread } from "./proof.ts";
 
 const mailsPerMinute = 1_000;
 const giveUpMs = 60_000;
-/** Besides a costly neighbour, each part of a single mail's way may take so many times what it takes alone, at full size. */
+/** Most times that each step of a single mail may be slower with a costly neighbour, at full size. */
 const mostTimes = 3;
-/** A single mail's whole way may take so long at full size, from the customer's hand-over to the answer's. */
+/** Most milliseconds for a single mail at full size, from the customer's hand-over to the answer's. */
 const mostMs = 4_000;
 
 export const neighbours: Proof = {
@@ -32,7 +32,7 @@ export const neighbours: Proof = {
     const env = {
       HAND_OVER_SECONDS: "60",
       WEBHOOK_ALLOWED_HOSTS: "127.0.0.1",
-      // An undeliverable webhook is due again and again.
+      // An undeliverable webhook is retried again and again.
       WEBHOOK_RETRY_SECONDS: Array.from({ length: 50 }, () => "60").join(","),
     };
     const installation = await openInstallation({ env, here: size <= neighbours.sample });
@@ -57,11 +57,11 @@ export const neighbours: Proof = {
           await sleep(50 + 50 * Math.random());
         }
         report.figure(`a single mail's way, ${when}`, spread(took));
-        // A sample says nothing about speed.
+        // A sample proves nothing about speed.
         const worst = Math.max(...took);
         if (size >= 1_000 && worst > mostMs) report.violation(`a single mail took ${Math.round(worst)} ms ${when}`);
       };
-      // The first one compiles what a mail needs.
+      // The first mail compiles the code that a mail needs.
       await singleMail({ installation, instance, single, receiver });
       await measure("alone");
       await besidesCostly(
@@ -74,7 +74,7 @@ export const neighbours: Proof = {
       const endStream = await startStream(judged, { tenant: busy, instance }, mailsPerMinute);
       await measure("besides the three");
       const agent = paused.at(instance);
-      // Another name wakes no lane; an identity that is enabled wakes all of them, and their workspace still has paused sending.
+      // A new name wakes no lane; enabling an identity wakes all of them, while sending in their workspace is still paused.
       await agent.ask("PATCH /v1/workspaces/me", { name: "Renamed" });
       for (const status of ["disabled", "active"])
         await agent.ask(`PATCH /v1/identities/${paused.identity.id}`, { status });
@@ -100,8 +100,8 @@ type Way = {
 };
 
 /**
- * Single mails and /healthz, alone and then besides a tenant at its limits. The delay of the event loop can be seen where the instance runs in this
- * process: then it is that of both.
+ * Measures single mails and /healthz, first alone and then with a tenant at its limits. The event loop's delay is only measured if the
+ * instance runs in this process: then it is that of both.
  */
 async function besidesCostly(
   { installation, report }: Judged,
@@ -145,7 +145,10 @@ async function besidesCostly(
   }
 }
 
-/** A customer writes, the agent's webhook is called and it drafts, the approver is asked and presses, the answer is handed over. Returns milliseconds. */
+/**
+ * Plays one mail: a customer writes, the agent's webhook is called and it drafts, the approver is asked and presses, the answer is handed
+ * over. Returns milliseconds.
+ */
 async function singleMail({
   installation: { relay },
   instance,
@@ -155,7 +158,7 @@ async function singleMail({
   const client = single.at(instance);
   const [called, taken] = [receiver.requests.length, relay.mails.length];
   const mailTo = (to: string) => soon(() => relay.mails.slice(taken).find((mail) => mail.to.includes(to)));
-  // A connection that says nothing for a minute is closed: each mail has its own.
+  // A connection that is idle for a minute is closed, so each mail gets its own.
   const mailer = await openMailer(instance.smtpPort);
   const began = performance.now();
   await sendMail(single, { mailer });
@@ -170,7 +173,7 @@ async function singleMail({
   return { asked: pressed - began, sent: performance.now() - pressed };
 }
 
-/** Finds what comes into this process's memory, within 2 ms. */
+/** Polls every 2 ms for something in this process's memory. */
 async function soon<T>(find: () => T | undefined): Promise<T> {
   for (const began = performance.now(); performance.now() - began < giveUpMs; await sleep(2)) {
     const found = find();

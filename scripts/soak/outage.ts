@@ -8,18 +8,18 @@ import { submitMany } from "./many.ts";
 import { inParallel, type Proof } from "./proof.ts";
 import { settle } from "./settled.ts";
 
-/** There is load for so long before the stop, and after the service is ready again. */
+/** Milliseconds of load before the stop, and after the service is ready again. */
 const besidesMs = 5_000;
-/** A mail that was acknowledged before the stop has its answer by then. */
+/** Milliseconds before the stop: a mail acknowledged before that has its answer by the stop. */
 const inFlightMs = 2_000;
-/** The service connects again within seconds, however long its database was away: at full size, on a machine that does nothing else. */
+/** Milliseconds within which the service reconnects, however long its database was away: at full size, on an otherwise idle machine. */
 const readyWithinMs = 30_000;
-/** Longer than the outage at full size, and until everything is ready again. */
+/** Longer than the outage at full size plus the recovery, in milliseconds. */
 const waitMs = 300_000;
 /** Drafts that are being sent at the moment of the stop. */
 const replies = { count: 60, beforeStopMs: 1_500 };
 
-/** A server that is really gone, whose data are there when it comes back. Shorter outages of every kind are in test/outages.test.ts. */
+/** Tests a server that is really gone and comes back with its data. Shorter outages of every kind are in test/outages.test.ts. */
 export const outage: Proof = {
   name: "outage",
   title:
@@ -30,7 +30,7 @@ export const outage: Proof = {
   sample: 3,
   async run({ size, report }) {
     const server = await startStoppableServer();
-    // A stop meets hand-overs that are under way.
+    // A slow relay, so that the stop interrupts hand-overs.
     const installation = await openInstallation({ database: server.urls, relay: { answersAfterMs: { dot: 200 } } });
     const judged = { installation, report };
     try {
@@ -81,7 +81,7 @@ export const outage: Proof = {
   },
 };
 
-/** Asks again after a lost answer or a refusal for now, until the draft is queued or is neither pending nor approved. */
+/** Repeats a send after a lost answer or a temporary refusal, until the draft is queued or is neither pending nor approved. */
 const sendAll = (client: Client, drafts: readonly string[]): Promise<void> =>
   inParallel(drafts, 8, async (id) => {
     const isSent = async (): Promise<boolean> => {

@@ -1,4 +1,6 @@
-/** One long proof: the same function at full size under `npm run soak`, and as a sample under `npm test` or, larger, `npm run check`. */
+/**
+ * One long proof: the same function runs at full size under `npm run soak`, and as a sample under `npm test` or, larger, `npm run check`.
+ */
 export type Proof = {
   name: string;
   /** Says in one line what it proves. */
@@ -6,23 +8,23 @@ export type Proof = {
   /** Names what `size` counts. */
   unit: string;
   full: number;
-  /** The size with `--full`, as `npm run check` has it. */
+  /** Size with `--full`, as in `npm run check`. */
   checked: number;
   sample: number;
   run(proving: Proving): Promise<void>;
 };
 
-/** `seed` decides what is left to chance. */
+/** `seed` determines every random choice. */
 export type Proving = { size: number; seed: number; report: Report };
 
-/** The same life every time, unless another is asked for. */
+/** The default, so that every run makes the same choices. */
 export const usualSeed = 20_261_121;
 
-/** Collects what a proof found. A violation is something that must never be, in words that lead to it. */
+/** Collects the results of a proof. A violation is a sentence that says what must never happen and where it did. */
 export type Report = {
   figure(name: string, value: string | number): void;
   violation(text: string): void;
-  /** Shows how far it is to a person who waits. */
+  /** Shows the progress to a person who waits. */
   progress(done: number, of: number, what?: string): void;
   readonly figures: ReadonlyMap<string, string | number>;
   readonly violations: readonly string[];
@@ -40,13 +42,13 @@ export function createReport(onProgress: (text: string) => void = () => {}): Rep
   };
 }
 
-/** "N of N", and a violation if some are missing. */
+/** Records "N of N", and a violation if some are missing. */
 export function allOf(report: Report, name: string, { good, of }: { good: number; of: number }): void {
   report.figure(name, `${good} of ${of}`);
   if (good !== of) report.violation(`${name}: only ${good} of ${of}`);
 }
 
-/** Does `work` for each item, so many at a time. */
+/** Does `work` for each item, at most `width` at a time. */
 export async function inParallel<T>(
   items: readonly T[],
   lanes: number,

@@ -29,9 +29,9 @@ type Race = {
   draft: { id: string; body_text: string };
 };
 
-/** Each sends two requests at once about a new draft, and returns their outcome if it must never be. */
+/** Pairs of concurrent requests about a new draft. Each returns the outcome if it must never happen. */
 const pairs: Record<string, (race: Race) => Promise<string | undefined>> = {
-  /** A rejection is valid, before an approval or after it; an approval after a rejection is refused. */
+  /** A rejection is valid, before or after an approval; an approval after a rejection is refused. */
   async "approve∥reject"({ installation, client, draft }) {
     const [approved, rejected] = await Promise.all([
       client.api(`POST /v1/drafts/${draft.id}/approve`),
@@ -55,7 +55,7 @@ const pairs: Record<string, (race: Race) => Promise<string | undefined>> = {
     return `${statuses}, ${end.status}, queued ${queued} times`;
   },
 
-  /** Either the approved version is sent as it was shown, or the edit came first and nothing is sent. */
+  /** Either the approved version is sent as shown, or the edit came first and nothing is sent. */
   async "edit∥approve link"({ installation, client, draft }) {
     const asking = await until("the approval mail", async () =>
       installation.relay.mails.find((mail) => mail.to.includes(approver) && textOf(mail).includes(draft.body_text)),
@@ -67,7 +67,7 @@ const pairs: Record<string, (race: Race) => Promise<string | undefined>> = {
     const approvals = await count(installation, draft.id, "DraftApproved");
     if (edited.status === 200) {
       const { status } = await client.ask(`GET /v1/drafts/${draft.id}`);
-      // Many open requests of one mailbox are asked about in one mail: none is left open.
+      // Approvers with many open requests get one mail about all of them, so none is left open.
       await client.ask(`POST /v1/drafts/${draft.id}/reject`, { reason: "no" });
       if (status === "pending" && approvals === 0 && pressed.status !== 200) return undefined;
       return `edited, pressed ${pressed.status}, ${status}, ${approvals} approvals`;
@@ -85,7 +85,7 @@ const pairs: Record<string, (race: Race) => Promise<string | undefined>> = {
     return `sent after a reply was acknowledged: ${status} ${JSON.stringify(body)}`;
   },
 
-  /** Both begin a little apart, so that each way to interleave has its turn. A queued draft is judged once more right before its hand-over. */
+  /** Both begin a little apart, so that every interleaving occurs. A queued draft is checked again right before its hand-over. */
   async "reply∥send"({ tenant, client, mailer, random, question, draft }) {
     const [replyMs, sendMs] = [random.below(6), random.below(6)];
     const [answer] = await Promise.all([
@@ -128,7 +128,7 @@ export const races: Proof = {
       }
       mailer.close();
       report.figure("handed over, each looked at in its history", await judgeSends(judged));
-      // Nothing is killed here: for a sample, read models are compared by the proofs that kill.
+      // Nothing is killed here: for a sample, the proofs that kill compare the read models.
       if (size > races.sample) await judgeReadModels(judged);
     } finally {
       await installation.close();

@@ -7,7 +7,7 @@ export type Got = { status: number; headers: Record<string, unknown>; text: stri
 
 const withinMs = 30_000;
 
-/** Sends requests as they are made, also such as `fetch` would put right. */
+/** Sends requests unchanged, even those that `fetch` would correct. */
 export function createRequestClient(baseUrl: string) {
   const pool = new Pool(baseUrl, { connections: 64, headersTimeout: withinMs, bodyTimeout: withinMs });
   return {
@@ -32,7 +32,7 @@ export function createRequestClient(baseUrl: string) {
   };
 }
 
-/** A body whose end comes late, or never. */
+/** Yields a body whose end comes late, or never. */
 async function* slowly(body: string, slow: NonNullable<Made["slow"]>): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(body);
   const half = Math.floor(bytes.length / 2);

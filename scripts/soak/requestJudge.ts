@@ -4,11 +4,11 @@ import type { LogLine } from "../support/serviceProcess.ts";
 import type { Got } from "./requestClient.ts";
 import type { Made } from "./requestMaker.ts";
 
-/** SQL in our strings asks for 20 s. */
+/** Milliseconds: SQL in our hostile strings sleeps for 20 s. */
 const sleptMs = 18_000;
 const insides = /node_modules|\bat \w+ \(|\.ts:\d|syntax error at|pg_catalog/;
 
-/** Finds what is wrong with an answer; undefined if nothing is. */
+/** Makes a function that returns what is wrong with an answer; undefined if nothing is. */
 export function createJudge(document: Document): (made: Made, got: Got) => string | undefined {
   const check = createDocumentCheck(document);
   return (made, got) => {
@@ -25,14 +25,17 @@ export function createJudge(document: Document): (made: Made, got: Got) => strin
   };
 }
 
-/** An installation without a payment processor says so. */
+/** True for the error of an installation without a payment processor. */
 export const isNoProcessor = ({ status, text }: Got): boolean => status === 502 && text.includes('"stripe_error"');
 
-/** A send waits a second at most for mail that is still being filed; then it is refused for now, rather than sent past the customer's newest mail. */
+/**
+ * True for a temporary refusal: a send waits at most a second for mail that is still being filed; then it is refused for now, so that it
+ * does not overtake the customer's newest mail.
+ */
 export const isStillFiled = ({ status, headers }: Got, reason: string): boolean =>
   status === 503 && headers["retry-after"] !== undefined && reason.includes("is still being filed");
 
-/** The error that the service logged about a request. */
+/** Returns the error that the service logged about a request. */
 export function reasonIn(logs: readonly LogLine[], text: string): string {
   const id = /"request_id":"([^"]+)"/.exec(text)?.[1];
   const line = logs.find((each) => each.err !== undefined && JSON.stringify(each).includes(id ?? " none"));

@@ -2,7 +2,7 @@ import { hostileBodies, type Operation, planted } from "#test/support/hostileReq
 import type { Random } from "../support/random.ts";
 import { type IdFor, outlandish, sql, valid } from "./requestValues.ts";
 
-/** One request as it goes out: headers as a flat list, so that one can come twice. */
+/** One request as it is sent: headers as a flat list, so that one can occur twice. */
 export type Made = {
   kind: "valid" | "field" | "query" | "path" | "headers" | "syntax" | "nowhere";
   operation: Operation | undefined;
@@ -12,14 +12,14 @@ export type Made = {
   body: string | undefined;
   /** The body's end comes late, or never. */
   slow?: "late" | "never";
-  /** Its headers alone may be refused before any route sees it. */
+  /** Its headers alone may be refused, before any route is chosen. */
   beforeRouting?: true;
 };
 
-/** Where a request's key and ids come from. */
+/** Source of a request's key and ids. */
 export type Pool = { key: string; idFor: IdFor; pathOf: (path: string, forDelete: boolean) => string };
 
-/** The request of this number: which kind, at which operation, with what, all by chance. */
+/** Makes the request of this number: its kind, operation and values are random. */
 export function makeRequest(operations: readonly Operation[], random: Random, pool: Pool): Made {
   const operation = random.pick(operations);
   const plain = start(operation, random, pool);
@@ -33,7 +33,7 @@ export function makeRequest(operations: readonly Operation[], random: Random, po
   return { ...plain, kind: "nowhere", operation: undefined, ...nowhere(random) };
 }
 
-/** As the document has it: a valid body, ids that exist, some of the query. */
+/** Makes a request that follows the document: a valid body, ids that exist, a part of the query. */
 function start(operation: Operation, random: Random, { key, idFor, pathOf }: Pool): Made {
   const { method, path, parameters } = operation;
   const query = parameters.filter((each) => each.in === "query" && (each.required || random.chance(0.2)));
@@ -57,7 +57,7 @@ function start(operation: Operation, random: Random, { key, idFor, pathOf }: Poo
   };
 }
 
-/** One that is made for some field's schema, or that no field should have. */
+/** Puts a value into one field that violates its schema, or that no field should accept. */
 function withHostileField(made: Made, { body }: Operation, random: Random): Made {
   const hostile = random.pick(hostileBodies(body ?? {}));
   const value = random.chance(0.6) ? hostile.value : outlandish(random);

@@ -6,7 +6,7 @@ import type { Made, Pool } from "./requestMaker.ts";
 
 const keptIds = 40;
 
-/** The ids that requests name: what the tenant began with, and what good requests have made since. */
+/** The ids that requests name: those that the tenant began with, and those that valid requests have created since. */
 export function createPools(tenant: Tenant) {
   const pools = new Map(Object.entries(tenant.ids).map(([noun, id]) => [noun, [id]]));
   const idOf = (noun: string, random: Random, forDelete = false): string => {
@@ -14,7 +14,7 @@ export function createPools(tenant: Tenant) {
     const from = forDelete ? all.slice(1) : all;
     return from.length > 0 && random.chance(0.95) ? random.pick(from) : randomUUID();
   };
-  /** The first stays: everything else rests on it. */
+  /** The first id stays: everything else depends on it. */
   const add = (noun: string, more: readonly string[]): void => {
     const [first, ...known] = pools.get(noun) ?? [];
     const others = [...new Set([...known, ...more])].filter((id) => id !== first).slice(-keptIds);
@@ -33,7 +33,7 @@ export function createPools(tenant: Tenant) {
     }),
     learn({ operation }: Made, { status, text }: Got): void {
       const noun = operation && /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
-      // A list of keys includes our own, and revoking it would work.
+      // A list of keys includes our own, and revoking that would succeed.
       if (noun === "api-keys" && operation?.method === "GET") return;
       if (!noun || !pools.has(noun) || status >= 300 || operation.method === "DELETE") return;
       const { id, data } = JSON.parse(text);

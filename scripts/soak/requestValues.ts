@@ -1,13 +1,13 @@
 import type { Random } from "../support/random.ts";
 
-/** Values for the fields of a request: such as its schema takes, and such as no field should. */
+/** Values for the fields of a request: valid ones by its schema, and ones that no field should accept. */
 
 type Json = Record<string, any>;
 
 /** An id for a field or parameter of this name. */
 export type IdFor = (name: string) => string;
 
-/** Attempts to have SQL run: quotes, comments, stacked statements, sleeps, in the dialects of PostgreSQL and its neighbours. */
+/** SQL injections: quotes, comments, stacked statements, sleeps, in the dialects of PostgreSQL and its neighbours. */
 export const sql = [
   "' OR '1'='1",
   "' OR 1=1 --",
@@ -31,16 +31,16 @@ export const sql = [
   "#{1+1} {{7*7}} %{(1)}",
 ] as const;
 
-/** Text that is allowed wherever text is, and seldom thought of. */
+/** Text that is valid in any text field, but unusual. */
 const odd = [
   ...["x", "null", "0", " ", "Grüße, 你好, שלום", "\u202e\u2066\u0007\u001b[31m\u2028", "../../etc/passwd"],
   ...["e\u0301\u0301\u0301 ﷽ 👩‍👩‍👧‍👦", "<script>alert(1)</script>", ...sql],
 ];
 
-/** A value is made with these; `name`: of the field or parameter that it is for. */
+/** Inputs for making a value; `name`: of the field or parameter that it is for. */
 type Making = { random: Random; idFor: IdFor; name?: string };
 
-/** A value that the schema takes. */
+/** Makes a valid value for the schema. */
 export function valid(schema: Json, { random, idFor, name = "" }: Making): unknown {
   const made = (inner: Json, field = name): unknown => valid(inner, { random, idFor, name: field });
   if (schema.format === "uuid") return idFor(name);
@@ -66,7 +66,7 @@ export function valid(schema: Json, { random, idFor, name = "" }: Making): unkno
   }
   if (!schema.properties) return random.chance(0.5) ? {} : { note: random.pick(odd), list: [1, null, { a: true }] };
   const either: Json[] = schema.anyOf?.filter(onlyRequires) ?? [];
-  // Null stands for a field that is left out, and one of these has to be there.
+  // Null means a field that is left out, and one of these is required.
   const given: string[] = either.length > 0 ? random.pick(either).required : [];
   const needed = new Set<string>([...(schema.required ?? []), ...given]);
   const fields = Object.entries<Json>(schema.properties).filter(([field]) => needed.has(field) || random.chance(0.3));
@@ -97,7 +97,7 @@ function text(schema: Json, random: Random, name: string): string {
 const nested = (depth: number): unknown =>
   depth === 0 ? 1 : depth % 2 ? [nested(depth - 1)] : { a: nested(depth - 1) };
 
-/** A value that has no business in any field. Some fields may take one of them after all. */
+/** Makes a value that belongs in no field, although some fields may accept one. */
 export const outlandish = (random: Random): unknown =>
   random.pick<() => unknown>([
     () => random.pick(sql),

@@ -16,9 +16,12 @@ import { type Made, makeRequest } from "./requestMaker.ts";
 import { createPools } from "./requestPools.ts";
 
 const lanes = 16;
-/** After so many requests there is new mail and a new draft, and what was switched off by chance is on again: so that deep states are reached. */
+/**
+ * After this many requests there is new mail and a new draft, and everything that was disabled by chance is enabled again, so that deep
+ * states are reached.
+ */
 const renewEvery = 100;
-/** Worse than any status that there is. */
+/** A pseudo status, above every real one. */
 const noAnswer = 600;
 
 const env = { RATE_LIMIT_AUTH: "off", WEBHOOK_ALLOWED_HOSTS: webhookHost };
@@ -94,7 +97,7 @@ async function storm(
     pools.learn(made, got);
     if (got.status < 300) succeeded.add(made.operation);
     const fault = judge(made, got);
-    // Its log line may come a moment after its answer.
+    // The log line may come a moment after its answer.
     if (fault !== undefined && got.status >= 500) await sleep(500);
     const reason = got.status >= 500 ? reasonIn(service.logs, got.text) : "";
     const isWaiting = isStillFiled(got, reason);
@@ -104,7 +107,7 @@ async function storm(
       faults.push({ status: got.status, text: `${fault}${reason}: ${shown(n, made)}` });
   });
   client.close();
-  // The worst come first: not all of many are shown.
+  // The worst come first: only some of many are shown.
   for (const { text } of faults.sort((a, b) => b.status - a.status)) report.violation(text);
   report.figure("operations, of them answered with success at least once", `${operations.length}, ${succeeded.size}`);
   const never = operations.filter((operation) => !succeeded.has(operation));
@@ -121,7 +124,7 @@ async function renew(
   await ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
   const usual = { status: "active", require_human_approval: false, auto_approve_replies: false, assistant_id: null };
   await ask(`PATCH /v1/identities/${ids.identities}`, { json: usual });
-  // By chance its mail may be refused.
+  // Its mail may be refused, by chance.
   await deliver().catch(() => {});
   const thread = (await ask(`GET /v1/threads?identity_id=${ids.identities}&limit=1`)).json?.data?.[0];
   if (!thread) return;

@@ -5,12 +5,15 @@ import { allOf, inParallel } from "./proof.ts";
 
 type Settling = { client: Client; load: Pick<Load, "acknowledged" | "drafts"> };
 
-/** Longer than all short bounds together: recovery of claims, cut-off, confirmation and two retries. */
+/** Milliseconds, longer than all short bounds together: recovery of claims, cut-off, confirmation and two retries. */
 const settlesWithinMs = 60_000;
-/** An approved draft is sent by itself, unless something delays it. */
+/** States of a draft that changes by itself: an approved one is sent, unless something delays it. */
 const underWay: readonly string[] = ["approved", "sending"];
 
-/** Judges what an interrupted load comes to: every mail is filed once, no draft is between two states, no claim is left, each draft was handed over once. */
+/**
+ * Checks the state after an interrupted load: every mail is filed once, no draft is between two states, no claim is left, each draft was
+ * handed over once.
+ */
 export async function settle(judged: Judged, { client, load: { acknowledged, drafts } }: Settling): Promise<void> {
   const { installation, report } = judged;
   const within = (what: string, look: () => Promise<boolean>): Promise<unknown> =>
@@ -47,14 +50,14 @@ export async function settle(judged: Judged, { client, load: { acknowledged, dra
   await judgeReadModels(judged);
 }
 
-/** Rules walk a mail once it is known what it proves, which may wait for DNS. */
+/** Waits for rules, which process a mail once its sender checks are done, which may wait for DNS. */
 export async function settleRules({ installation, report }: Judged): Promise<void> {
   const isDone = async () => (await ruleFaults(installation)).length === 0;
   await until("every mail walked by rules", isDone, settlesWithinMs).catch(() => {});
   for (const fault of await ruleFaults(installation)) report.violation(fault);
 }
 
-/** Claims that no later claim replaced, that were not given back, and whose draft is unsent. */
+/** Finds claims that no later claim replaced, that were not given back, and whose draft is unsent. */
 const looseClaims = `select 1 from es.events claimed join read.drafts drafts on drafts.id = (claimed.data ->> 'draftId')::uuid
   where claimed.type = 'SendClaimed' and drafts.status in ('pending', 'approved', 'rejected', 'stale')
     and not exists (select from es.events later where later.type in ('SendClaimReleased', 'SendClaimed')

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** Mail that costs its reader much, each kind in another way. `tags`: of the recipient, so that each copy is another one. */
+/** Mail that is costly to read, each kind in a different way. `tags`: of the recipient, so that the copies differ. */
 export type Hostile = { kind: string; raw: Buffer; tags: number };
 
 const crlf = "\r\n";
@@ -16,7 +16,7 @@ const from = "From: Stranger <stranger@stranger.example>";
 const html = (body: string): Buffer =>
   mail([from, "Subject: html", "MIME-Version: 1.0", "Content-Type: text/html; charset=utf-8"], body);
 
-/** 64 KB in one address field, which a reader takes apart. */
+/** Makes 64 KB of one address field, which a reader parses. */
 const addressField = (name: string): string =>
   `${name}: ${many(1_300, (n) => `"a\\"(${n})" <person.${n}@example.example>,${crlf} `)}last@example.example`;
 
@@ -77,7 +77,7 @@ const kinds: Record<string, () => { raw: Buffer; tags?: number }> = {
   }),
 };
 
-/** One of each kind, so many in all, the kinds in turns. */
+/** Makes `count` mails, the kinds in turn. */
 export function hostileMail(count: number): Hostile[] {
   const names = Object.keys(kinds);
   return Array.from({ length: count }, (_, n) => {

@@ -7,9 +7,9 @@ import { residentMegabytes } from "../support/memory.ts";
 import { allOf, inParallel, type Proof, type Report, spread } from "./proof.ts";
 import { type Hostile, hostileMail } from "./strangerMail.ts";
 
-/** Strangers write from here; relays of ours would be exempt from what is meant for them. */
+/** Addresses that strangers write from; our own relays would be exempt from the limits. */
 const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
-/** How long a request may take, and another workspace's mail until it can be read: at full size, on a machine that does nothing else. */
+/** Most milliseconds for a request, and for another workspace's mail to become readable: at full size, on an otherwise idle machine. */
 const mostMs = { answer: 1_000, filed: 2_000 };
 const lookEveryMs = 100;
 
@@ -32,7 +32,7 @@ export const strangers: Proof = {
       const instance = await installation.run();
       const attack = { instance, attacked: await openTenant(installation, instance), report, size };
       const other = await openTenant(installation, instance);
-      // Made before: this process's own work would count as the service's.
+      // Made beforehand: this process's own work would count as the service's.
       const mails = hostileMail(size);
       const bodies = largeBodies(isFull(size) ? 27 : 4);
       for (const [what, work] of Object.entries({
@@ -51,7 +51,7 @@ export const strangers: Proof = {
 
 const isFull = (size: number): boolean => size >= strangers.full;
 
-/** Judges what others notice of an attack: their requests are answered, and their mail is filed. */
+/** Checks what others notice of an attack: their requests are answered, and their mail is filed. */
 async function watch(
   { installation, attack, other }: { installation: Installation; attack: Attack; other: Tenant },
   what: string,
@@ -81,7 +81,7 @@ async function watch(
         fetch(`${instance.url}/healthz`).then(({ status }) => status),
       ),
     ),
-    // Of the very key whose large bodies are refused and trickle.
+    // Uses the very key whose large bodies are refused and arrive slowly.
     again("a small PATCH", mostMs.answer, () => {
       const answer = attacked.at(instance).api("PATCH /v1/workspaces/me", { sending_paused: false });
       return expect200(
@@ -102,7 +102,7 @@ async function watch(
   await watching;
 }
 
-/** Judges that every mail gets an answer: it is taken, or refused for now. */
+/** Checks that every mail gets an answer: it is accepted, or refused temporarily. */
 async function sendHostile({ instance, attacked, report }: Attack, mails: readonly Hostile[]): Promise<void> {
   let taken = 0;
   await inParallel(mails, 4, async ({ kind, raw, tags }, n) => {
@@ -124,7 +124,7 @@ const largeBodies = (megabytes: number): Buffer<ArrayBuffer>[] => [
   Buffer.from(`${"[".repeat(megabytes * 500_000)}${"]".repeat(megabytes * 500_000)}`),
 ];
 
-/** Each is refused with an answer. */
+/** Posts large bodies; each is refused with an answer. */
 async function postLarge({ instance, attacked, report, size }: Attack, bodies: Buffer<ArrayBuffer>[]): Promise<void> {
   const count = Math.max(2, Math.round(size / 10));
   let good = 0;
@@ -140,7 +140,7 @@ async function postLarge({ instance, attacked, report, size }: Attack, bodies: B
   allOf(report, "large bodies refused", { good, of: count });
 }
 
-/** From many addresses, to the receiver and to HTTP: some say nothing, some a byte now and then. */
+/** Holds connections from many addresses to the receiver and to HTTP: some silent, some with a byte now and then. */
 async function holdConnections({ instance, attacked, report, size }: Attack): Promise<void> {
   const httpPort = Number(new URL(instance.url).port);
   const kinds = [
@@ -167,7 +167,7 @@ async function holdConnections({ instance, attacked, report, size }: Attack): Pr
   for (const { socket } of held) socket.destroy();
 }
 
-/** Headers without an end, and a small and a large body of a live key. */
+/** Returns the starts of requests: endless headers, and a small and a large body with a valid key. */
 function openings(key: string): string[] {
   const post = (length: number) =>
     `POST /v1/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{"subject":"`;

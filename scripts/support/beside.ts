@@ -9,12 +9,12 @@ import { type Config, loadConfig } from "#src/settings/config.ts";
 type Beside = { config: Config; urls: DatabaseUrls; logger: Logger };
 
 /**
- * Runs a command beside the service, on the service's own settings: its DATABASE_URL, or the embedded server, which is used while the
- * service runs and started for the moment if it does not. Its tables are as they were.
+ * Runs an operator's command with the service's own settings: on its DATABASE_URL, or on the embedded server, which is used while the
+ * service runs and otherwise started temporarily. Leaves the tables unchanged.
  */
 export async function besideDatabase<T>(run: (beside: Beside) => Promise<T>): Promise<T> {
   const config = loadConfig();
-  // Standard output is for the answer.
+  // Standard output is reserved for the answer.
   const logger = createLogger("warn", logTo(2));
   const embedded = config.databaseUrl
     ? undefined
@@ -27,7 +27,7 @@ export async function besideDatabase<T>(run: (beside: Beside) => Promise<T>): Pr
   }
 }
 
-/** The same for a command that reads the service's data: the tables are brought up to date first. */
+/** Like `besideDatabase`, for a command that reads the service's data: migrates the tables first. */
 export const besideService = <T>(run: (composition: Composition) => Promise<T>): Promise<T> =>
   besideDatabase(async ({ config, urls, logger }) => {
     await prepareDatabase(urls);

@@ -7,14 +7,14 @@ import { fileURLToPath } from "node:url";
 
 const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
 const settings = ["package.json", "package-lock.json", "tsconfig.json", "node_modules/.package-lock.json"];
-/** Packages that have machine code, threads or files of their own beside them. */
+/** Packages that come with machine code, threads or other files. */
 const external = ["@node-rs/argon2", "piscina", "pino", "pino-http", "pino-pretty", "pg-native", "pg-format"];
-/** Older folders that stay: a process started from one still loads its threads from there. */
+/** Number of older builds that are kept: a process started from one still loads its threads from there. */
 const olderKept = 3;
 
 /**
- * Builds the service and its commands into a folder of `dist/` that is named by a hash of the sources, unless it is there. Resolves with its path.
- * Rejects if the project may not be written. `onBuild`: called before a build, which takes seconds.
+ * Builds the service and its commands into a folder of `dist/` that is named by a hash of the sources, unless it exists. Resolves with
+ * its path. Rejects if the project is not writable. `onBuild`: called before a build, which takes seconds.
  */
 export async function built({ root = projectRoot, onBuild = () => {} } = {}) {
   const dist = join(root, "dist");
@@ -31,7 +31,7 @@ export async function built({ root = projectRoot, onBuild = () => {} } = {}) {
       outExtension: { ".js": ".mjs" },
       entryPoints: [
         { in: "scripts/commands.ts", out: "commands" },
-        // Threads of the sources register tsx first; built ones need none. Their names are those that the service starts.
+        // Threads of the sources register tsx first; built ones need none. The names are those that the service loads.
         { in: "src/platform/threadPool/thread.ts", out: "threadWorker" },
         { in: "src/http/framework/body/parserThread.ts", out: "parserWorker" },
       ],
@@ -42,7 +42,7 @@ export async function built({ root = projectRoot, onBuild = () => {} } = {}) {
       platform: "node",
       target: "node20",
       minifyWhitespace: true,
-      // Node prints the line of an uncaught error.
+      // Node prints the whole line of an uncaught error.
       lineLimit: 200,
       sourcemap: true,
       sourcesContent: false,
@@ -50,7 +50,7 @@ export async function built({ root = projectRoot, onBuild = () => {} } = {}) {
       // CommonJS packages require Node's own modules.
       banner: { js: 'import { createRequire as from } from "node:module"; const require = from(import.meta.url);' },
     });
-    // Another process may have built the same meanwhile: its folder stays.
+    // Another process may have built the same folder meanwhile: that one stays.
     await rename(unfinished, folder).catch((error) => {
       if (!existsSync(folder)) throw error;
     });

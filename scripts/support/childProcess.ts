@@ -9,7 +9,7 @@ export const nodeArguments = (file: string): [flag: string, path: string] => [
   join(projectRoot, file),
 ];
 
-/** Returns the arguments by which `node` runs the service (`start`) or a command beside it, as npm does. */
+/** Returns the arguments by which `node` runs the service (`start`) or an operator's command, as npm does. */
 export const commandArguments = (name: string): [path: string, name: string] => [
   join(projectRoot, "scripts/run.mjs"),
   name,

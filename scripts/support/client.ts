@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createTransport } from "nodemailer";
 import { type Dispatcher, request } from "undici";
 
-/** The service as its users meet it: REST for the agent, SMTP for the customer, links for the approver. */
+/** A client of the service as its users see it: REST for the agent, SMTP for the customer, links for the approver. */
 export type Client = ReturnType<typeof createClient>;
 
 export type Answer = { status: number; headers: Headers; body: any };
@@ -34,7 +34,7 @@ export type CustomerMail = {
 export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort: number; apiKey: string }) {
   async function api(line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const [method = "GET", path = "/"] = line.split(" ");
-    // A tenth of what `fetch` costs: who measures the service runs beside it on the same machine.
+    // A tenth of the cost of `fetch`: the service being measured runs on the same machine.
     const response = await request(url + path, {
       method: method as Dispatcher.HttpMethod,
       headers: {
@@ -113,14 +113,14 @@ const parsed = (text: string): any => {
   }
 };
 
-/** The link of an approval mail that decides this. */
+/** Returns the link for this decision in an approval mail. */
 export function approvalLink(mail: Pick<OutboxMail, "text">, decision: "approve" | "reject"): string {
   const link = new RegExp(`https?://\\S+/a/[\\w-]+\\?d=${decision}`).exec(mail.text)?.[0];
   if (!link) throw new Error(`no ${decision} link in: ${mail.text}`);
   return link;
 }
 
-/** Asks again and again until there is an answer: every 50 ms, and less often the longer it takes, down to every 250 ms. */
+/** Polls until there is an answer: every 50 ms, and more slowly over time, down to every 250 ms. */
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false>,

@@ -9,8 +9,8 @@ import { initialise } from "#src/platform/embeddedPostgres/postmaster.ts";
 const run = promisify(execFile);
 
 /**
- * Makes a database cluster in `dataDir`, an absolute path, from which `copyCluster` makes others: `initdb` takes a second of CPU each time, a
- * copy a twentieth of that. False, and nothing is made, if a server of this machine cannot have its data below `dataDir`.
+ * Makes a database cluster in `dataDir`, an absolute path, for `copyCluster`: `initdb` takes a second of CPU each time, a copy a
+ * twentieth of that. Returns false, and makes nothing, if a server on this machine cannot have its data below `dataDir`.
  */
 export async function makeCluster(dataDir: string): Promise<boolean> {
   const place = await preparePlace(dataDir);
@@ -19,10 +19,10 @@ export async function makeCluster(dataDir: string): Promise<boolean> {
   return true;
 }
 
-/** Lets the first start in `dataDir` find the cluster that a run of the tests has made, if there is one: TEST_CLUSTER is where. */
+/** Copies the cluster of TEST_CLUSTER, made by a run of the tests, into `dataDir` for the first start; does nothing if there is none. */
 export async function copyCluster(dataDir: string, made = process.env.TEST_CLUSTER): Promise<void> {
   if (!made || existsSync(join(dataDir, "postgres.json"))) return;
   await mkdir(dataDir, { recursive: true });
-  // With owners and modes: root's servers run as somebody else.
+  // With owners and modes: if root runs this, its servers run as another user.
   await run("cp", ["-a", join(made, "."), dataDir]);
 }

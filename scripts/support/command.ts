@@ -1,10 +1,13 @@
 import { StartError } from "#src/platform/startError.ts";
 import { Rejected } from "#streams/decider.ts";
 
-/** Typed wrongly: answered with how it is typed. */
+/** Wrong arguments: answered with the usage. */
 export class Misuse extends Error {}
 
-/** Does what was typed; `--help` shows `usage`. What goes wrong is said on standard error, with `usage` where it was typed wrongly, and the process ends with 1. */
+/**
+ * Runs a command; `--help` shows `usage`. Errors are printed on standard error, with `usage` after wrong arguments, and the process exits
+ * with 1.
+ */
 export async function runCommand(usage: string, run: () => Promise<unknown>): Promise<void> {
   if (process.argv.some((argument) => argument === "--help" || argument === "-h")) return console.log(usage);
   try {

@@ -4,14 +4,14 @@ import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { type MessagePlace, type ThreadEvent, threadStream } from "#streams/thread/events.ts";
 import { createWriter, type Writer } from "./zipfMail.ts";
 
-/** The workspace, the identities that are written to, and the number of threads to make. */
+/** The workspace, the identities that receive mail, and the number of threads to make. */
 export type Setting = {
   workspaceId: string;
   identities: readonly { id: string; email_address: string }[];
   threads: number;
 };
 
-/** Counts of what was made so far. */
+/** Counts of messages and drafts made so far. */
 export type Made = { messages: number; drafts: number };
 
 /** An event of a thread or of a draft, and its place in its stream. */
@@ -55,9 +55,9 @@ type Conversation = {
   identity: { id: string; email_address: string };
   person: { name: string; address: string };
   subject: string;
-  /** Of its next event. */
+  /** Revision of its next event. */
   revision: number;
-  /** The number of messages received, and the id and the place of the newest. */
+  /** Number of messages received, and the id and the place of the newest. */
   number: number;
   lastMessageId: string;
   lastMessagePlace: MessagePlace;
@@ -77,7 +77,7 @@ function begin({ workspaceId, identities, threads }: Setting, writer: Writer): C
   };
 }
 
-/** One message of a conversation: its time, the writer of its text, and the counts that it adds to. */
+/** One message of a conversation: its time, the writer of its text, and the counts that it increases. */
 type Step = { at: string; writer: Writer; made: Made };
 
 function next(thread: Conversation, step: Step): MadeEvent[] {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Ticks of user and system time in /proc, a second's worth. */
+/** Ticks per second of user and system time in /proc. */
 const ticks = 100;
 
 type Stat = { pid: number; parent: number; own: number; ended: number };
@@ -19,10 +19,10 @@ function statOf(pid: number): Stat | undefined {
   }
 }
 
-/** CPU seconds that a process has used so far; 0 where the system does not tell (only Linux does). */
+/** Returns the CPU seconds that a process has used so far; 0 if the system does not report it (only Linux does). */
 export const cpuSecondsOf = (pid: number): number => statOf(pid)?.own ?? 0;
 
-/** The same of a PostgreSQL server on this machine, all of its processes together, those that have ended too. */
+/** Returns the CPU seconds of a PostgreSQL server on this machine: all of its processes together, including ended ones. */
 export async function cpuSecondsOfServer(query: (sql: string) => Promise<{ pid: number }[]>): Promise<number> {
   const [backend] = await query("select pg_backend_pid() as pid");
   const server = statOf(backend?.pid ?? 0)?.parent;

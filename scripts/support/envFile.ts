@@ -32,7 +32,7 @@ export const composeVariables: readonly { name: string; meaning: string }[] = [
   { name: "EVENTSTORE_VERSION", meaning: "The tag of EventStoreDB's image." },
 ];
 
-/** `.env.example`: every setting with its meaning and its default, none of them set. */
+/** Makes the text of `.env.example`: every setting with its meaning and its default, none of them set. */
 export function envExample(settings: readonly SettingDescription[]): string {
   const ofService = settings.flatMap(({ name, takes, unit, default: usual, meaning }) => [
     `# ${meaning}`,
@@ -52,7 +52,7 @@ export function envExample(settings: readonly SettingDescription[]): string {
   ].join("\n");
 }
 
-/** Writes the file, readable for its owner alone. Throws StartError if there is one already, unless it may be replaced. */
+/** Writes the file, readable by its owner only. Throws StartError if it exists, unless it may be replaced. */
 export async function writeEnvFile(
   file: string,
   values: Record<string, string>,
@@ -72,7 +72,7 @@ export const fileIsThere = (file: string): StartError =>
     `${file} is there already. --overwrite replaces it, and keeps its secrets and all that is not asked for.`,
   );
 
-/** As dotenv and Compose both read it: between single quotes nothing has a meaning. */
+/** Quotes a value for both dotenv and Compose: between single quotes no character is special. */
 function quoted(name: string, value: string): string {
   if (/^[\w@:/.,+=-]*$/.test(value)) return value;
   if (/['\r\n]/.test(value)) throw new StartError(`${name} has a quotation mark or a line break: percent-encode it.`);

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { type ServiceProcess, startProcess } from "./serviceProcess.ts";
 
-/** As `npm start` and the image start it. */
+/** Node flags of `npm start` and of the image. */
 export const serviceFlags = ["--max-semi-space-size=8"];
-/** As the image has it. */
+/** Environment of the image. */
 export const serviceEnvironment = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_MMAP_THRESHOLD_: "262144",
@@ -15,7 +15,9 @@ const noLimits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY"].ma
   "off",
 ]);
 
-/** Starts the service as it is started for real, without rate limits: the demo's, the screenshots' and the benchmarks'. `flags`: for Node itself. */
+/**
+ * Starts the service as in production, without rate limits: for the demo, the screenshots and the benchmarks. `flags`: for Node itself.
+ */
 export const startInstance = (
   environment: Record<string, string>,
   flags: readonly string[] = [],
@@ -26,7 +28,7 @@ export const startInstance = (
     inherited: { ...serviceEnvironment, ...process.env },
     env: {
       npm_lifecycle_event: "",
-      // No server answers there: none of these asks an outside host.
+      // Nothing answers there: none of these queries an outside host.
       DNS_SERVERS: "127.0.0.1:9",
       SERVICE_MAIL_PER_HOUR: "off",
       ...Object.fromEntries(noLimits),

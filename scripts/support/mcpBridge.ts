@@ -11,17 +11,17 @@ import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 
 export type BridgeOptions = {
   key: string;
-  /** Of /mcp. */
+  /** URL of /mcp. */
   url: URL;
-  /** Told what went wrong. Never to standard output, which is the client's. */
+  /** Called with errors. They must not go to standard output, which belongs to the client. */
   log(message: string): void;
 };
 
-/** A JSON-RPC error code of this program's own: the service could not be asked, or did not answer. */
+/** JSON-RPC error code of this program: the service could not be reached, or did not answer. */
 const notAnswered = -32_000;
 
 /**
- * Passes messages between this process's standard input and output and a service's /mcp, each as it is. A request that cannot be passed on,
+ * Passes messages between this process's standard input and output and a service's /mcp, unchanged. A request that cannot be passed on,
  * or whose answer breaks off, is answered with an error: a client would wait for ever. Ends when standard input does.
  */
 export async function startBridge({ key, url, log }: BridgeOptions): Promise<void> {
@@ -29,7 +29,7 @@ export async function startBridge({ key, url, log }: BridgeOptions): Promise<voi
   const service = new StreamableHTTPClientTransport(url, {
     requestInit: { headers: { Authorization: `Bearer ${key}` } },
   });
-  /** What the client waits for, by the ids of its requests. */
+  /** Pending requests of the client, by id. */
   const waiting = new Map<string | number, { request: JSONRPCRequest; giveUp: AbortController }>();
 
   const answer = (message: JSONRPCMessage) =>
@@ -71,7 +71,7 @@ export async function startBridge({ key, url, log }: BridgeOptions): Promise<voi
     void answer(message);
   };
 
-  /** From now on each request says which revision client and service agreed on. */
+  /** Adds the protocol revision that client and service agreed on to each later request. */
   function agree(result: Record<string, unknown>): void {
     if (typeof result.protocolVersion === "string") service.setProtocolVersion(result.protocolVersion);
   }
@@ -83,7 +83,7 @@ export async function startBridge({ key, url, log }: BridgeOptions): Promise<voi
   await client.start();
 }
 
-/** The service's own JSON-RPC error where it answered one, and otherwise what it or the network said. */
+/** Returns the service's own JSON-RPC error if it sent one, and otherwise its message or the network's. */
 function errorOf(id: string | number, error: unknown): JSONRPCMessage {
   const text = error instanceof SdkHttpError ? error.data.text : undefined;
   const own = parsed(text);
@@ -99,7 +99,7 @@ function parsed(text: unknown): JSONRPCMessage | undefined {
   }
 }
 
-/** In one line: the service's sentence, or the network's cause. */
+/** Formats an error in one line: the service's sentence, or the network's cause. */
 function shown(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const said = error instanceof SdkHttpError ? sentenceOf(error) : undefined;

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 
-/** A process's resident memory in megabytes, and the most it ever was; undefined where the system does not tell (only Linux does). */
+/**
+ * Returns a process's resident memory in megabytes, now and at its peak; undefined if the system does not report it (only Linux does).
+ */
 export function residentMegabytes(pid: number): { now: number; most: number } | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");

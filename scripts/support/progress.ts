@@ -4,7 +4,7 @@ export type ProgressBar = { update(position: number, events: number): void; stop
 
 const plainEveryMs = 2_000;
 
-/** How far a replay is, with its speed: a bar on a terminal, a line every two seconds elsewhere. On standard error. */
+/** Shows the progress and speed of a replay on standard error: a bar on a terminal, otherwise a line every two seconds. */
 export function progressBar(label: string, head: number, unit = "events"): ProgressBar {
   let events = 0;
   const startedAt = performance.now();

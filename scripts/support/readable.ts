@@ -8,8 +8,8 @@ const lookEveryMs = 100;
 const momentMs = 1_000;
 
 /**
- * Waits until the running service can answer from what was just written, and shows how far its read models are. If no service writes them
- * there is nothing to wait for: then it says so.
+ * Waits until the running service can answer from what was just written, and shows the progress of its read models. If no service writes
+ * them there is nothing to wait for: then it says so.
  */
 export async function untilReadable(
   { database }: Pick<Composition, "database">,
@@ -35,7 +35,7 @@ export async function untilReadable(
       }
       await sleep(lookEveryMs);
       const now = await lowest();
-      // What takes but a moment needs no progress.
+      // A short wait needs no progress bar.
       if (performance.now() - since > momentMs) bar ??= progressBar("read models", position);
       bar?.update(now, now - reached);
       reached = now;
@@ -45,7 +45,7 @@ export async function untilReadable(
   }
 }
 
-/** Whether an instance holds the right to write read models. */
+/** True if an instance holds the lease to write read models. */
 async function isWritten(database: Composition["database"]): Promise<boolean> {
   const { rows } = await database.query(
     "select 1 from work.leases where name like 'projections:%' and expires_at > now()",

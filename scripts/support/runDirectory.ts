@@ -7,23 +7,23 @@ import { join } from "node:path";
 import { projectRoot } from "./childProcess.ts";
 import { removeRun, runPrefix } from "./removeRun.ts";
 
-/** A file system in memory, where Linux has one. */
+/** The in-memory file system of Linux, if there is one. */
 const memory = "/dev/shm";
-/** Bytes that each process which runs tests needs at most: its databases, and the servers of the services that it starts, with their logs. */
+/** Most bytes that each test process needs: its databases, and the servers of the services that it starts, with their logs. */
 const bytesOfWorker = 1.5 * 2 ** 30;
 
 /**
- * Makes the directory for what a run of the tests or of the soak writes. When this process ends, also by SIGKILL, all processes of the run are ended and
- * the directory is removed. Directories of dead runs are removed first.
+ * Makes the directory for all files of a run of the tests or of the soak. When this process ends, even by SIGKILL, all processes of the
+ * run are ended and the directory is removed. Directories of dead runs are removed first.
  *
- * In memory if there is ample room: a database is copied there in a tenth of the time (20 ms of CPU in place of 200), and no test needs its
- * data to survive the machine; `onDisk` for what is larger than memory. TMPDIR, if it is set, comes first.
+ * In memory if there is ample room: copying a database there takes a tenth of the time (20 ms of CPU instead of 200), and no test needs
+ * its data to survive the machine; `onDisk` for data larger than memory. TMPDIR, if set, takes precedence.
  */
 export async function makeRunDirectory({ onDisk = false } = {}): Promise<string> {
   for (const folder of process.env.TMPDIR ? [process.env.TMPDIR] : [memory, tmpdir()]) await removeDeadRuns(folder);
   const inMemory = process.env.TMPDIR || onDisk ? undefined : await roomInMemory();
   const directory = await mkdtemp(join(inMemory ?? tmpdir(), runPrefix));
-  // If this is run as root, PostgreSQL is not, and has its data below.
+  // If root runs this, PostgreSQL runs as another user, with its data below.
   await chmod(directory, 0o755);
   await listen(directory);
   removeWhenGone(directory);
@@ -35,7 +35,10 @@ async function roomInMemory(): Promise<string | undefined> {
   return Math.min(bavail * bsize, freemem()) > bytesOfWorker * (availableParallelism() + 1) ? memory : undefined;
 }
 
-/** Starts a shell that waits for the end of its input, which is the end of this process, and then runs removeRun.ts. Its own session: no Ctrl-C ends it. */
+/**
+ * Starts a shell that waits for the end of its input, which is the end of this process, and then runs removeRun.ts. In its own session,
+ * so that no Ctrl-C ends it.
+ */
 function removeWhenGone(directory: string): void {
   const remove = [process.execPath, "--import", "tsx", "scripts/support/removeRun.ts", directory];
   const shell = spawn("sh", ["-c", 'cat; exec "$@"', "sh", ...remove], {
@@ -49,15 +52,18 @@ function removeWhenGone(directory: string): void {
 
 const socketIn = (directory: string): string => join(directory, "alive");
 
-/** Listens in the directory as long as this process lives, which tells other runs that it does. If the path is too long for a socket, the directory is never taken for dead. */
+/**
+ * Listens on a socket in the directory while this process lives, which shows other runs that it does. If the path is too long for a
+ * socket, the directory never counts as dead.
+ */
 async function listen(directory: string): Promise<void> {
   const server = createServer((socket) => socket.destroy()).unref();
   await once(server.listen(socketIn(directory)), "listening").catch(() => {});
 }
 
 /**
- * Removes runs whose process was killed together with the shell that should have removed them. A directory without a socket stays, and so does one of
- * another user. Never fails.
+ * Removes directories of runs whose process was killed together with the shell that should have removed them. A directory without a
+ * socket stays, and so does another user's. Never fails.
  */
 async function removeDeadRuns(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);

@@ -3,17 +3,17 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { conversations, type Made, type MadeEvent, type Setting } from "./conversations.ts";
 
 export type ScaleLog = Setting & {
-  /** Under the role that owns the log. */
+  /** Connection as the role that owns the log. */
   owner: Sql;
-  /** Called with the messages so far and how many events were written since the last call. */
+  /** Called with the number of messages so far and the number of events written since the last call. */
   onProgress(messages: number, events: number): void;
 };
 
 const batchEvents = 5_000;
 
 /**
- * Writes a year of a busy workspace straight into the log, past the service. Mail's deliveries and filings are left out: these are the threads'
- * and drafts' own streams.
+ * Writes a year of a busy workspace directly into the log, without the service. Mail deliveries and filings are left out: these are only
+ * the streams of threads and drafts.
  */
 export async function makeScaleLog(options: ScaleLog): Promise<Made & { events: number }> {
   const { owner, onProgress } = options;

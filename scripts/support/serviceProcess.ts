@@ -4,32 +4,32 @@ import { createInterface } from "node:readline";
 import { commandArguments } from "./childProcess.ts";
 import { freePort } from "./freePort.ts";
 
-/** A line of the service's log, parsed; a line that is no JSON has `msg` alone. */
+/** A parsed line of the service's log; a line that is not JSON has only `msg`. */
 export type LogLine = { msg: string; level?: string; [field: string]: unknown };
 
-/** The real service in a process of its own. */
+/** The real service in its own process. */
 export type ServiceProcess = {
   url: string;
   smtpPort: number;
-  /** The first workspace's, at the first start on its database; undefined after that. */
+  /** Key of the first workspace, at the first start on its database; undefined after that. */
   apiKey: string | undefined;
   pid: number;
   child: ChildProcess;
   logs: readonly LogLine[];
-  /** Everything it wrote, for reporting. */
+  /** All its output, for reporting. */
   output(): string;
-  /** Resolves with the first log line that fits, also one that was there already; rejects if the process ends without it. */
+  /** Resolves with the first matching log line, past or future; rejects if the process ends without one. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
   /** Resolves with its exit code, or with the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
   exitCode(): number | null;
-  /** Sends a signal; resolves when the process has ended, but for SIGSTOP and SIGCONT at once. */
+  /** Sends a signal; resolves when the process has ended, but at once for SIGSTOP and SIGCONT. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Ends it in order. */
+  /** Shuts it down in order. */
   stop(): Promise<void>;
 };
 
-/** The service ended, by `how`, before it was ready or before it logged what was waited for. */
+/** The service ended, by `how`, before it was ready or before it logged the expected line. */
 export class ServiceEnded extends Error {
   readonly how: number | NodeJS.Signals;
   constructor(how: number | NodeJS.Signals, output: string) {
@@ -38,12 +38,12 @@ export class ServiceEnded extends Error {
   }
 }
 
-/** Some 5 s of CPU, of which a machine with forty others at work gives it one in twenty. */
+/** Milliseconds: the start takes some 5 s of CPU, and a machine with forty other processes gives it one twentieth. */
 const startsWithinMs = 300_000;
 
 let startsAnother = true;
 
-/** Lets this process start no more services: at its end all of them are stopped, and other code may still be starting some. */
+/** Forbids further starts: at the end of this process all services are stopped, and other code may still be starting some. */
 export function startNoMore(): void {
   startsAnother = false;
 }
@@ -77,7 +77,7 @@ export async function startProcess({ env, inherited, cwd, flags = [] }: ProcessO
   const hanging = setTimeout(() => void kill(), startsWithinMs);
   const ready = await log.logged(({ msg }) => msg === "ready").finally(() => clearTimeout(hanging));
   return {
-    // By its number: a name is looked up at each request.
+    // By its IP address: a name would be resolved at each request.
     url: String(ready.url).replace("//localhost:", "//127.0.0.1:"),
     smtpPort: Number(ready.smtp_port),
     apiKey: ready.api_key as string | undefined,

@@ -16,11 +16,11 @@ export type Answers = {
 export type Question = {
   flag: keyof Answers;
   text: string;
-  /** The kind of setting that judges the answer. */
+  /** The kind of setting that validates the answer. */
   takes: TSchema;
-  /** The answer of who just presses Enter; undefined where there has to be one. */
+  /** The default answer, chosen by Enter; undefined if an answer is required. */
   usual(given: Partial<Answers>): string | undefined;
-  /** Asked always, unless this is there. */
+  /** Condition for asking the question; without one it is always asked. */
   onlyIf?(given: Partial<Answers>): boolean;
 };
 
@@ -67,7 +67,10 @@ export const questions: readonly Question[] = [
   },
 ];
 
-/** Returns the text of `.env` after these answers. `before`: its text until now, of which all stays that was not asked for; its secrets above all. */
+/**
+ * Makes the text of `.env` from these answers. `before`: its previous text, of which everything stays that was not asked for, above all
+ * its secrets.
+ */
 export function envOf(
   answers: Partial<Answers>,
   { before, eventStore }: { before: Record<string, string>; eventStore: boolean },
@@ -100,5 +103,5 @@ export function envOf(
   };
 }
 
-/** Without a character that has a meaning in a URL or in `.env`. */
+/** Makes a password without characters that are special in a URL or in `.env`. */
 const newPassword = (): string => randomBytes(24).toString("hex");

@@ -1,6 +1,6 @@
 /**
- * JSON as a terminal may be shown it: control characters, invisible ones and those that turn the order of letters are written as escapes, wherever
- * tenants and strangers have written them. Every parser reads the same from it.
+ * Formats JSON that is safe on a terminal: control characters, invisible ones and those that reorder letters become escapes, wherever
+ * tenants and strangers have written them. Every parser reads the same value.
  */
 export const terminalJson = (value: unknown, space?: number): string =>
   JSON.stringify(value, null, space).replace(/[^\P{C}\n]|[\u2028\u2029]/gu, escaped);

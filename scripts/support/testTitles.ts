@@ -1,4 +1,4 @@
-/** A test as its file's text tells it; `under` are the titles of what it is in, the outermost first. */
+/** A test found in its file's text; `under`: the titles of the enclosing blocks, the outermost first. */
 export type Titled = {
   title: string;
   under: readonly string[] /** The strings of its file. */;
@@ -10,8 +10,8 @@ const opening =
   /^( *)(?:const \w+ = )?(it|describe|context)\(\s*$|^( *)(it|describe|context)\(\s*("(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)/;
 
 /**
- * The tests in a file's text, none of which is run or loaded. A title that is made in a loop counts once, with its holes (`${…}`). Skipped
- * ones and what is commented out are none. Goes by the indentation that the formatter sees to.
+ * Finds the tests in a file's text without running or loading it. A title that is made in a loop counts once, with its holes (`${…}`).
+ * Skipped and commented-out tests are ignored. Relies on the formatter's indentation.
  */
 export function testTitles(text: string): Titled[] {
   const words = new Set([...text.matchAll(literal)].map(([quoted]) => quoted.slice(1, -1)));
@@ -26,7 +26,7 @@ export function testTitles(text: string): Titled[] {
     if (!kind) continue;
     const indent = (indentOf ?? bareIndent)!.length;
     const given = quoted ?? (lines[n + 1] ?? "").trim().match(literal)?.[0];
-    // A title that is a name: of a list in the same file, or of no interest.
+    // A title that is a name: of a list in the same file, or irrelevant.
     const title = withNames(given?.slice(1, -1) ?? "", lines);
     if (kind === "it") found.push({ title, under: open.map((each) => each.title), words });
     else open.push({ indent, title });
@@ -34,7 +34,7 @@ export function testTitles(text: string): Titled[] {
   return found;
 }
 
-/** `${tag}` where a line of the file says `const tag = … \`[5 ${scope}]\` …`: what that line's strings say. */
+/** Replaces `${tag}` if a line of the file says `const tag = … \`[5 ${scope}]\` …`: by the strings of that line. */
 const withNames = (title: string, lines: readonly string[]): string =>
   title.replaceAll(/\$\{(\w+)\}/g, (hole, name) => {
     const declared = lines.find((line) => line.includes(`const ${name} = `) && /[`"]\[\w/.test(line));
@@ -42,8 +42,8 @@ const withNames = (title: string, lines: readonly string[]): string =>
   });
 
 /**
- * Whether a tag is the one that is named. A hole stands for any string of the same file: which of them the loop goes through is not known,
- * but a name that is not there at all is not among them.
+ * True if a tag matches the name. A hole matches any string of the same file: the values of the loop are unknown, but a name that does
+ * not occur in the file is not one of them.
  */
 export function isTag(tag: string, name: string, words: ReadonlySet<string>): boolean {
   if (!tag.includes("${")) return tag === name;

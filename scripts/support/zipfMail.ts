@@ -6,12 +6,12 @@ const firstNames = "Ann Bob Zoë Jürgen Søren Łukasz Chloé Iván Priya Yuki 
   " ",
 );
 
-/** Text like mail, of made-up words as often as words are: the n-th most frequent one in proportion to 1/n. */
+/** Text like mail, of made-up words with a natural distribution: the n-th most frequent word in proportion to 1/n. */
 export type Writer = {
   /** The word of this rank, from 0. */
   word(rank: number): string;
   sentence(length: number): string;
-  /** A person, the same for the same number. */
+  /** Returns a person, always the same for the same number. */
   person(number: number): { name: string; address: string };
   random(): number;
 };
@@ -19,7 +19,7 @@ export type Writer = {
 export function createWriter(seed: number, vocabularySize = 60_000): Writer {
   const random = seeded(seed);
   const words = vocabularyOf(random, vocabularySize);
-  // Where a word begins on the way from 0 to 1: found again by halving.
+  // The end of each word's interval between 0 and 1, for a binary search.
   const ends = new Float64Array(words.length);
   let sum = 0;
   for (let rank = 0; rank < words.length; rank++) {
@@ -41,7 +41,7 @@ export function createWriter(seed: number, vocabularySize = 60_000): Writer {
     word: (rank) => words[rank] as string,
     sentence(length) {
       const parts = Array.from({ length }, drawn);
-      // Numbers of orders and the like, nearly every one of them new.
+      // Order numbers and the like, nearly all of them new.
       if (random() < 0.05) parts.push(`INV-${Math.floor(random() * 9_000_000)}`);
       return `${parts.join(" ")}.`;
     },
@@ -60,7 +60,7 @@ export function createWriter(seed: number, vocabularySize = 60_000): Writer {
 function vocabularyOf(random: () => number, size: number): string[] {
   const words = new Set<string>();
   while (words.size < size) {
-    // The first ones, the most frequent, are short.
+    // The first words, the most frequent ones, are short.
     const count = 1 + Math.floor(random() * Math.min(4, 1 + words.size / 40));
     let word = "";
     for (let n = 0; n < count + 1; n++) word += syllables[Math.floor(random() * syllables.length)];

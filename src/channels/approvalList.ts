@@ -1,9 +1,9 @@
 import type { RecordedOutcome } from "./approvalView.ts";
 
 /**
- * What has become of a draft on a list. `waits`: its own page is behind this token; `warnings` is null if it is too long to be looked through here. `changed`: it has a newer version, which is asked about
- * elsewhere. `closed`: this link to it was closed. `elsewhere`: another mailbox approves for its identity now, and nothing of it is shown. `broken`: it
- * cannot be shown now.
+ * State of a draft on a list. `waits`: its own page is behind this token; `warnings` is null if the draft is too long to be checked here.
+ * `changed`: it has a newer version, which is asked about separately. `closed`: this link to it was closed. `elsewhere`: another mailbox
+ * now approves for its identity, and nothing of it is shown. `broken`: it cannot be shown now.
  */
 export type ListedState =
   | { kind: "waits"; token: string; warnings: number | null }
@@ -16,26 +16,26 @@ export type ListedState =
 export type ListedDraft = {
   subject: string;
   to: readonly string[];
-  /** ISO time: since when it has been asked about; null if that is not known any more. */
+  /** ISO time since which approvers have been asked; null if no longer known. */
   since: string | null;
   state: ListedState;
 };
 
-/** What one mail asked about. Those that wait come first, then the others; each page shows a part. */
+/** The drafts that one mail asked about. Those that wait for a decision come first; each page shows a part. */
 export type ApprovalList = {
-  /** How many drafts are on it, and how many of them wait. */
+  /** Number of drafts on it, and number of those that wait for a decision. */
   total: number;
   waiting: number;
-  /** From 1. */
+  /** Number of the page, from 1. */
   page: number;
   pages: number;
   drafts: ListedDraft[];
-  /** ISO time; past it, nothing is to be shown. */
+  /** ISO time after which nothing may be shown. */
   expiresAt: string;
 };
 
-/** How the page asks. Throws Unavailable (src/eventStore/eventStore.ts). */
+/** Port of the list page. Throws Unavailable (src/eventStore/eventStore.ts). */
 export type ApprovalLists = {
-  /** Reads only. Undefined for a token that was never given out, and for a page that there is not. */
+  /** Reads only. Undefined for a token that was never issued, and for a page that does not exist. */
   list(token: string, page: number): Promise<ApprovalList | undefined>;
 };

@@ -2,12 +2,11 @@ import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { EditReason } from "#streams/draft/events.ts";
 
-/** What an approver can choose. */
+/** The choices of an approver. */
 export type Decision = "approve" | "reject";
 
 /**
- * What the checks of the sender said; `aligned`: the From address is proven. `covers`: the address fields that are proven beside it; absent:
- * none.
+ * Results of the sender checks; `aligned`: the From address is proven. `covers`: other address fields that are proven too; absent: none.
  */
 export type Authentication = {
   spf: string;
@@ -24,15 +23,15 @@ export type AnsweredMessage = {
   /** ISO time of its acknowledgement. */
   receivedAt: string;
   subject: string;
-  /** Its text without what is folded. */
+  /** Its text without the folded part. */
   newText: string;
-  /** Its quotations of earlier messages of the conversation, which are folded; "" if there are none. */
+  /** Its quotations of earlier messages of the conversation, shown folded; "" if there are none. */
   quotedText: string;
   authentication: Authentication | null;
   attachments: readonly AttachmentFact[];
 };
 
-/** An inbound message that came after the one the draft answers. `newText` is null while it is held and its content may not be shown. */
+/** An inbound message received after the one the draft answers. `newText` is null while it is held and its content may not be shown. */
 export type NewerMessage = {
   fromName: string | null;
   fromEmail: string;
@@ -41,101 +40,103 @@ export type NewerMessage = {
   newText: string | null;
 };
 
-/** A mail of ours, or a draft of one, as a warning tells of it. `at`: ISO time. */
+/** A mail of ours, or a draft of one, as described in a warning. `at`: ISO time. */
 export type BriefMail = { subject: string; text: string; at: string };
 
-/** A draft's outcome once somebody, or the customer's newer mail, has decided about it. */
+/** A draft's outcome after a decision, or after the customer's newer mail. */
 export type RecordedOutcome = {
   decision: "approved" | "rejected" | "sending" | "sent" | "stale" | "failed";
-  /** Display name of who decided; null if nobody did. */
+  /** Display name of the person who decided; null if no person did. */
   by: string | null;
   /** ISO time. */
   at: string;
-  /** Of a rejection, or of a failure. */
+  /** Reason of a rejection or a failure. */
   reason?: string | null;
-  /** Who approved it can still take that back: then the question is open again, with what it decides by. */
+  /** The approver can still take the approval back: then the question is open again, with the links or buttons that decide it. */
   undoable?: true;
 };
 
-/** What an outcome that is not certain says beyond itself. */
+/** Sentence added to an outcome that is not final. */
 export const mayReopen = "It leaves within seconds, unless the approval is taken back.";
 
-/** If several have to approve: how many, and who has so far. `by`: as others see them; `at`: ISO time. */
+/** If several approvals are required: how many, and those given so far. `by`: display name; `at`: ISO time. */
 export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };
 
-/** A file of a draft, or of a message, in its order. `size` in bytes; null if its bytes are not there. */
+/** A file of a draft or message. `size` in bytes; null if its bytes are missing. */
 export type AttachmentFact = {
   name: string;
   size: number | null;
-  /** The type that its sender gave it. */
+  /** The media type that its sender declared. */
   declaredType: string;
-  /** What it is by its bytes, in a word or two; null if that is not known. */
+  /** Its kind by its bytes, in a word or two; null if unknown. */
   kind: string | null;
-  /** A sentence; null if there is nothing to warn of. */
+  /** A sentence; null if there is no warning. */
   warning: string | null;
-  /** Where this approver can fetch it; null where they cannot. */
+  /** Link where this approver can download it; null if they cannot. */
   download: string | null;
 };
 
-/** The version that approvers were asked about before this one. */
+/** The version that approvers were asked about before. */
 export type PreviousVersion = {
   version: number;
   content: DraftContent;
   textDerived: boolean;
   rationale: string | null;
-  /** Why there were versions since, each reason once. */
+  /** Reasons for the versions since, each once. */
   because: readonly EditReason[];
 };
 
-/** All that an approver is shown of one version of a draft, in whatever channel. Times are ISO strings. */
+/** Everything that an approver is shown about one version of a draft, in any channel. Times are ISO strings. */
 export type ApprovalView = {
   draftId: string;
   version: number;
   /** Hex. */
   contentSha256: string;
   status: DraftStatus;
-  /** The conversation's own subject, whatever this draft is called. */
+  /** The conversation's own subject, whatever the draft's is. */
   threadSubject: string;
-  /** Who would send it. */
+  /** The identity that would send it. */
   identity: { displayName: string; address: string };
   content: DraftContent;
-  /** Its plain text was made of its HTML. */
+  /** Its plain text was derived from its HTML. */
   textDerived: boolean;
-  /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out if no picture can be shown. */
+  /** Pictures that its HTML shows, as `data:` URLs by sha256; absent if pictures cannot be shown. */
   pictures?: ReadonlyMap<string, string>;
-  /** The removals from its HTML when it was submitted. */
+  /** Elements removed from its HTML when it was submitted. */
   htmlRemoved: readonly HtmlRemoved[];
   attachments: readonly AttachmentFact[];
   rationale: string | null;
-  /** null: approvers are asked for the first time. */
+  /** null if approvers are asked for the first time. */
   previous: PreviousVersion | null;
-  /** null: it answers nothing, it opens a conversation. */
+  /** null if it opens a conversation and answers nothing. */
   answers: AnsweredMessage | null;
-  /** Every address that wrote, or was written to, in this conversation. */
+  /** Every address that sent or received a message of this conversation. */
   participants: readonly string[];
-  /** Its Reply-To is no address of this workspace: nobody here sees the replies. Absent: it is, or there is none. */
+  /** Its Reply-To is not an address of this workspace, so replies are not seen here. Absent if it is, or if there is none. */
   repliesLeave?: boolean;
-  /** Sentences beyond those that follow from the view itself (approvalWarnings.ts), the notes of the message it answers among them. */
+  /**
+   * Additional sentences that cannot be derived from the view itself (approvalWarnings.ts), including the notes of the answered message.
+   */
   warnings: string[];
-  /** Sentences on what the words of the message it answers seem to do, which may be mistaken. They point at something, and stop nothing. */
+  /** Sentences about suspicious wording in the answered message, possibly mistaken. They inform and block nothing. */
   hints: string[];
-  /** Approving also sends: the button says so. */
+  /** Approving also sends, and the button says so. */
   sendsOnApproval: boolean;
-  /** Its identity or workspace requires human approval: no key and no rule approves or sends it. */
+  /** Its identity or workspace requires human approval: no key and no rule can approve or send it. */
   humanRequired: boolean;
   newerMessage: NewerMessage | null;
-  /** The newest mail of ours that was queued after the message it answers; null if there is none. `by`: as others see them. */
+  /** Our newest mail that was queued after the answered message was received; null if there is none. `by`: display name. */
   answeredMeanwhile: (BriefMail & { by: string }) | null;
-  /** Other drafts on the same message that wait for a decision too. */
+  /** Other drafts that answer the same message and wait for a decision. */
   otherDrafts: readonly BriefMail[];
-  /** null or absent: one approval is enough. */
+  /** null or absent if one approval is enough. */
   approvals?: ApprovalsSoFar | null;
   decided: RecordedOutcome | null;
-  /** Until when this channel's links work. */
+  /** ISO time until which this channel's links are valid. */
   expiresAt: string;
-  /** When somebody else is asked if nobody has decided; null if nobody else would be. */
+  /** ISO time of the escalation to other approvers if there is no decision; null if there will be none. */
   escalatesAt: string | null;
-  /** When this was looked up. */
+  /** ISO time when this view was read. */
   shownAt: string;
 };
 

@@ -6,16 +6,16 @@ import { named, writerOf } from "./card/names.ts";
 import { answeredInWords, othersInWords } from "./card/sameMessage.ts";
 import type { Letter } from "./letter.ts";
 
-/** Of an example within a sentence. */
+/** Most characters of an example within a sentence. */
 const exampleLength = 100;
 
-/** A whole name: what a file is, its end says. */
+/** Enough for a whole file name: its extension, at the end, tells what the file is. */
 const fileNameLength = 300;
 
 /** More addresses than an answer to a person usually has. */
 const manyRecipients = 5;
 
-/** What an approver should know before deciding, most important first: those that follow from what the view holds, then the view's own. */
+/** Lists what an approver should know before deciding, most important first: warnings derived from the view, then the view's own. */
 export function approvalWarnings(view: ApprovalView, letter: Letter, links: readonly Link[]): string[] {
   const found = rules.map((rule) => rule(view, letter, links)).filter((warning) => warning !== undefined);
   return [...new Set([...found, ...view.warnings.map(visibleLine)])];
@@ -33,7 +33,7 @@ const unverifiedSender: Rule = ({ answers }) =>
     ? `We could not verify that the message really comes from ${visibleLine(answers.fromEmail)}.`
     : undefined;
 
-/** One address that is right does not silence the others. */
+/** All recipients are checked: one right address does not suppress the warning about the others. */
 const notTheSender: Rule = ({ answers, content }) => {
   const others = answers ? content.to.filter((address) => !same(address, answers.fromEmail)) : [];
   if (!answers || others.length === 0) return undefined;
@@ -82,7 +82,7 @@ const twoVersions: Rule = (_, { difference }) =>
         ...differences(difference),
       ].join(" ");
 
-/** In what two versions differ: at most three of each, since a warning is read whole. */
+/** Lists the differences of two forms: at most three of each kind, since a warning is read whole. */
 function differences({ onlyHtml, onlyText, linksOnlyHtml, linksOnlyText }: Difference): string[] {
   const kinds: [string, string[]][] = [
     ["Only the HTML says", onlyHtml],
@@ -99,7 +99,7 @@ const examplesOf = (found: string[]): string =>
     .map((one) => `“${shortLine(one, exampleLength)}”`)
     .join(", ")}${found.length > 3 ? " and more" : ""}`;
 
-/** A link that reads like one place and leads to another. */
+/** Warns of a link whose text names another site than its target. */
 const misleadingLinks: Rule = (_view, _letter, links) => {
   const found = links.filter(({ names }) => names !== null);
   if (found.length === 0) return undefined;
@@ -118,7 +118,7 @@ const filesWithWarnings: Rule = ({ attachments }) => {
 
 const unseenCharacters: Rule = ({ content }, { html, text }) => {
   const written = [content.subject, content.from.name, text].some(hasUnseen);
-  // HTML can spell such a character as an entity, so it is looked for after the reading.
+  // HTML can write such a character as an entity, so the check runs on the decoded text.
   const inHtml = html !== null && /\[U\+[0-9A-F]{4,6}(?: ×\d+)?\]/.test(html.asText);
   return written || inHtml
     ? "It has invisible characters, or characters that change the order of letters. They are shown as their code, like [U+202E]."
@@ -142,7 +142,7 @@ const rules: Rule[] = [
   unseenCharacters,
 ];
 
-/** Every one of them: an address that is left out is one that nobody approved. */
+/** Lists every address: approval covers only what was shown. */
 const listed = (addresses: readonly string[]): string => addresses.map(visibleLine).join(", ");
 
 const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();

@@ -6,37 +6,37 @@ import { visible } from "#src/html/visible.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** A line of a letter's head: "To", and the values in it. */
+/** A header line of the letter: "To", and the values in it. */
 export type HeadField = { label: string; values: string[] };
 
-/** What would be sent, signature included, in the forms an approver can be shown. */
+/** What would be sent, signature included, in the forms that an approver can be shown. */
 export type Letter = {
-  /** The plain text as it leaves. */
+  /** The plain text as sent. */
   text: string;
-  /** The HTML, as it is read, and its text, in which everything can be seen. Null if the draft has none. */
+  /** The HTML in the form it is read, and its text with invisible characters made visible. Null if the draft has none. */
   html: { pieces: readonly Piece[]; asText: string; signatureAsText: string } | null;
   /**
-   * In what HTML and plain text say different things, signatures left aside; null if they do not. Mail programs show one of them, so that
-   * an approver has to see both.
+   * Differences between HTML and plain text, ignoring signatures; null if there are none. Mail programs show only one of them, so an
+   * approver has to see both.
    */
   difference: Difference | null;
 };
 
-/** What a letter is made of. */
+/** The inputs of a letter. */
 type Made = Pick<DraftContent, "body_html" | "body_text" | "signature_html" | "signature_text"> & {
   textDerived: boolean;
 };
 
-/** How many large letters are kept. Each takes a few megabytes at most. */
+/** Most large letters kept in the cache. Each takes a few megabytes at most. */
 const mostKept = 8;
 
-/** Making a letter of less, and looking for its links, takes no time worth saving. Characters. */
+/** Characters: making a smaller letter, and finding its links, takes too little time to be worth caching. */
 const large = 10_000;
 
-/** The large letters made last: anyone who has a link can open its page as often, and as often at once, as they like. */
+/** The large letters made last: anyone with a link can open its page often, and many times at once. */
 let kept: { of: Made; letter: Letter }[] = [];
 
-/** `textDerived`: the plain text was made of the HTML, so there is nothing to compare. The same object may be given again. */
+/** `textDerived`: the plain text was derived from the HTML, so there is nothing to compare. May return the same object again. */
 export function letterOf(content: Omit<Made, "textDerived">, { textDerived }: { textDerived: boolean }): Letter {
   const { body_html, body_text, signature_html, signature_text } = content;
   const of = { body_html, body_text, signature_html, signature_text, textDerived };
@@ -56,7 +56,7 @@ function newLetter({ textDerived, ...content }: Made): Letter {
   return { ...written, html: { pieces, asText: shownText(pieces), signatureAsText: shownText(signature) } };
 }
 
-/** The text that readers of HTML read, safe to look at. */
+/** The text that readers of the HTML see, safe to display. */
 const shownText = (pieces: readonly Piece[]): string => plainText(pieces, { show: visible });
 
 const differenceOf = ({ body_html, body_text }: Pick<DraftContent, "body_html" | "body_text">): Difference | null =>

@@ -2,7 +2,7 @@ import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { letterOf } from "./letter.ts";
 
-/** A letter as the console shows it. `html`: its HTML for a frame of our pages, and the words of it; null if it has none. */
+/** A letter as the console shows it. `html`: its HTML for a frame of our pages, and its words; null if it has none. */
 export type ReadableLetter = { text: string; html: { page: string; asText: string } | null };
 
 /** `pictures`: `data:` addresses by sha256. */

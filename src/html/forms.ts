@@ -1,9 +1,12 @@
 import { html, type Markup, type Value } from "./html.ts";
 
-/** What a form of a page carries beside its fields. */
+/** The token that a form of a page carries besides its fields. */
 export type FormToken = { formToken: string };
 
-/** Sent to `action`; works without script. `once`: a random word, where sending it twice is to have its effect once. `quiet`: no frame of its own. */
+/**
+ * A form posted to `action`, without script. `once`: a random idempotency value, if posting twice must have one effect. `quiet`: without
+ * a frame.
+ */
 export type FormOptions = { action: string; id?: string; className?: string; once?: string; label?: string };
 
 export const form = ({ formToken }: FormToken, options: FormOptions, ...content: Value[]): Markup =>
@@ -17,12 +20,12 @@ export type FieldOptions = {
   name: string;
   label: Value;
   value?: string | null | undefined;
-  /** Said below the label, and read out with the field. */
+  /** Shown below the label, and read out with the field. */
   hint?: Value;
-  /** Why it was refused. */
+  /** Reason why the value was refused. */
   error?: string | undefined;
   required?: boolean;
-  /** If the name is on a page more than once. */
+  /** Needed if the name occurs on a page more than once. */
   id?: string;
 };
 
@@ -35,12 +38,12 @@ type InputOptions = FieldOptions & {
   max?: number;
   placeholder?: string;
   inputmode?: "numeric";
-  /** Offered while typing: the id of a datalist. */
+  /** Suggestions while typing: the id of a datalist. */
   list?: string;
   readonly?: boolean;
 };
 
-/** One line to type into. */
+/** A single-line text field. */
 export const field = (options: InputOptions): Markup => {
   const { type = "text", value } = options;
   const rest = ["autocomplete", "minlength", "maxlength", "min", "max", "placeholder", "inputmode", "list"] as const;
@@ -50,18 +53,18 @@ export const field = (options: InputOptions): Markup => {
   );
 };
 
-/** Several lines. `rows`: how many are seen at first. */
+/** A multi-line text field. `rows`: number of lines visible at first. */
 export const area = (options: FieldOptions & { rows?: number; maxlength?: number; className?: string }): Markup =>
   labelled(
     options,
-    // The first line break after the tag is none of the text's.
+    // HTML drops the first line break after the tag, so one is added.
     html`<textarea${common(options)} rows="${options.rows ?? 4}"${attribute("maxlength", options.maxlength)}${attribute("class", options.className)}>
 ${options.value ?? ""}</textarea>`,
   );
 
 export type Choice = { value: string; label: string };
 
-/** One of several, as a list that opens. */
+/** A drop-down list with one choice. */
 export const choice = (options: FieldOptions & { choices: readonly Choice[] }): Markup =>
   labelled(
     options,
@@ -71,7 +74,7 @@ export const choice = (options: FieldOptions & { choices: readonly Choice[] }): 
     )}</select>`,
   );
 
-/** On or off. A browser sends nothing for what is off: a hidden field before it says "false". */
+/** A switch. A browser sends nothing for an unchecked box: a hidden field before it sends "false". */
 export const switchField = (options: Omit<FieldOptions, "value" | "required"> & { on: boolean }): Markup => {
   const id = options.id ?? options.name;
   return html`<div class="field switch"><input type="hidden" name="${options.name}" value="false"><input type="checkbox" id="${id}" name="${options.name}" value="true"${options.on && trueAttribute("checked")}${described(options, id)}>
@@ -88,7 +91,7 @@ export const button = (
   html`<button class="button ${kind}"${attribute("name", name)}${attribute("value", value)}${attribute("id", id)}>${label}</button>
 `;
 
-/** What was refused, at the top of the form: the first thing that is read out. */
+/** Summary of the errors at the top of the form: screen readers read it first. */
 export const errorSummary = (
   refused: { message: string; field?: string | undefined } | undefined,
 ): Markup | undefined =>
@@ -98,7 +101,7 @@ export const errorSummary = (
   }</div>
 `;
 
-/** The refusal's sentence, if it is about this field. */
+/** Returns the error sentence if it is about this field. */
 export const errorAt = (
   refused: { message: string; field?: string | undefined } | undefined,
   name: string,

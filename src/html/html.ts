@@ -1,6 +1,6 @@
 import { visible } from "./visible.ts";
 
-/** HTML that is finished: made by the `html` template, or vouched for by `trusted`. */
+/** Finished HTML: made by the `html` template, or vouched for by `trusted`. */
 export class Markup {
   readonly markup: string;
   constructor(markup: string) {
@@ -13,15 +13,18 @@ export class Markup {
 
 export type Value = string | number | Markup | null | undefined | false | readonly Value[];
 
-/** A template whose every value is escaped, in text and in quoted attributes alike, unless it is Markup already. Nothing is shown for null, undefined and false. */
+/**
+ * Template that escapes every value, in text and in quoted attributes, unless it is Markup already. null, undefined and false render as
+ * nothing.
+ */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Markup {
   return new Markup(strings.reduce((made, string, index) => made + rendered(values[index - 1]) + string));
 }
 
-/** Markup that did not come out of the template: a stylesheet of ours. */
+/** Marks a string as HTML that did not come from the template: a stylesheet of ours. */
 export const trusted = (markup: string): Markup => new Markup(markup);
 
-/** Text for an element or a quoted attribute, with what cannot be seen written out. */
+/** Escapes text for an element or a quoted attribute, and makes invisible characters visible. */
 export function escaped(text: string): string {
   return visible(text).replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }

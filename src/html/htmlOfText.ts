@@ -1,4 +1,4 @@
-/** Lines and paragraphs of plain text as reduced HTML. */
+/** Converts lines and paragraphs of plain text to reduced HTML. */
 export function htmlOfText(text: string): string {
   return text
     .replace(/\r\n?/g, "\n")

@@ -2,8 +2,8 @@ import { targetKey, withoutPunctuation } from "./compare/targets.ts";
 import { type Run, runsOf } from "./letter/markedText.ts";
 
 /**
- * Text that a person wrote as HTML: paragraphs, line breaks, `~~struck~~` and `{+underlined+}` text, and links of web and mail addresses. A reader of either reads the same (compare/). It is
- * reduced like any body before it is stored.
+ * Converts a person's text to HTML: paragraphs, line breaks, `~~struck~~` and `{+underlined+}` text, and links of web and mail addresses.
+ * Both forms read the same (compare/). The result is reduced like any body before it is stored.
  */
 export const htmlOfWritten = (text: string): string =>
   text
@@ -14,7 +14,7 @@ export const htmlOfWritten = (text: string): string =>
     .map((paragraph) => `<p>${runsOf(paragraph, { heights: false }).map(marked).join("").replaceAll("\n", "<br>")}</p>`)
     .join("");
 
-/** A web address, or a mail address that nothing else is joined to. */
+/** Matches a web address, or a mail address with nothing joined to it. */
 const addresses =
   /\b(?:https?:\/\/|www\.)[^\s<>"|]+|(?<![^\s(<[,;:])[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?![a-z0-9@-])/gi;
 

@@ -3,8 +3,8 @@ import { html, type Markup, trusted, type Value } from "./html.ts";
 import { frameStyle, pageStyle } from "./style.ts";
 
 /**
- * One whole page of ours: no script, one stylesheet. `title` tells the outcome first; `main` starts with the h1. `refreshSeconds`: after so many
- * it is loaded again by itself.
+ * One whole page of ours: no script, one stylesheet. `title` names the outcome first; `main` starts with the h1. `refreshSeconds`: the
+ * page reloads itself after this time.
  */
 export const page = ({
   title,
@@ -37,7 +37,10 @@ export const page = ({
 </html>
 `.markup;
 
-/** Sanitised HTML in a frame of its own: an opaque origin, no script, no form, nothing loaded, no way out. It inherits the page's policy as well. */
+/**
+ * Shows sanitised HTML in a separate frame: an opaque origin, no script, no form, nothing loaded, no navigation. It inherits the page's
+ * policy as well.
+ */
 export const frame = (sanitised: string, title: string): Markup =>
   html`<iframe class="letter-frame" sandbox="" title="${title}" srcdoc="${framed(sanitised)}"></iframe>`;
 
@@ -49,13 +52,13 @@ function hashOf(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** For the policy of a page that shows such frames. */
+/** Hash for the policy of a page that shows such frames. */
 export const frameStyleHash = hashOf(frameStyle);
 
-/** What such a page may do: show itself and its frame, with these two stylesheets, and post its form back. */
+/** Policy of such a page: it may show itself and its frame, with these two stylesheets, and post its form. */
 const policy = [
   "default-src 'none'",
-  // A mail's own pictures are in the page itself.
+  // A mail's own pictures are embedded in the page.
   "img-src data:",
   `style-src ${hashOf(pageStyle)} ${hashOf(frameStyle)}`,
   "form-action 'self'",
@@ -63,7 +66,7 @@ const policy = [
   "base-uri 'none'",
 ].join("; ");
 
-/** The headers that every page of ours is served with. */
+/** Builds the headers for every page of ours. */
 export const headersOf = (
   policy: string,
   referrer: "no-referrer" | "same-origin",
@@ -79,5 +82,5 @@ export const headersOf = (
   "Cross-Origin-Resource-Policy": "same-origin",
 });
 
-/** Those of a page behind a link of our mail. */
+/** Headers of a page behind a link in our mail. */
 export const pageHeaders = headersOf(policy, "no-referrer");

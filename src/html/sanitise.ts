@@ -1,16 +1,17 @@
 import sanitizeHtml from "sanitize-html";
 import { visible } from "./visible.ts";
 
-/** A fragment fit to be shown, or why it is not shown. */
+/** A fragment that is safe to show, or why it is not shown. */
 export type Sanitised = { html: string } | { refused: "too_large" | "too_deep" };
 
-/** Both parser and reader stay fast within these: time grows with the square of the depth. */
+/** Within these limits both parser and reader stay fast: time grows with the square of the depth. */
 export const maxHtmlBytes = 1024 * 1024;
 export const maxHtmlDepth = 512;
 
 /**
- * A stranger's HTML with its text, structure and tables, and nothing that loads, runs or leads anywhere. Styles go too: text hidden by them is
- * shown. A link becomes `<span class="link" data-href="…">`, for the stylesheet to write its target out; an image `<span class="image">` with its alternative text.
+ * Reduces a stranger's HTML to text, structure and tables, with nothing that loads, runs or links anywhere. Styles are removed too, so
+ * text hidden by them is shown. A link becomes `<span class="link" data-href="…">`, whose target the stylesheet writes out; an image
+ * `<span class="image">` with its alternative text.
  */
 export function sanitise(html: string): Sanitised {
   if (Buffer.byteLength(html) > maxHtmlBytes) return { refused: "too_large" };
@@ -58,7 +59,7 @@ function cell(tagName: string, { colspan, rowspan, dir, lang }: sanitizeHtml.Att
   return { tagName, attribs: { ...direction(dir, lang), ...(Object.fromEntries(spans) as sanitizeHtml.Attributes) } };
 }
 
-/** A list's first number is read with it. */
+/** Keeps the start number of a list, which is part of its meaning. */
 function numbered(tagName: string, { start, dir, lang }: sanitizeHtml.Attributes): sanitizeHtml.Tag {
   return {
     tagName,
@@ -73,7 +74,7 @@ function direction(dir: string | undefined, lang: string | undefined): sanitizeH
 
 class TooDeep extends Error {}
 
-/** Stops the parser itself, before it has been slow. */
+/** Stops the parser itself before it becomes slow. */
 function depthGuard(): Pick<sanitizeHtml.IOptions, "onOpenTag" | "onCloseTag"> {
   let depth = 0;
   return {

@@ -1,4 +1,4 @@
-/** Colours by their use; each text colour reads well (WCAG AA, 4.5:1) on the grounds it is on. */
+/** Colours by use; each text colour reads well (WCAG AA, 4.5:1) on the backgrounds it is used on. */
 const palettes = {
   light: {
     ink: "#1b2430",
@@ -87,7 +87,7 @@ code,.code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.9e
 @media print{header,footer,form,.skip{display:none}}
 `;
 
-/** For the letter inside its frame: a link shows where it leads. */
+/** Style of the letter inside its frame: a link shows its target. */
 export const frameStyle = `${colours}
 body{margin:0;padding:1rem;background:var(--page);color:var(--ink);font:1rem/1.55 ${font};overflow-wrap:anywhere}
 .link{text-decoration:underline}.link::after{content:" [" attr(data-href) "]";font-size:.85em;color:var(--soft)}

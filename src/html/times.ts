@@ -1,11 +1,11 @@
 import { html, type Markup } from "./html.ts";
 
-/** `seconds`: for histories, in which much happens within one minute. */
+/** `seconds`: for histories, where much happens within one minute. */
 type Exactness = { seconds?: boolean };
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** An ISO time as people read it, in UTC: "21 Nov 2026, 14:05 UTC"; with seconds "21 Nov 2026, 14:05:31 UTC". */
+/** Formats an ISO time for people, in UTC: "21 Nov 2026, 14:05 UTC"; with seconds "21 Nov 2026, 14:05:31 UTC". */
 export function readableTime(iso: string, { seconds = false }: Exactness = {}): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return iso;
@@ -14,7 +14,7 @@ export function readableTime(iso: string, { seconds = false }: Exactness = {}): 
   return `${date}, ${two(time.getUTCHours())}:${two(time.getUTCMinutes())}${seconds ? `:${two(time.getUTCSeconds())}` : ""} UTC`;
 }
 
-/** A moment in the reader's own time zone, with UTC on hover. `zone`: an IANA name; one that is none counts as UTC. */
+/** Formats a moment in the reader's own time zone, with UTC on hover. `zone`: an IANA name; an invalid one counts as UTC. */
 export const when = (
   { zone }: { zone: string },
   iso: string | null | undefined,
@@ -28,9 +28,9 @@ export const when = (
 export const whenExactly = (reader: { zone: string }, iso: string | null | undefined): Markup | string =>
   when(reader, iso, { seconds: true });
 
-/** Those that were asked for, by the name they were given by: making one costs more than using it. */
+/** Cache by requested name: making a format costs more than using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** More names than there are zones; most can be written in many ways. */
+/** More than the number of zones; most of them have several spellings. */
 const mostFormats = 1_000;
 
 function inZone(iso: string, zone: string, exactness: Exactness): string {
@@ -38,7 +38,7 @@ function inZone(iso: string, zone: string, exactness: Exactness): string {
   return format?.format(new Date(iso)) ?? readableTime(iso, exactness);
 }
 
-/** Whether this is a time zone's name. */
+/** True if this is the name of a time zone. */
 export const isZone = (zone: string): boolean => formatOf(zone) !== undefined;
 
 function formatOf(zone: string, { seconds = false }: Exactness = {}): Intl.DateTimeFormat | undefined {

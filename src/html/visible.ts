@@ -1,6 +1,6 @@
 /**
- * Text that strangers wrote, made safe to look at: what a reader could not see, or what would reorder the letters around it, is
- * written out as `[U+202E]`. Letters, line breaks and tabs stay; joiners stay, because scripts and emoji need them.
+ * Makes a stranger's text safe to display: characters that are invisible, or would reorder the letters around them, are written out as
+ * `[U+202E]`. Letters, line breaks and tabs stay; joiners stay, because scripts and emoji need them.
  */
 export function visible(text: string): string {
   return text
@@ -8,7 +8,9 @@ export function visible(text: string): string {
     .replace(unseen, (found, run: string | undefined) => (run ? named(run) : found));
 }
 
-/** The same for a value of one line (a name, an address, a subject, a file name): no line breaks, and no direction marks either. */
+/**
+ * Like `visible`, for a value of one line (a name, an address, a subject, a file name): no line breaks, and no direction marks either.
+ */
 export function visibleLine(text: string): string {
   return visible(text)
     .replace(/[\u200e\u200f\u061c]/g, named)
@@ -16,16 +18,16 @@ export function visibleLine(text: string): string {
     .trim();
 }
 
-/** Such a line with at most `max` characters, for places where a long value would push our own words out of sight. */
+/** Like `visibleLine`, with at most `max` characters, for places where a long value would push our own words out of sight. */
 export function shortLine(text: string, max: number): string {
-  // Most of a long text is not looked at: a run of blanks, which are shown as one, may have to be passed over.
+  // Only the beginning of a long text is read; a run of blanks, which are shown as one, may have to be skipped.
   const start = text.trimStart().slice(0, 16 * max);
   const characters = [...visibleLine(start)];
   const isCut = start.length < text.trim().length;
   return isCut || characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : characters.join("");
 }
 
-/** Whether looking at the text would not show all that is in it. */
+/** True if the text contains characters that a reader cannot see. */
 export function hasUnseen(text: string): boolean {
   return visible(text) !== text.replace(/\r\n?|[\u2028\u2029]/g, "\n");
 }

@@ -1,10 +1,10 @@
 import { CredentialsRefused, type MailProvider, type ReadyConnection } from "./mailProvider.ts";
 
-/** A provider that remembers whether it lets us in. */
+/** A provider that remembers whether it accepts our credentials. */
 export type WatchedProvider = MailProvider & {
   /**
-   * Why no mail can leave, as long as our credentials are refused. Asking tries them again, behind its back and at most once a minute: no
-   * other mail may come that would show them to be good again.
+   * Reason why no mail can be sent while our credentials are refused. Calling it also retries them in the background, at most once a
+   * minute: no other mail may come that would show them to be valid again.
    */
   trouble(): string | undefined;
 };
@@ -14,7 +14,7 @@ const tryAgainMs = 60_000;
 export function watchCredentials(provider: MailProvider, { monotonic }: { monotonic(): number }): WatchedProvider {
   let refused: { message: string; lastTry: number } | undefined;
 
-  /** Whether what it does shows that we are let in, or that we are not. */
+  /** Records whether the result shows that our credentials are accepted or refused. */
   async function watched<T>(does: () => Promise<T>): Promise<T> {
     try {
       const done = await does();
@@ -31,7 +31,7 @@ export function watchCredentials(provider: MailProvider, { monotonic }: { monoto
       ? watchedConnection(await provider.connect(caller))
       : watched(() => provider.connect(caller));
 
-  /** For providers whose credentials only the answer to a mail judges. */
+  /** For providers that check credentials only when a mail is handed over. */
   const watchedConnection = (connection: ReadyConnection): ReadyConnection => ({
     discard: () => connection.discard(),
     async handOver(mail, mayWrite) {

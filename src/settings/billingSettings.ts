@@ -7,7 +7,7 @@ const price = (of: string) =>
     StripeId(["price", "plan"], { otherwise: "no Stripe", description: `The id of Stripe's price for ${of}.` }),
   );
 
-/** Who takes the money: a part of src/settings/settings.ts. */
+/** Settings of the payment processor: a part of src/settings/settings.ts. */
 export const billingSettings = {
   STRIPE_SECRET_KEY: Type.Optional(
     StripeSecret(["sk", "rk"], {
@@ -50,7 +50,7 @@ const needed = [
 
 type Given = Record<string, string | undefined>;
 
-/** What is wrong with these settings together, a sentence each. `given`: those that are set, as text. */
+/** Lists faults of these settings in combination, one sentence each. `given`: those that are set, as text. */
 export function billingInconsistencies(given: Given, { production }: { production: boolean }): string[] {
   const set = Object.keys(billingSettings).filter((name) => given[name]);
   if (set.length === 0) return [];
@@ -75,7 +75,7 @@ export function billingInconsistencies(given: Given, { production }: { productio
 
 const listed = (names: string[]): string => names.join(", ").replace(/, (?=[^,]*$)/, " and ");
 
-/** Of the settings, in camel case. */
+/** These settings in camel case. */
 export type BillingSettings = {
   stripeSecretKey?: string | undefined;
   stripeWebhookSecret?: string[] | undefined;
@@ -87,7 +87,7 @@ export type BillingSettings = {
   stripeApiBase?: string | undefined;
 };
 
-/** What Stripe is asked with; null: nobody takes the money. The settings have been found consistent. */
+/** Settings for calling Stripe; null if no payment processor is configured. The settings have been checked already. */
 export function stripeIn(read: BillingSettings) {
   if (read.stripeSecretKey === undefined) return null;
   const prices: Prices = {

@@ -28,8 +28,8 @@ type Declared = Static<typeof settings>;
 type Settings = { [Name in keyof Declared as CamelCase<Name>]: Declared[Name] };
 
 /**
- * Every setting of the service (src/settings/settings.ts), typed and in camel case, from the environment and, for what that leaves open, the file
- * `.env`; with it what follows from them. Throws StartError with a list of everything that is wrong.
+ * Reads every setting of the service (src/settings/settings.ts), typed and in camel case, from the environment or else the file `.env`,
+ * with values derived from them. Throws StartError with a list of every fault.
  */
 export function loadConfig(environment: Environment = surroundings()) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
@@ -54,7 +54,10 @@ function dotenv(): Environment {
   }
 }
 
-/** The settings that are given, each judged by its declaration, and the defaults of all others. An empty one counts as not set: compose files hand on empty ones. */
+/**
+ * Reads the given settings, each checked by its declaration, and the defaults of all others. An empty value counts as not set: compose
+ * files pass on empty ones.
+ */
 function readSettings(given: Environment, problems: string[]): Settings {
   const read = Object.entries(settings.properties).map(([name, kind]) => {
     const key = name.toLowerCase().replace(/_[a-z]/g, (start) => start[1]!.toUpperCase());
@@ -68,7 +71,7 @@ function readSettings(given: Environment, problems: string[]): Settings {
   return Object.fromEntries(read);
 }
 
-/** What is wrong with the settings together. */
+/** Lists faults of the settings in combination. */
 function inconsistencies(read: Settings, given: Environment): string[] {
   const { nodeEnv, mailProvider, publicUrl, telegramMode, smtpUrl } = read;
   const production = nodeEnv === "production";
@@ -114,7 +117,7 @@ function inconsistencies(read: Settings, given: Environment): string[] {
       "SENDGRID_INBOUND_PUBLIC_KEY is set without SENDGRID_INBOUND_SECRET: set both.",
     ],
     [
-      // A Bot API server of one's own calls other addresses, too.
+      // A self-hosted Bot API server can call other addresses too.
       telegramMode === "webhook" && !given.TELEGRAM_API_ROOT && !canBeCalled(publicUrl ?? "http://localhost"),
       "TELEGRAM_MODE=webhook needs a PUBLIC_URL that begins with https://, at port 443, 80, 88 or 8443: set it, or take polling.",
     ],
@@ -126,11 +129,11 @@ function inconsistencies(read: Settings, given: Environment): string[] {
   return [...broken, ...relay, ...billingInconsistencies(given, { production })];
 }
 
-/** Nobody on the way reads what is asked for there. */
+/** True if the traffic to this URL cannot be read in transit. */
 const isPrivate = (publicUrl: string): boolean =>
   publicUrl.startsWith("https://") || isLoopbackHost(new URL(publicUrl).host);
 
-/** The settings with the defaults that follow from others. */
+/** Adds the defaults that follow from other settings. */
 function completed(read: Settings, given: Environment) {
   const production = read.nodeEnv === "production";
   const publicUrl = read.publicUrl ?? `http://localhost:${read.port}`;
@@ -139,12 +142,12 @@ function completed(read: Settings, given: Environment) {
   return {
     ...read,
     production,
-    /** Under test every answer is held against its documentation. */
+    /** In tests every response is checked against its documentation. */
     checkResponses: read.nodeEnv === "test",
-    /** npm sets this for whatever it runs, and for what that starts. */
+    /** npm sets this for the programs it runs, and for those that they start. */
     startedByNpm: Boolean(given.npm_lifecycle_event),
     smtpInProxy: read.smtpInProxy === "true",
-    /** Strangers may come by this machine too, through a tunnel or a plain proxy: in production only named relays are believed. */
+    /** Strangers may also come through this machine, by a tunnel or a plain proxy: in production only listed relays are trusted. */
     smtpInXclient: !production || given.SMTP_IN_RELAYS !== undefined,
     startPaused: read.startPaused === "true",
     roles: new Set<Role>(read.roles),

@@ -1,10 +1,10 @@
 import Type from "typebox";
 import { HostName, ListOf, Network, OneOf, PathSecret, PemFile, SigningKey, TwoOf, Whole } from "./settingKinds.ts";
 
-/** From and to. */
+/** Lowest and highest port. */
 export const port = [0, 65_535] as const;
 
-/** The settings of the mail receiver, as src/settings/settings.ts declares all others. */
+/** The settings of the mail receiver: a part of src/settings/settings.ts. */
 export const mailInSettings = {
   SMTP_IN_HOST: HostName({ default: "127.0.0.1", description: "The address that the mail receiver listens on." }),
   SMTP_IN_PORT: Whole(...port, {

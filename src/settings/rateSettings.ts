@@ -7,7 +7,7 @@ const rate = (what: string, perMinute?: number) =>
     ...(perMinute === undefined ? { otherwise: "each route that signs in has its own" } : { default: perMinute }),
   });
 
-/** How many connections there may be, and how often a minute who may ask for what. */
+/** Limits: numbers of connections, and requests per minute by caller and kind. */
 export const rateSettings = {
   HTTP_CONNECTIONS: TwoOf(Whole(1, 1_000_000), {
     default: [4_000, 200],

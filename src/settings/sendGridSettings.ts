@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { HttpUrl, SigningKey, Token } from "./settingKinds.ts";
 
-/** The settings of SendGrid as the way out for mail, as src/settings/settings.ts declares all others. */
+/** The settings of SendGrid as the mail provider: a part of src/settings/settings.ts. */
 export const sendGridSettings = {
   SENDGRID_API_KEY: Type.Optional(
     Token({

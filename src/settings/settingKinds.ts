@@ -2,7 +2,7 @@ import { createPublicKey } from "node:crypto";
 import { isIP } from "node:net";
 import Type, { type Static, type TSchema } from "typebox";
 
-/** What the declaration of a setting says beside its kind. */
+/** The declaration of a setting, besides its kind. */
 export type Meaning<Default> = {
   /** Its meaning, in one sentence. */
   description?: string;
@@ -10,7 +10,7 @@ export type Meaning<Default> = {
   unit?: "seconds" | "hours" | "days" | "megabytes" | "requests a minute";
   /** Its value when it is not set. */
   default?: Default;
-  /** The default in words, when it follows from something else. */
+  /** The default in words, if it is derived from something else. */
   otherwise?: string;
 };
 
@@ -30,7 +30,7 @@ export const Whole = (from: number, to: number, meaning: Meaning<number> = {}) =
 export const OneOf = <const Choice extends string>(choices: readonly Choice[], meaning: Meaning<Choice> = {}) =>
   Type.Enum([...choices], { expected: choices.join(", ").replace(/, (?=[^,]*$)/, " or "), ...meaning });
 
-/** At least one, comma separated. */
+/** A comma-separated list with at least one item. */
 export const ListOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
   Type.Array(item, { minItems: 1, expected: `a comma-separated list, each ${expectedOf(item)}`, ...meaning });
 
@@ -57,7 +57,7 @@ export const FourRates = (meaning: Meaning<number[] | "off"> = {}) => {
   });
 };
 
-/** Whole days; "never" is no end. */
+/** Whole days; "never" is no limit. */
 export const Days = (meaning: Meaning<number | "never"> = {}) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Literal("never")], {
     expected: "a whole number from 1 to 36500, or never",
@@ -72,11 +72,11 @@ export const Url = (schemes: readonly string[], meaning: Meaning<string> = {}) =
   return Checked(`a URL ${schemes.map((each) => `${each}://…`).join(" or ")}`, isSound, meaning);
 };
 
-/** An http or https URL, read without a trailing slash. */
+/** An http or https URL; a trailing slash is dropped. */
 export const HttpUrl = (meaning: Meaning<string> = {}) =>
   Type.Decode(Url(["http", "https"], meaning), (text) => text.replace(/\/+$/, ""));
 
-/** Several hosts, as a cluster has them, are no URL to the parser of URLs. */
+/** Not a URL for the parser: the URL of a cluster has several hosts. */
 export const EventStoreUrl = (meaning: Meaning<string> = {}) =>
   Checked(
     "a URL such as esdb://… or kurrentdb://…",
@@ -84,7 +84,7 @@ export const EventStoreUrl = (meaning: Meaning<string> = {}) =>
     meaning,
   );
 
-/** Read in lower case. */
+/** A domain name; converted to lower case. */
 export const DomainName = (meaning: Meaning<string> = {}) => {
   const pattern = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
   return Type.Decode(
@@ -99,15 +99,15 @@ export const HostName = (meaning: Meaning<string> = {}) =>
 export const MailAddress = (meaning: Meaning<string> = {}) =>
   Checked("one plain email address", (text) => /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(text), meaning);
 
-/** A secret that callers show. */
+/** A secret that callers present. */
 export const Token = (meaning: Meaning<string> = {}) =>
   Checked("16 or more printable characters without blanks", (text) => /^[\x21-\x7e]{16,}$/.test(text), meaning);
 
-/** A secret that somebody else made. */
+/** A secret that was issued by someone else. */
 export const Secret = (meaning: Meaning<string> = {}) =>
   Checked("printable characters without blanks", (text) => /^[\x21-\x7e]+$/.test(text), meaning);
 
-/** A secret of Stripe's, which says in its first letters what it is for. */
+/** A Stripe secret, whose prefix says what it is for. */
 export const StripeSecret = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
   Checked(
     `a secret of Stripe that begins with ${begins(kinds)}, and 16 or more characters`,
@@ -115,7 +115,7 @@ export const StripeSecret = (kinds: readonly string[], meaning: Meaning<string> 
     meaning,
   );
 
-/** The id of an object of Stripe's. */
+/** The id of a Stripe object. */
 export const StripeId = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
   Checked(`an id of Stripe that begins with ${begins(kinds)}`, isOfStripe(kinds, 1), meaning);
 
@@ -124,11 +124,11 @@ const begins = (kinds: readonly string[]): string => kinds.map((kind) => `${kind
 const isOfStripe = (kinds: readonly string[], least: number) => (text: string) =>
   new RegExp(`^(${kinds.join("|")})_[A-Za-z0-9_+/=-]{${least},250}$`).test(text);
 
-/** A secret that is the last part of a path. */
+/** A secret that is the last part of a URL path. */
 export const PathSecret = (meaning: Meaning<string> = {}) =>
   Checked("16 or more letters, digits, - or _", (text) => /^[\w-]{16,200}$/.test(text), meaning);
 
-/** The public half of a pair that signs posts: the DER of SPKI in base64, as SendGrid shows it. */
+/** The public key that verifies posts: the DER of SPKI in base64, as SendGrid shows it. */
 export const SigningKey = (meaning: Meaning<string> = {}) =>
   Checked("an elliptic public key as SendGrid shows it (base64)", isSigningKey, meaning);
 
@@ -143,7 +143,7 @@ function isSigningKey(text: string): boolean {
 
 const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
 
-/** How many proxies, or a list of networks. */
+/** A number of proxies, or a list of networks. */
 export const Proxies = (meaning: Meaning<string> = {}) =>
   Checked(
     `a whole number from 0 to 10, or a comma-separated list, each an IP address, a network such as 10.0.0.0/8, or one of ${namedNetworks.join(", ")}`,
@@ -151,14 +151,14 @@ export const Proxies = (meaning: Meaning<string> = {}) =>
     meaning,
   );
 
-/** What such a setting means: a number of proxies, or the networks that they are in. */
+/** Parses such a setting: a number of proxies, or the networks that they are in. */
 export const trustedProxies = (text: string): number | string[] => (/^\d+$/.test(text) ? Number(text) : listed(text));
 
 const isNamedOrNetwork = (text: string): boolean => namedNetworks.includes(text) || isNetwork(text);
 
 const listed = (text: string): string[] => text.split(",").map((each) => each.trim());
 
-/** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
+/** In the forms of node:dns: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
 export const DnsServer = () => Checked("an IP address or IP:port", isDnsServer);
 
 function isDnsServer(text: string): boolean {
@@ -168,7 +168,7 @@ function isDnsServer(text: string): boolean {
   return isAddress && Number(port) > 0 && Number(port) <= 65_535;
 }
 
-/** 192.0.2.1, 10.0.0.0/8, ::1, 2001:db8::/32. */
+/** Such as 192.0.2.1, 10.0.0.0/8, ::1, 2001:db8::/32. */
 export const Network = () => Checked("an IP address or a network such as 10.0.0.0/8", isNetwork);
 
 function isNetwork(text: string): boolean {
@@ -180,7 +180,7 @@ function isNetwork(text: string): boolean {
 
 const keyBytes = 32;
 
-/** `kid:base64` entries, comma separated. */
+/** A comma-separated list of `kid:base64` entries. */
 export const KeyRing = (meaning: Meaning<string> = {}) =>
   Checked(
     `kid:base64,… (each key has ${keyBytes} random bytes, each kid occurs once; openssl rand -base64 ${keyBytes} makes a key)`,
@@ -205,14 +205,17 @@ export const PointOf = (points: readonly string[], meaning: Meaning<string> = {}
     meaning,
   );
 
-/** What a setting of this kind has to be, in words that complete "expected …". They never repeat what was given: it may hold a password. */
+/**
+ * Returns what a setting of this kind has to be, in words that complete "expected …". They never repeat the value, which may be a
+ * password.
+ */
 export const expectedOf = (kind: TSchema): string => (kind as { expected?: string }).expected ?? "";
 
-/** The text of a setting as the value that its kind judges: numbers and lists are read out of it. */
+/** Converts the text of a setting to the value that its kind checks: parses numbers and lists. */
 export function valueIn(text: string, kind: TSchema): unknown {
   if (Type.IsArray(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items));
   if (Type.IsTuple(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items[0]!));
-  // Such a union is of one list and words.
+  // Such a union consists of one list and of words.
   if (Type.IsUnion(kind) && text.includes(",")) return text.split(",").map((each) => valueIn(each.trim(), kind));
   const takesNumber = Type.IsInteger(kind) || Type.IsUnion(kind);
   return takesNumber && /^\d+$/.test(text) ? Number(text) : text;

@@ -33,8 +33,8 @@ export const roles = ["api", "projections", "processes", "smtp"] as const;
 
 const day = 86_400;
 /**
- * Every setting of the service, as environment variables and lines of `.env` name it. One that is optional here has no value of its own:
- * `otherwise` says what holds when it is not set. src/settings/config.ts reads them.
+ * Every setting of the service, named as environment variables and lines of `.env`. One that is optional here has no fixed default:
+ * `otherwise` says what applies if it is not set. src/settings/config.ts reads them.
  */
 export const settings = Type.Object({
   NODE_ENV: OneOf(["development", "test", "production"], {
@@ -269,18 +269,18 @@ export const settings = Type.Object({
   ),
 });
 
-/** A setting as a page about operations tells it. */
+/** A setting as described on the operations page. */
 export type SettingDescription = {
   name: string;
-  /** What it has to be. */
+  /** Description of valid values. */
   takes: string;
   unit?: string;
-  /** As it would be written in `.env`, or in words if it follows from something else. */
+  /** As written in `.env`, or in words if it is derived from something else. */
   default: string;
   meaning: string;
 };
 
-/** Every setting in the order of the declaration. */
+/** Describes every setting in the order of the declaration. */
 export const settingDescriptions: readonly SettingDescription[] = Object.entries(settings.properties).map(
   ([name, kind]) => {
     const { description = "", unit, otherwise, default: value } = kind as Meaning<unknown>;

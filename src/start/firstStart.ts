@@ -8,10 +8,10 @@ import { type EventStore, Unavailable } from "../eventStore/eventStore.ts";
 import { firstKeyScopes } from "../http/framework/keys/scopes.ts";
 import type { Patiently } from "./patientStart.ts";
 
-/** `patiently`: for what may be repeated. `oneByOne`: has instances that start at the same moment take their turns. */
+/** `patiently`: retries steps that may be repeated. `oneByOne`: serialises instances that start at the same moment. */
 type Starting = { patiently: Patiently; oneByOne: <T>(work: () => Promise<T>) => Promise<T> };
 
-/** How long the event log may take for each batch, in milliseconds. */
+/** Milliseconds that the event log may take for each batch. */
 const answersWithinMs = 10_000;
 
 type First = { workspaceId: string; apiKey: string };
@@ -19,17 +19,18 @@ type First = { workspaceId: string; apiKey: string };
 const usual: Starting = { patiently: (step) => step(), oneByOne: (work) => work() };
 
 /**
- * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined if there is one
- * already. A workspace that may be there is not made again.
+ * Creates the first workspace and a key in a development install, for a newcomer to use. Undefined if there is a workspace already. Not
+ * repeated after a failure that may have created one.
  */
 export async function firstWorkspace(deps: Dependencies, { patiently, oneByOne } = usual): Promise<First | undefined> {
   const isThere = async () => (await allWorkspaces(deps.reads)).length > 0;
-  // What the read models show is there, however far they are: after a crash nobody may write them before the dead holder's lease is over.
+  // A workspace in the read models exists, however far behind they are: after a crash no instance may write them before the dead holder's
+  // lease expires.
   if (await patiently(isThere)) return undefined;
   return oneByOne(async () => ((await patiently(() => isInLog(deps.store))) ? undefined : makeFirst(deps, patiently)));
 }
 
-/** beta_override: no plan limit meets a newcomer. */
+/** beta_override: no plan limits for a newcomer. */
 async function makeFirst(deps: Dependencies, patiently: Patiently): Promise<First> {
   const requestId = deps.ids.uuid();
   const cause: Cause = {
@@ -47,8 +48,8 @@ async function makeFirst(deps: Dependencies, patiently: Patiently): Promise<Firs
 }
 
 /**
- * A link by which its holder becomes the owner of the oldest workspace, for the terminal of a development install; undefined if there is none or it
- * has a member. A new one at every start: those before it are good no more.
+ * Makes a link whose holder becomes the owner of the oldest workspace, for the terminal of a development install; undefined if there is
+ * no workspace or it has a member. A new one at every start: it invalidates earlier ones.
  */
 export async function firstOwnerInvitation(deps: Dependencies): Promise<string | undefined> {
   const [oldest] = await allWorkspaces(deps.reads);
@@ -56,8 +57,8 @@ export async function firstOwnerInvitation(deps: Dependencies): Promise<string |
 }
 
 /**
- * True if the log has a workspace: read models that were not filled yet would make a second one of every install whose database is new and
- * whose log is not. Throws Unavailable if the log stops answering, which a subscription would wait for.
+ * True if the log has a workspace: with read models that are still empty, an install with a new database and an old log would get a
+ * second one. Throws Unavailable if the log stops answering; a subscription would wait for it.
  */
 export async function isInLog(
   store: Pick<EventStore, "head" | "subscribe">,

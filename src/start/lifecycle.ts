@@ -5,27 +5,27 @@ import type { Logger } from "pino";
 export type LifecycleOptions = {
   logger: Logger;
   /**
-   * If it throws, what it had started is stopped and the error is rethrown. If the end is asked for meanwhile, the process ends within 5 s.
-   * `end` asks for the end from within, now or later; process.exitCode then says how it went. `ending` is aborted when the end is asked for, so
-   * that nothing is waited for then.
+   * Starts the service. If it throws, everything started so far is stopped and the error is rethrown. If shutdown is requested meanwhile,
+   * the process exits within 5 s. `end` requests shutdown from within, now or later; process.exitCode then gives the result. `ending` is
+   * aborted when shutdown is requested, so that nothing more is awaited.
    */
   start: (end: (reason: string) => void, ending: AbortSignal) => Promise<void>;
-  /** Takes no more work, finishes what is under way, closes what is open. Called once. */
+  /** Stops accepting work, finishes what is under way, closes what is open. Called once. */
   drain: () => Promise<void>;
-  /** Ends what must not be left running, also when draining was cut short or failed. Called once, after that. */
+  /** Stops what must not be left running, even if draining was cut short or failed. Called once, after that. */
   lastly: () => Promise<void>;
   /** Milliseconds that draining may take (default 15,000). */
   drainMs?: number;
   /**
-   * Whether the end of the process that started this one means ours. npm does not always pass a signal on; but a person who starts the service by
-   * other means (systemd, nohup, setsid) may well end before it.
+   * True if this process exits when its parent does. npm does not always forward a signal; but the parent of a service started by other
+   * means (systemd, nohup, setsid) may well exit before it.
    */
   endWithParent: boolean;
 };
 
 /**
- * Starts, and ends the process in order, once: on SIGTERM, SIGINT and SIGHUP, and with its parent if that is asked for. A second signal
- * cuts the draining short. Resolves when started; does not return if the end is asked for before that.
+ * Starts, and shuts down in order, once: on SIGTERM, SIGINT and SIGHUP, and with its parent if requested. A second signal cuts the
+ * draining short. Resolves when started; does not return if shutdown is requested before that.
  */
 export async function runUntilStopped(options: LifecycleOptions): Promise<void> {
   const hurry = new AbortController();
@@ -48,7 +48,7 @@ export async function runUntilStopped(options: LifecycleOptions): Promise<void> 
 
 const sameWishMs = 500;
 
-/** Resolves with the reason when the end is first asked for; signals after that abort `hurry`. */
+/** Resolves with the reason when shutdown is first requested; later signals abort `hurry`. */
 function untilAsked({ endWithParent }: LifecycleOptions, hurry: AbortController) {
   let ask!: (reason: string) => void;
   const asked = new Promise<string>((resolve) => {
@@ -57,7 +57,7 @@ function untilAsked({ endWithParent }: LifecycleOptions, hurry: AbortController)
   let since: number | undefined;
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(name, () => {
-      // npm hands on a Ctrl-C that the terminal has sent to us as well: the same wish twice is not a second one.
+      // npm forwards a Ctrl-C that the terminal has sent to us as well: the same request twice is not a second one.
       if (since !== undefined && performance.now() - since > sameWishMs) hurry.abort();
       since ??= performance.now();
       ask(name);
@@ -67,7 +67,7 @@ function untilAsked({ endWithParent }: LifecycleOptions, hurry: AbortController)
   return { asked, ask };
 }
 
-/** Stops what a start has reached, whatever does not answer, and ends the process: within 5 s, since every part has its bound. */
+/** Stops everything started so far, whatever does not respond, and exits the process within 5 s, since every part has a time limit. */
 async function giveUpStart(
   { logger, drain, lastly }: LifecycleOptions,
   { starting, reason }: { starting: Promise<void>; reason: string },
@@ -80,7 +80,7 @@ async function giveUpStart(
   process.exit();
 }
 
-/** False if something failed or was cut short on the way. */
+/** Returns false if something failed or was cut short. */
 async function stopInOrder(
   { logger, drain, lastly, drainMs = 15_000 }: LifecycleOptions,
   hurry: AbortSignal,
@@ -107,7 +107,7 @@ async function stopInOrder(
 
 const parentPollMs = 250;
 
-/** The operating system gives an orphan another parent; there is no signal for it. */
+/** Polls for a new parent process: the operating system gives an orphan another parent, without a signal. */
 function whenParentEnds(tell: () => void): void {
   const starter = lineage();
   const poll = setInterval(() => {
@@ -118,7 +118,7 @@ function whenParentEnds(tell: () => void): void {
   poll.unref();
 }
 
-/** Our parent, and if that is a shell that npm put in between, npm as well: the shell outlives an npm that is killed. */
+/** Returns our parent's id, and if that is a shell that npm put in between, npm's as well: the shell outlives an npm that is killed. */
 function lineage(): string {
   const parent = process.ppid;
   const [, name = "", grandparent = ""] = /^\d+ \((.*)\) \S (\d+)/.exec(statOf(parent)) ?? [];

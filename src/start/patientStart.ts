@@ -1,15 +1,15 @@
 import { asError, backoffMs, isPassing, type Log, pause } from "../runtime/projections/retrying.ts";
 
-/** Does a step of the start, again if need be, and answers what it answers. */
+/** Runs a step of the start, with retries, and returns its result. */
 export type Patiently = <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
 
-/** What a start needs may come up with it. Longer than that, somebody is to hear of it. In milliseconds. */
+/** Milliseconds of retrying: servers may start together with the service, but a longer failure has to be reported. */
 const longestMs = 30_000;
 
 /**
- * While PostgreSQL or the event log cannot be reached, steps of the start are tried again, for 30 s in all and until the end is asked for; that
- * is said once. Then the last error is thrown, also while a step waits for an answer. Every other error is thrown at once: a wrong password does
- * not become right. A step may have happened although it failed, so it has to be one that can be repeated.
+ * Retries steps of the start while PostgreSQL or the event log cannot be reached, for 30 s in all and until shutdown is requested; logs
+ * that once. Then throws the last error, even while a step waits for an answer. Throws every other error at once: a wrong password does
+ * not become right. A failed step may have happened, so it has to be repeatable.
  */
 export function patientStart(
   { log, ending }: { log: Pick<Log, "warn">; ending: AbortSignal },
@@ -41,8 +41,8 @@ export function patientStart(
   };
 }
 
-/** A timer of Node's waits at most so long. */
+/** Longest delay of a Node timer, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** A sentence for people that is about a server that is away has the server's error as its cause. */
+/** True for a passing error, or for an error with a sentence for people whose cause is one. */
 const mayPass = (error: unknown): boolean => isPassing(error) || isPassing((error as Error | undefined)?.cause);

@@ -1,12 +1,12 @@
 import type { WriteStream } from "node:tty";
 import type { Logger } from "pino";
 
-/** Says what the start is doing. */
+/** Shows what the start is doing. */
 export type StartProgress = { step(what: string): void; end(): void };
 
 const redrawMs = 250;
 
-/** On a terminal one line that is rewritten, with the seconds that the step takes; elsewhere a line of the log for each step. */
+/** On a terminal, one line that is rewritten, with the seconds that the step takes; otherwise a log line per step. */
 export function startProgress(log: Pick<Logger, "info">, output: WriteStream = process.stderr): StartProgress {
   if (!output.isTTY) return { step: (what) => log.info({ step: what }, "starting"), end() {} };
   let redraw: NodeJS.Timeout | undefined;

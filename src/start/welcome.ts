@@ -1,18 +1,18 @@
 import type { Service } from "../service.ts";
 import type { Config } from "../settings/config.ts";
 
-/** What is shown on the terminal and nowhere else: the first API key, at the first start alone, and the first owner's invitation. */
+/** Secrets shown only on the terminal: the first API key, at the first start alone, and the first owner's invitation. */
 export type Shown = { apiKey: string | undefined; ownerLink: string | undefined };
 
-/** Wherever the service listens on this machine or on every address of it, people ask it by one name. */
+/** Replaces any address of this machine, or the wildcard address, by `localhost`. */
 export const asLocalhost = (address: string): string =>
   address.replace(/(^|\/\/)(0\.0\.0\.0|127\.0\.0\.1|\[?::1?\]?)(?=:\d|$)/, "$1localhost");
 
-/** What a newcomer sees on the terminal once the service is up: where everything is, and something to paste. */
+/** Prints what a newcomer needs once the service is up: the addresses, and something to paste. */
 export function welcome(config: Config, service: Service, shown: Shown): void {
   const isTerminal = process.stderr.isTTY;
   if (!isTerminal && shown.apiKey === undefined) return;
-  // An output that is no terminal may be a log, which is kept: an invitation to be the owner goes into none.
+  // Output that is not a terminal may be a stored log: it gets no owner invitation.
   const lines = welcomeLines(config, service, isTerminal ? shown : { ...shown, ownerLink: undefined });
   process.stderr.write(`${lines.join("\n")}\n\n`);
 }
@@ -24,7 +24,7 @@ export function welcomeLines(
 ): string[] {
   const url = listensAt === null ? null : asLocalhost(listensAt);
   const lines = ["", "  Countersign is ready."];
-  // People sign in at the address that links in mail lead to.
+  // People sign in at the address that links in mail have.
   if (url) lines.push(`    Console  ${config.publicUrl}/`, `    API      ${url}/v1`, `    Docs     ${url}/docs`);
   if (url && config.mailProvider === "outbox")
     lines.push(`    Outbox   ${url}/outbox   (outgoing mail is caught here, not sent)`);

@@ -40,7 +40,7 @@ const files: Record<string, string> = {
     });`,
 };
 
-/** Mocha with this project's settings, on files of our own, beside the run that this is a part of. */
+/** Runs Mocha with this project's settings on files of our own, inside the run that this test is a part of. */
 describe("a run of the tests", () => {
   let folder: string;
   const children: ChildProcess[] = [];
@@ -70,7 +70,7 @@ describe("a run of the tests", () => {
     return { child, said: () => said, ended: once(child, "close").then(([code]) => code as number) };
   }
 
-  /** The exit code, the last line, and all failures as one text. */
+  /** Returns the exit code, the last line, and all failures as one text. */
   async function outcome({ ended, said }: ReturnType<typeof start>) {
     const code = await ended;
     const [, failures = ""] = /^ {2}\d+ failing$(.*)/ms.exec(said()) ?? [];
@@ -113,11 +113,11 @@ describe("a run of the tests", () => {
   });
 
   for (const end of ["SIGTERM", "SIGKILL"] as const) {
-    // SIGKILL is the harder end: the run itself can tidy nothing up.
+    // SIGKILL is the harder end: the run itself cannot clean up.
     (end === "SIGKILL" ? it : itInFull)(
       `leaves no process, no server and no file behind when ${end} ends it`,
       async () => {
-        // Without the server of the run that this is a part of, it starts one of its own.
+        // Without the server of the enclosing run, it starts a separate one.
         const file = join(folder, `started.${end}`);
         const run = start(["passing", "hanging"], { env: { TEST_DATABASE_ADMIN_URL: "", STARTED: file } });
         await until(async () => existsSync(file) || run.child.exitCode !== null);

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from "#src/platform/clock.ts";
 
 export type AdjustableClock = Clock & {
-  /** Lets so many milliseconds pass at once. */
+  /** Moves the clock forward by this many milliseconds. */
   advance(ms: number): void;
 };
 
-/** The system's clock, which a test can put forward: what is due then comes without anybody waiting. */
+/** The system's clock, which a test can move forward, so that timers become due without waiting. */
 export function adjustableClock(): AdjustableClock {
   let passed = 0;
   return {

@@ -4,7 +4,7 @@ import { streams } from "#streams/index.ts";
 type Service = StreamServices["drafts"];
 type Around = (run: () => Promise<Handled<never>>) => Promise<Handled<never>>;
 
-/** The same services, with something around each command to whatever stream; loading is left alone. */
+/** Wraps every command to any stream in `around`; loading is unchanged. */
 export function aroundCommands<Services extends StreamServices>(services: Services, around: Around): Services {
   const wrapped = Object.keys(streams).map((noun) => {
     const service = services[noun as keyof StreamServices] as unknown as Service;

@@ -1,7 +1,7 @@
-/** What came back; `json` is undefined where it is none. Of a stream of events, which never ends, only the head. */
+/** An answer; `json` is undefined if it is not JSON. Of a stream of events, which never ends, it has only the head. */
 export type Answer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
 
-/** Asks a line such as "GET /v1/threads"; `key` null sends none. */
+/** Sends a request such as "GET /v1/threads"; `key` null sends no key. */
 export type Ask = (
   line: string,
   options?: {
@@ -13,7 +13,7 @@ export type Ask = (
   },
 ) => Promise<Answer>;
 
-/** Asks a service with this key unless told otherwise; `url` as a function where the service moves. */
+/** Sends requests to a service with this key unless overridden; `url` is a function if the service's address changes. */
 export const asking =
   (url: string | (() => string), ownKey: string): Ask =>
   async (line, { json, body = null, headers = {}, key = ownKey, signal = null } = {}) => {

@@ -12,8 +12,8 @@ import { sharedThreads } from "./sharedThreads.ts";
 export type Beside = Awaited<ReturnType<typeof startBeside>>;
 
 /**
- * One more instance on a database that has its tables, every role of it, in this process: it takes over from one that was killed, or works beside it.
- * It costs a fifth of what a process does. `log` takes each line of its log.
+ * Starts one more instance with every role in this process, on a database that has its tables: it takes over from a killed one, or works
+ * in parallel. It costs a fifth of a process. `log` gets each line of its log.
  */
 export async function startBeside(
   database: DatabaseUrls,
@@ -38,20 +38,20 @@ export async function startBeside(
     url: service.url as string,
     smtpPort: service.smtpPort as number,
     deps: composition.deps,
-    /** Where it found no workspace. */
+    /** Set if it found no workspace. */
     apiKey: first?.apiKey,
-    /** In order, as at SIGTERM. */
+    /** Shuts down in order, as at SIGTERM. */
     stop: () => (stopping ??= service.stop().then(() => composition.close())),
   };
 }
 
-/** Settings for an address that is known before the start: links in its mails lead there. */
+/** Settings for an address that is known before the start: links in its mails have it. */
 export async function knownAddress(): Promise<{ PORT: string; PUBLIC_URL: string }> {
   const port = await freePort();
   return { PORT: `${port}`, PUBLIC_URL: `http://127.0.0.1:${port}` };
 }
 
-/** What killed instances held is free at once: that leases run out is other tests' matter. `sql` is the owner's. */
+/** Ends the leases of killed instances at once: their expiry is tested elsewhere. `sql`: the owner's connection. */
 export async function endLeasesOfDead(
   sql: { query(text: string, values: unknown[]): Promise<unknown> },
   ...living: readonly Beside[]

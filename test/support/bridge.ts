@@ -7,17 +7,17 @@ import { commandArguments } from "../../scripts/support/childProcess.ts";
 
 type Where = { url: string; key: string };
 
-/** The settings of the bridge, as a client's file gives them. */
+/** The settings of the bridge, as in a client's configuration file. */
 const environment = ({ url, key }: Where) => ({ COUNTERSIGN_API_KEY: key, COUNTERSIGN_URL: url });
 
-/** The official client, which starts the bridge and speaks to it. */
+/** Connects the official client, which starts the bridge. */
 export async function clientOverBridge(where: Where, client = new Client({ name: "test", version: "1" })) {
   const env = { ...(process.env as Record<string, string>), ...environment(where) };
   await client.connect(new StdioClientTransport({ command: process.execPath, args: commandArguments("mcp"), env }));
   return client;
 }
 
-/** The bridge as a client of any make meets it: a program that is started, and lines of JSON. */
+/** Starts the bridge as a plain client sees it: a program that exchanges lines of JSON. */
 export async function startedBridge(where: Where) {
   const child = spawn(process.execPath, commandArguments("mcp"), {
     env: { ...process.env, ...environment(where) },
@@ -30,11 +30,11 @@ export async function startedBridge(where: Where) {
   });
   return {
     ended,
-    /** On standard error so far. */
+    /** Returns its standard error so far. */
     said: () => said,
     say: (message: unknown) =>
       child.stdin.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`),
-    /** The next line of standard output; undefined at its end. */
+    /** Returns the next line of standard output; undefined at its end. */
     async hear(): Promise<any> {
       const { done, value } = await lines.next();
       return done ? undefined : JSON.parse(value);

@@ -1,7 +1,7 @@
 import { type CaughtMail, createOutbox, type Outbox } from "#src/mail/out/outbox.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
 
-/** The outbox, with each mail read once: while tests wait for one they ask for the newest again and again. */
+/** The outbox with a cache, so that each mail is read once: tests that wait for a mail list the newest again and again. */
 export function caughtMails(database: Sql): Outbox {
   const outbox = createOutbox(database);
   const known = new Map<number, Promise<CaughtMail>>();

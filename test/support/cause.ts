@@ -6,8 +6,8 @@ const causeOf = (kind: "operator" | "system", workspaceId: string | null): Cause
   return { actor: { kind, id: "test" }, workspaceId, correlationId: id, causationId: id };
 };
 
-/** What a test commands as the operator would. */
+/** The cause of a test's commands given as the operator. */
 export const operator = (workspaceId: string | null = null): Cause => causeOf("operator", workspaceId);
 
-/** What a test commands as a process would. */
+/** The cause of a test's commands given as a process. */
 export const system = (workspaceId: string | null = null): Cause => causeOf("system", workspaceId);

@@ -1,9 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
-/**
- * A certificate for one name, signed by itself, made this moment and good for two days. In Node alone: a machine that runs the tests need
- * not have openssl.
- */
+/** Makes a self-signed certificate for one name, good for two days. Uses only Node: the machine may not have openssl. */
 export function certificateOf(name: string): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const algorithm = sequence(oid("2a8648ce3d040302"));
@@ -27,7 +24,7 @@ export function certificateOf(name: string): { key: string; cert: string } {
   };
 }
 
-/** DER: a tag, the length, the content. */
+/** Encodes DER: a tag, the length, the content. */
 function tagged(tag: number, content: Buffer): Buffer {
   const { length } = content;
   const head = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
@@ -36,6 +33,6 @@ function tagged(tag: number, content: Buffer): Buffer {
 
 const sequence = (...parts: Buffer[]): Buffer => tagged(0x30, Buffer.concat(parts));
 const oid = (hex: string): Buffer => tagged(0x06, Buffer.from(hex, "hex"));
-/** UTCTime, good until 2049. */
+/** Encodes a UTCTime, valid until 2049. */
 const time = (at: number): Buffer =>
   tagged(0x17, Buffer.from(`${new Date(at).toISOString().replace(/\D/g, "").slice(2, 14)}Z`));

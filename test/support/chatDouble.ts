@@ -1,8 +1,8 @@
 import type { Answer, ApprovalRequest, Channel, Channels, Conclusion, ShortNotice } from "#src/channels/channel.ts";
 
 /**
- * A chat that keeps what it is asked and what is concluded in it, standing in for a provider's adapter: each question is a message whose buttons carry
- * the tokens until it is concluded.
+ * A double of a chat provider's adapter that keeps its questions and conclusions: each question is a message whose buttons carry the
+ * tokens until it is concluded.
  */
 export function chatDouble(kind: string) {
   const asked: ApprovalRequest[] = [];
@@ -28,18 +28,18 @@ export function chatDouble(kind: string) {
   };
   return {
     channel,
-    /** What was posted that asks nothing. */
+    /** Posted texts that ask nothing. */
     told,
-    /** What was asked about a draft, the newest last. */
+    /** The questions about a draft, the newest last. */
     askedAbout: (draftId: string) => asked.filter(({ view }) => view.draftId === draftId),
-    /** What stands now on the n-th question about a draft, from 0; undefined while it has its buttons. */
+    /** The conclusion shown on the n-th question about a draft, from 0; undefined while it has its buttons. */
     saidOn(draftId: string, n = 0): string | undefined {
       const request = asked.filter(({ view }) => view.draftId === draftId)[n];
       const id = request && `${asked.indexOf(request) + 1}`;
       return concluded.findLast(({ message }) => message.ids[0] === id)?.sentence;
     },
     concluded,
-    /** How the next tries to conclude something about a draft end. */
+    /** Sets the answers of the next attempts to conclude something about a draft. */
     failNext(draftId: string, ...answers: Answer[]) {
       failures.set(draftId, answers);
     },
@@ -47,7 +47,7 @@ export function chatDouble(kind: string) {
   };
 }
 
-/** Doubles in the place of every channel. */
+/** Doubles of every channel. */
 export const channelDoubles = (): Channels => ({
   email: chatDouble("email").channel,
   telegram: chatDouble("telegram").channel,

@@ -5,9 +5,8 @@ import { format } from "node:util";
 export type Outcome = { code: number; out: string; err: string };
 
 /**
- * Runs a command of `scripts/` in this process, as often as a test likes: it is typed, told and heard as in one of its own, which costs a
- * second of the processor to start. One at a time, because arguments, environment and console are the process's. That the command starts and
- * ends as a process is for a test that starts it as one.
+ * Runs a command of `scripts/` in this process, with the given arguments, environment and console; a separate process would cost a second
+ * of CPU to start. One at a time, because these are the process's own. Another test starts a command as a process.
  */
 export async function runHere(
   script: string,
@@ -17,7 +16,7 @@ export async function runHere(
   const said = { out: "", err: "" };
   const restore = standIn(said, { args, environment });
   try {
-    // Each run is another module: what it does, it does when it is loaded. No other copy of this file may have loaded the same.
+    // Each run imports a fresh module, because a command runs when it is loaded. No other copy of this file may have loaded the same.
     await import(`../../scripts/${script}.ts?run=${randomUUID()}`);
     return { code: Number(process.exitCode ?? 0), ...said };
   } finally {
@@ -36,7 +35,7 @@ function standIn(
   process.argv = [...argv.slice(0, 2), ...args];
   process.env = { PATH: env.PATH, ...environment };
   process.exitCode = undefined;
-  // Elsewhere, so that nobody's `.env` is read.
+  // Another directory, so that no `.env` is read.
   process.chdir(tmpdir());
   console.log = (...words: unknown[]) => {
     said.out += `${format(...words)}\n`;

@@ -4,21 +4,21 @@ import type { Role } from "#streams/member/roles.ts";
 import { operator } from "./cause.ts";
 import type { InProcess } from "./inProcess.ts";
 
-/** A person at a browser without script, signed in. */
+/** A signed-in person with a browser without script. */
 export type Desk = Awaited<ReturnType<typeof deskOf>>;
 
 export type Seen = {
   status: number;
-  /** Where a form leads. */
+  /** Target of a form's redirect. */
   location: string | null;
   headers: Headers;
   /** The page's HTML. */
   text: string;
-  /** The page's words alone, blanks folded. */
+  /** The page's words only, with blanks folded. */
   page: string;
 };
 
-/** Makes a user, a member of the workspace, and a session, by the service's own streams and stores. */
+/** Makes a user, a member of the workspace, and a session, through the service's own streams and stores. */
 export async function deskOf(
   service: Pick<InProcess, "deps" | "url" | "caughtUp">,
   workspaceId: string,
@@ -41,7 +41,10 @@ export async function deskOf(
   return { ...browser, user: { id: userId, email, name, memberId }, sessionId: session.id };
 }
 
-/** A browser at `url`, with a session's cookie or none: it keeps cookies and the last page's form token, follows nothing, and runs no script. */
+/**
+ * A browser at `url`, with a session's cookie or none: it keeps cookies and the last page's form token, follows no redirects, and runs no
+ * script.
+ */
 export function browserAt(url: string, token?: string) {
   const cookies = new Map<string, string>(token === undefined ? [] : [["countersign", token]]);
   let formToken = "";
@@ -49,7 +52,7 @@ export function browserAt(url: string, token?: string) {
   async function ask(path: string, init: RequestInit): Promise<Seen> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const own = { Accept: "text/html", "Sec-Fetch-Site": "same-origin", ...(cookie ? { Cookie: cookie } : {}) };
-    // An empty one is left out: as a browser that does not know it.
+    // An empty header is omitted, as by a browser that does not support it.
     const headers = Object.entries({ ...own, ...(init.headers as Record<string, string>) }).filter(
       ([, value]) => value,
     );
@@ -75,7 +78,7 @@ export function browserAt(url: string, token?: string) {
   return {
     cookies,
     get: (path: string, headers: Record<string, string> = {}) => ask(path, { headers }),
-    /** Sends a form, with the token of the page that was seen last. A name may come several times as a list. */
+    /** Posts a form, with the token of the last page. A list gives a name several values. */
     post: (
       path: string,
       fields: Record<string, string | readonly string[]> = {},

@@ -2,13 +2,13 @@ import { createRequire } from "node:module";
 import { Socket } from "node:net";
 import { freePort } from "../../scripts/support/freePort.ts";
 
-// It has no types.
+// The package has no types.
 const dns2: any = createRequire(import.meta.url)("dns2");
 const { Packet } = dns2;
 
 type RecordType = "TXT" | "MX" | "NS" | "CNAME" | "A" | "AAAA" | "PTR";
 
-/** What a server does instead of answering. `truncated`: by UDP it says that the answer does not fit, by TCP it answers. */
+/** Faults of the server. `truncated`: by UDP it says that the answer does not fit, by TCP it answers. */
 export type Trouble = "servfail" | "refused" | "silent" | "truncated";
 
 const fields: Record<RecordType, (value: any) => object> = {
@@ -26,7 +26,7 @@ const rcodes = { nxdomain: 3, servfail: 2, refused: 5 } as const;
 const longestString = 255;
 const split = (text: string): string[] => text.match(new RegExp(`[^]{1,${longestString}}`, "g")) ?? [""];
 
-/** A real DNS server on loopback, by UDP and TCP, that says what a test wants. Names it does not know do not exist. */
+/** Starts a real DNS server on loopback, by UDP and TCP, with the records that a test sets. Other names do not exist. */
 export async function startDnsServer() {
   const zone = new Map<string, Map<RecordType, unknown[]>>();
   const troubles = new Map<string, Trouble>();
@@ -74,10 +74,10 @@ export async function startDnsServer() {
   }
 
   return {
-    /** As DNS_SERVERS takes it. */
+    /** In the form of DNS_SERVERS. */
     address: `127.0.0.1:${port}`,
     asked,
-    /** Every value one record; an array of strings is one record of these strings. */
+    /** Sets TXT records: one per value; an array of strings is one record of these strings. */
     txt: (name: string, ...values: (string | string[])[]) =>
       put(
         name,
@@ -90,13 +90,13 @@ export async function startDnsServer() {
     a: (name: string, ...values: string[]) => put(name, "A", values),
     aaaa: (name: string, ...values: string[]) => put(name, "AAAA", values),
     ptr: (name: string, ...values: string[]) => put(name, "PTR", values),
-    /** Of a name, of one type of it ("mail.example TXT"), or of everything ("*"); undefined: answers again. */
+    /** Sets a fault for a name, for one type of it ("mail.example TXT"), or for everything ("*"); undefined: answers again. */
     trouble(name: string, kind: Trouble | undefined) {
       if (kind === undefined) troubles.delete(name);
       else troubles.set(name, kind);
     },
     remove: (name: string) => void zone.delete(name.toLowerCase()),
-    /** Puts the records of a domain in place, as its owner would from what GET /v1/domains shows. */
+    /** Publishes the records of a domain as its owner would, from those that GET /v1/domains shows. */
     publish(records: readonly { type: string; fqdn: string; value: string; priority: number | null }[]) {
       for (const { type, fqdn, value, priority } of records) {
         if (type === "MX") put(fqdn, "MX", [[priority, value]]);
@@ -109,7 +109,7 @@ export async function startDnsServer() {
 
 export type DnsServer = Awaited<ReturnType<typeof startDnsServer>>;
 
-/** UDP and TCP have to have the same port: another one where somebody else has half of it. */
+/** Listens on one port for both UDP and TCP; tries another port if one half is taken. */
 async function listen(handle: unknown, tries = 5): Promise<{ server: any; port: number }> {
   const port = await freePort();
   const server = dns2.createServer({ udp: true, tcp: true, handle });

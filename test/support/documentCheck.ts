@@ -5,7 +5,7 @@ import { formats } from "#src/http/framework/validation/formats.ts";
 type Json = Record<string, any>;
 export type Answered = { status: number; headers: Record<string, unknown>; text: string };
 
-/** What the OpenAPI document says, asked of requests and answers as they cross the wire: our own validator has no part in it. */
+/** Checks requests and answers on the wire against the OpenAPI document, independently of the service's own validator. */
 export function createDocumentCheck(document: Document) {
   const ajv = new Ajv2020({ strict: false, logger: false });
   for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, { type: "string", validate: test });
@@ -34,13 +34,13 @@ export function createDocumentCheck(document: Document) {
   }
 
   return {
-    /** Whether a query parameter's schema takes this text. */
+    /** True if a query parameter's schema accepts this text. */
     takes(schema: Json, text: string): boolean {
       const number = schema.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
       const flag = schema.type === "boolean" && /^(true|false)$/.test(text) ? text === "true" : undefined;
       return checkOf(schema)(number ?? flag ?? text) === undefined;
     },
-    /** How an answer differs from what the document says of its operation (`GET /v1/drafts/{id}`); undefined where it does not. */
+    /** Says how an answer differs from the document's description of its operation (`GET /v1/drafts/{id}`); undefined if it does not. */
     faultOf(line: string, { status, headers, text }: Answered): string | undefined {
       const [method, path] = line.split(" ") as [string, string];
       const response = document.paths[path]?.[method.toLowerCase()]?.responses[status];

@@ -1,18 +1,21 @@
 import type { InProcess } from "./inProcess.ts";
 import { until } from "./inProcess.ts";
 
-/** What a browser got. */
+/** A response as a browser sees it. */
 export type Seen = {
   status: number;
-  /** Where it was led to. */
+  /** Target of its redirect. */
   location: string | null;
   headers: Headers;
   text: string;
-  /** The JSON of an answer; undefined for a page. */
+  /** The JSON of a response; undefined for a page. */
   body: any;
 };
 
-/** A browser in front of the door, or a program that keeps cookies: `json` asks as a program does, `form` as a page of the service, `get` for a page. */
+/**
+ * A browser that signs in, or a program that keeps cookies: `json` sends requests as a program does, `form` as a page of the service,
+ * `get` requests a page.
+ */
 export function atTheDoor(url: string, { cookie: planted }: { cookie?: string } = {}) {
   let cookie = planted;
 
@@ -62,11 +65,11 @@ export function atTheDoor(url: string, { cookie: planted }: { cookie?: string } 
 
 export type AtTheDoor = ReturnType<typeof atTheDoor>;
 
-/** The mails that were sent to an address, the newest first. */
+/** The mails sent to an address, the newest first. */
 export const mailsTo = async ({ outbox }: Pick<InProcess, "outbox">, address: string) =>
   (await outbox.newest(500)).filter(({ envelope }) => envelope.to.includes(address));
 
-/** The token of the newest link to this page that was mailed to the address, when there are so many mails with one. */
+/** Waits until `count` mails to the address have a link to this page, and returns the token of the newest. */
 export async function mailedToken(
   service: Pick<InProcess, "outbox">,
   { address, page, mails = 1 }: { address: string; page: string; mails?: number },
@@ -78,10 +81,10 @@ export async function mailedToken(
   return (await tokens())[0]!.split(" ")[1]!;
 }
 
-/** A password that nobody would try. */
+/** A password that no one would guess. */
 export const goodPassword = "seventeen herons over the quay";
 
-/** Somebody with an account and a workspace of their own, signed in. */
+/** Makes a user with an account and a workspace, signed in. */
 export async function newUser(
   service: InProcess,
   { email, password = goodPassword }: { email: string; password?: string },

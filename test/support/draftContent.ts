@@ -1,6 +1,6 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** A plain text answer, with whatever is to be different about it. */
+/** Makes a plain text answer, with the given fields replaced. */
 export const draftContent = (different: Partial<DraftContent> = {}): DraftContent => ({
   from: { name: "Support", address: "support@agents.localhost" },
   reply_to: null,

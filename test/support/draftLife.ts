@@ -18,10 +18,10 @@ export const slack: Actor = { kind: "slack", id: "U0815", name: "Grace", channel
 export const session: Actor = { kind: "session", id: "user-1", name: "Joan", email: "joan@office.example" };
 export const rule: Actor = { kind: "rule", id: "rule-1", name: "Trusted first" };
 
-/** The minute of an event on 21 Nov 2026, from 10:00 UTC on. */
+/** Returns the time of a minute on 21 Nov 2026, counted from 10:00 UTC. */
 export const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 10, minute)).toISOString();
 
-/** A draft's history: each event a minute after the one before, by whom it is said, else by the agent's key. */
+/** Makes a draft's history: events one minute apart, by the given actor or else by the agent's key. */
 export const history = (...events: (readonly [HistoryEvent, By?] | HistoryEvent)[]): LifeEvent[] =>
   events.map((given, index) => {
     const [event, by = key] = "type" in given ? [given] : given;

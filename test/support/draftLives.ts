@@ -71,7 +71,7 @@ export const leaves = [[queued(1), deliver], started(), accepted(), sentBy()] as
 const sentWithout = (authorisation: Authorisation) =>
   [[queued(1, { authorisation }), deliver], started(), accepted(), sentBy()] as const;
 
-/** Drafts as they may come to be, by what is to be noticed of them: their histories, and the sentence that tells why. */
+/** Drafts in every notable situation, by the name of the situation: their histories, and the sentence that describes it. */
 export const lives: Record<string, [history: LifeEvent[], sentence: string]> = {};
 const told = (name: string, events: LifeEvent[], sentence: string) => {
   lives[name] = [events, sentence];

@@ -3,7 +3,7 @@ import type { Reads } from "#projections/reads.ts";
 
 const nothing: Tx = { query: async () => ({ rows: [], rowCount: 0 }) };
 
-/** Read models that nothing was ever written to. */
+/** Read models without any rows. */
 export const emptyReads: Reads = {
   of: () => nothing,
   snapshot: (_, ask) => ask(emptyReads),

@@ -6,7 +6,7 @@ import type { Event } from "#streams/event.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import * as examples from "./examples/drafts.ts";
 
-/** Events put into the log as the parts of the service would, for those who only listen. */
+/** Appends events as the parts of the service would, for tests of subscribers. */
 export async function append(
   deps: Pick<Dependencies, "store">,
   { workspaceId, stream }: { workspaceId: string | null; stream: string },
@@ -26,13 +26,13 @@ export async function append(
     try {
       return (await deps.store.append(stream, last?.revision ?? -1, named)).position;
     } catch (error) {
-      // The service's own processes may write there as well.
+      // The service's own processes may write to the stream as well.
       if (!(error instanceof StreamMoved)) throw error;
     }
   }
 }
 
-/** A draft that was submitted, with a thread of its own; nothing else of either is there. */
+/** Makes a submitted draft with its own thread; neither has other events. */
 export async function begunDraft(
   deps: Pick<Dependencies, "store">,
   workspaceId: string,
@@ -51,15 +51,15 @@ export async function begunDraft(
     threadId,
     messageId,
     identityId,
-    /** One more event of the draft. */
+    /** Appends one more event of the draft. */
     next: (type: string, more: Record<string, unknown> = {}) =>
       append(deps, { workspaceId, stream: draftStream(draftId) }, { type, data: more }),
-    /** Many at once. */
+    /** Appends several events at once. */
     all: (...events: Event[]) => append(deps, { workspaceId, stream: draftStream(draftId) }, ...events),
   };
 }
 
-/** What an edit is recorded with. */
+/** The data of an edit's event. */
 export const edited = (version: number) =>
   examples.edited(version, {
     ...{ content: null, contentSha256: String(version % 10).repeat(64), changedFields: ["body_text"] },

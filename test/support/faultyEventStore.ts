@@ -1,26 +1,26 @@
 import { type EventStore, StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { categoryOf } from "#streams/event.ts";
 
-/** A process that died: nothing it does from here on has any effect. */
+/** Simulates a dead process: its later calls have no effect. */
 export class Crashed extends Error {
   override readonly name = "Crashed";
 }
 
 export type Fault = {
-  /** At the n-th append through this store, or the n-th reading, from 1. */
+  /** Number of the append or reading through this store that fails, from 1. */
   at: number;
-  /** By default an append. */
+  /** Default: an append. */
   of?: "append" | "reading";
-  /** Readings of streams of these categories alone count. */
+  /** Only readings of streams of these categories count. */
   categories?: readonly string[];
   when: "before" | "after";
-  /** A function is called there and returns what goes wrong, if anything does. */
+  /** A function is called at that point and returns the fault, if any. */
   how: Wrong | (() => Promise<"go on" | Wrong>);
 };
 
 /**
- * unavailable: the call fails, and its caller cannot know the outcome. conflict: an append is answered as if another instance had been faster.
- * crash: the call fails, and so does every later one.
+ * unavailable: the call fails, and its caller cannot know the outcome. conflict: an append is answered as if another instance had been
+ * faster. crash: the call fails, and so does every later one.
  */
 type Wrong = "unavailable" | "conflict" | "crash";
 
@@ -28,11 +28,11 @@ export type FaultyEventStore = EventStore & {
   readonly appends: number;
   readonly readings: number;
   readonly crashed: boolean;
-  /** Holds the next append to a stream of this category until `release` is called; `reached` resolves when it got there. */
+  /** Blocks the next append to a stream of this category until `release` is called; `reached` resolves when it is blocked. */
   pause(category: string): { reached: Promise<void>; release(): void };
 };
 
-/** An event store as one process sees it, going wrong where it is told to. */
+/** Wraps an event store, as one process sees it, with the given fault. */
 export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventStore {
   let appends = 0;
   let readings = 0;
@@ -50,7 +50,7 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
     if (crashed) throw new Crashed("crashed");
     return work();
   }
-  /** What goes wrong with this one, if it is the one. */
+  /** Returns the fault if this call is the one that fails. */
   const faultAt = (of: NonNullable<Fault["of"]>, number: number): Fault | undefined =>
     fault?.at === number && (fault.of ?? "append") === of ? fault : undefined;
   async function reading<T>(stream: string, work: () => Promise<T>): Promise<T> {

@@ -3,8 +3,8 @@ import { syncBuiltinESMExports } from "node:module";
 import { promisify } from "node:util";
 
 /**
- * In this process `promisify(generateKeyPair)` makes a few real pairs of each kind, and gives them out by turns from then on: a pair for each
- * domain of the tests costs seconds of the processor. To be imported before anything of the service.
+ * Makes `promisify(generateKeyPair)` in this process create only a few real pairs of each kind, and then return them in turn: a pair for
+ * each domain of the tests would cost seconds of CPU. Must be imported before any module of the service.
  */
 const pairs = 3;
 const generate = promisify(crypto.generateKeyPair) as (...asked: unknown[]) => Promise<unknown>;

@@ -1,5 +1,6 @@
 /**
- * `npm test -- --full`, and so `npm run check`: tests run that repeat with more processes, or at more places, what a sample shows every time.
+ * True under `npm test -- --full`, and so under `npm run check`: runs tests that repeat, with more processes or at more places, what a
+ * sample always tests.
  */
 export const inFull = process.env.TEST_FULL === "1";
 
@@ -11,5 +12,5 @@ export function describeInFull(title: string, tests: (this: Mocha.Suite) => void
   (inFull ? describe : describe.skip)(title, tests);
 }
 
-/** How many: so many in a full run, fewer otherwise. */
+/** Returns the size for a full run, or the usual one. */
 export const sized = (usual: number, full: number): number => (inFull ? full : usual);

@@ -3,12 +3,12 @@ import { type Decider, fold, Rejected } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
 import { type AnyDecider, faultOfSnapshot } from "./survivesJson.ts";
 
-/** A longer history is cut once, in its middle. */
+/** Most events of a short history; a longer one is cut only once, in its middle. */
 const shortHistory = 8;
 
 /**
- * `given(decider, …events).when(command).then(…events)`, or `.thenRejected(code)`; `.then()` alone: it is already so.
- * A snapshot of these events has to be as good as they are.
+ * `given(decider, …events).when(command).then(…events)`, or `.thenRejected(code)`; `.then()` alone: nothing to do. Also checks that a
+ * snapshot of these events is equivalent to them.
  */
 export function given<State, Command, E extends Event>(decider: Decider<State, Command, E>, ...events: E[]) {
   expectSnapshots(decider as unknown as AnyDecider, events);
@@ -16,7 +16,7 @@ export function given<State, Command, E extends Event>(decider: Decider<State, C
     when: (command: Command) => ({
       // biome-ignore lint/suspicious/noThenProperty: it reads as the sentence it is
       then: (...expected: E[]) => expect(decider.decide(command, fold(decider, events))).to.deep.equal(expected),
-      /** Only the types, where the data is told elsewhere. */
+      /** Compares only the types, if the data is checked elsewhere. */
       thenTypes: (...types: E["type"][]) =>
         expect(decider.decide(command, fold(decider, events)).map((event) => event.type)).to.deep.equal(types),
       thenRejected(code: string) {

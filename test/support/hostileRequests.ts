@@ -1,4 +1,4 @@
-/** Hostile values for every field of every request, made from the OpenAPI document itself: a route that is added is attacked too. */
+/** Makes hostile values for every field of every request from the OpenAPI document itself, so that new routes are attacked too. */
 
 type Schema = Record<string, any>;
 export type Operation = {
@@ -11,7 +11,7 @@ export type Operation = {
 /** A value to put at `path` of a valid request. `ok`: the contract allows it, so only a 5xx would be wrong. */
 export type Hostile = { path: (string | number)[]; value: unknown; what: string; ok?: true };
 
-/** The document's operations, with every reference resolved. */
+/** Returns the document's operations, with every reference resolved. */
 export function operationsOf(document: Schema): Operation[] {
   const resolve = (node: any): any => {
     if (Array.isArray(node)) return node.map(resolve);
@@ -32,7 +32,7 @@ export function operationsOf(document: Schema): Operation[] {
   );
 }
 
-/** Every hostile value for a body of this schema, one at a time. */
+/** Returns every hostile value for a body of this schema, one at a time. */
 export function hostileBodies(schema: Schema): Hostile[] {
   return [
     ...(schema.required ?? []).map((name: string) => ({ path: [name], value: undefined, what: "missing" })),
@@ -95,7 +95,7 @@ function boundsOf(path: (string | number)[], schema: Schema): Hostile[] {
   }
 }
 
-/** What an address list, a name or a subject could be abused for. */
+/** Attacks through an address list, a name or a subject. */
 const injections = [
   "a@b.example\r\nBcc: evil@x.example",
   "a@b.example\nX: y",
@@ -128,7 +128,9 @@ function strings(path: (string | number)[], schema: Schema): Hostile[] {
   ];
 }
 
-/** Free-form JSON at its bound, beyond it, and too deep. The request itself is the first level, the field the second. */
+/**
+ * Makes free-form JSON at its size limit, beyond it, and nested too deep. The request itself is the first level, the field the second.
+ */
 function json(path: (string | number)[], bytes: number): Hostile[] {
   const nested = (depth: number): unknown => Array.from({ length: depth - 1 }).reduce((inner) => ({ a: inner }), {});
   return [
@@ -139,7 +141,7 @@ function json(path: (string | number)[], bytes: number): Hostile[] {
   ];
 }
 
-/** A copy of the body with a hostile value in its place. */
+/** Copies the body with a hostile value in its place. */
 export function planted(body: unknown, { path, value }: Hostile): any {
   const copy = structuredClone(body) as any;
   let at = copy;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** One import of the tree. `target` is a path from the root for our own files, else the package's or builtin's name. */
+/** One import in the source tree. `target`: a path from the root for our own files, else the name of the package or builtin. */
 export type Import = { file: string; target: string; own: boolean };
 
 const pattern =
@@ -37,7 +37,7 @@ function resolved(file: string, specifier: string): Import {
   return { file, target: packageName(specifier), own: false };
 }
 
-/** `nodemailer` for `nodemailer/lib/shared`, `@eventstore/db-client` as it is. */
+/** Returns `nodemailer` for `nodemailer/lib/shared`, and `@eventstore/db-client` unchanged. */
 const packageName = (specifier: string): string =>
   specifier.startsWith("node:")
     ? specifier

@@ -21,7 +21,7 @@ import { createTestDatabase } from "./postgres.ts";
 import { settingsOn } from "./settings.ts";
 import { sharedThreads } from "./sharedThreads.ts";
 
-/** The real ones, with the least work: a password costs the service's own 30 ms, and people of the tests have hundreds. */
+/** The real hasher with the least work: a password costs the service 30 ms, and tests have hundreds of users. */
 const cheapHasher = argon2Hasher({ memoryCost: 64, timeCost: 1 });
 
 export type InProcess = Awaited<ReturnType<typeof startInProcess>>;
@@ -29,8 +29,8 @@ export type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
 
 /**
- * Every role of the service in this process, on a database of its own, answering on a real socket. `log` takes each line of its log, or
- * `logger` logs instead; `channels` stand in the place of its own.
+ * Runs every role of the service in this process, on its own database, listening on a real socket. `log` gets each line of its log, or
+ * `logger` replaces its logger; `channels` override its own.
  */
 export async function startInProcess(
   environment: Record<string, string> = {},
@@ -75,7 +75,7 @@ export async function startInProcess(
     await until(() => deps.projected(head, { of }));
   };
 
-  /** Every mail that was taken is filed and can be read. */
+  /** Waits until every accepted mail is filed and can be read. */
   const filed = () =>
     until(async () => {
       await caughtUp();
@@ -85,9 +85,9 @@ export async function startInProcess(
 
   return {
     url,
-    /** Null unless SMTP_IN_PORT is set. */
+    /** null unless SMTP_IN_PORT is set. */
     smtpPort: service.smtpPort,
-    /** Of its database: for another process on it. */
+    /** URLs of its database, for another process. */
     urls: { serviceUrl: testDatabase.serviceUrl, ownerUrl: testDatabase.ownerUrl },
     deps,
     /** The clock of all its roles. */
@@ -98,7 +98,7 @@ export async function startInProcess(
     webhookDeliveries: composition.webhooks.deliveries,
     caughtUp,
     filed,
-    /** A workspace with a key of every scope, or of those given. */
+    /** Makes a workspace with a key of every scope, or of the given ones. */
     async workspace({ scopes = allScopes as readonly string[] } = {}) {
       const { workspaceId } = await createWorkspace(
         deps,
@@ -120,7 +120,7 @@ export async function startInProcess(
       const { state } = await deps.identities.load(identityId);
       return { id: identityId, address: state.emailAddress };
     },
-    /** Takes a mail in as the SMTP receiver would, and waits until it is on its thread and can be read. */
+    /** Accepts a mail as the SMTP receiver would, and waits until it is on its thread and can be read. */
     async deliver(
       to: string,
       raw: string | Buffer,
@@ -148,7 +148,7 @@ export async function startInProcess(
 const unfiled = `select 1 from inbound where disposition = 'received' or filed_position is null
   and disposition in ('threaded', 'quarantined', 'held_over_quota', 'held_identity_disabled') limit 1`;
 
-/** A plain mail; `inReplyTo` are the ids of the mails that it answers. */
+/** Makes a plain mail; `inReplyTo`: the ids of the mails that it answers. */
 export const mail = ({
   id,
   from = "Ann Example <ann@customer.example>",
@@ -186,7 +186,7 @@ export const mail = ({
   ].join("\r\n");
 };
 
-/** Asks again until it is so, after longer and longer pauses: asking takes its time from the service in this process. */
+/** Polls until true, with growing pauses: polling takes CPU from the service in this process. */
 export async function until(isSo: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (let pauseMs = 20; !(await isSo()); pauseMs = Math.min(150, pauseMs * 1.5)) {

@@ -15,22 +15,22 @@ import { startService, type TestService } from "./service.ts";
 import { settingsOn, testSettings } from "./settings.ts";
 import { type Fault, type RelayOptions, startSmtpRelay } from "./smtpRelay.ts";
 
-/** One installation: a database, a relay that takes its mail, and the service on it, as often as it is started. */
+/** One installation: a database, a relay that accepts its mail, and the instances started on it. */
 export type Installation = Awaited<ReturnType<typeof openInstallation>>;
 
-/** An instance of the service, in a process of its own or in this one. */
+/** An instance of the service, in its own process or in this one. */
 export type RunningInstance = Pick<TestService, "url" | "smtpPort" | "stop"> & Partial<TestService>;
 
 type InstallationOptions = {
   env?: Record<string, string>;
-  /** A database that stays the caller's; "embedded" lets the service start its own. Default: a new test database. */
+  /** A database that the caller keeps; "embedded" lets the service start its own. Default: a new test database. */
   database?: DatabaseUrls | "embedded";
   /** Lets `run` start the service in this process, at a tenth of the cost: for tests that neither kill nor measure it. */
   here?: boolean;
   relay?: RelayOptions & { faults?: Fault[] };
 };
 
-/** Short bounds, so that what a kill interrupts is taken up within seconds. */
+/** Short time limits, so that interrupted work is resumed within seconds. */
 const shortBounds = {
   DELIVERY_CONFIRM_SECONDS: "3",
   HAND_OVER_SECONDS: "2",
@@ -54,11 +54,11 @@ export async function openInstallation({
   const inProcess: Beside[] = [];
   let pool: pg.Pool | undefined;
 
-  /** An embedded database is there once the service has started it. */
+  /** Returns the URLs; an embedded database exists once the service has started it. */
   const urls = async (): Promise<DatabaseUrls> =>
     configured ?? startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }), beside: true });
 
-  /** Starts one more instance, in a process of its own. */
+  /** Starts one more instance, in its own process. */
   async function start(more: Record<string, string> = {}): Promise<TestService> {
     const service = await startService({ env: { ...settings, ...more }, database: configured ?? "embedded", dataDir });
     processes.push(service);
@@ -84,14 +84,14 @@ export async function openInstallation({
       const { url, smtpPort, stop } = beside;
       return { url, smtpPort, stop };
     },
-    /** Lets `work` give commands on its database, past any instance. */
+    /** Lets `work` give commands on its database directly, without an instance. */
     async withCommands<T>(work: (deps: Dependencies) => Promise<T>): Promise<T> {
       const database = await urls();
       const logger = pino({ level: "silent" });
       const { deps, close } = compose(loadConfig(settingsOn(database)), database, { logger });
       return work(deps).finally(close);
     },
-    /** Reads every workspace's rows, as the owner of the tables. */
+    /** Reads rows of every workspace, as the owner of the tables. */
     async rows<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
       if (!pool) {
         const { ownerUrl } = await urls();
@@ -100,7 +100,7 @@ export async function openInstallation({
       }
       return (await pool.query(sql, values)).rows;
     },
-    /** Stops every instance and removes everything but the caller's database. */
+    /** Stops every instance and removes everything except the caller's database. */
     async close(): Promise<void> {
       await pool?.end();
       await Promise.all(inProcess.map((beside) => beside.stop()));

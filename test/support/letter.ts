@@ -1,6 +1,6 @@
 import type { Letter } from "#src/mail/mailProvider.ts";
 
-/** For a hand-over that only the MIME matters to. */
+/** An empty letter, for a hand-over that uses only the MIME. */
 export const emptyLetter: Letter = {
   from: { name: "", address: "agent@ours.example" },
   ...{ to: [], cc: [], bcc: [], replyTo: null },

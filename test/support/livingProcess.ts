@@ -2,9 +2,8 @@ import { pino } from "pino";
 import { runUntilStopped } from "#src/start/lifecycle.ts";
 
 /**
- * A process that only lives and ends, writing down each step: `node --import tsx livingProcess.ts KIND`, where KIND is
- * "ready" (drains when told), "stuck" (never drains), "failing" (cannot drain) "unable" (cannot start)
- * or "starting" (never starts, and never drains).
+ * A process that only starts and ends, printing each step: `node --import tsx livingProcess.ts KIND`, where KIND is "ready" (drains when
+ * told), "stuck" (never drains), "failing" (cannot drain), "unable" (cannot start) or "starting" (never starts, and never drains).
  */
 const kind = process.argv[2];
 const say = (word: string): void => {

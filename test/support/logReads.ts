@@ -5,7 +5,7 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 
-/** Read models made from a log at each question: the messages and the open drafts, as far as the send path asks for them. */
+/** Read models computed from a log at each query: the messages and the open drafts, as far as the send path reads them. */
 export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
   const streamsOf = (category: string): string[] => [
     ...new Set(log.all.map(({ stream }) => stream).filter((stream) => categoryOf(stream) === category)),
@@ -45,7 +45,7 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
   const heldDrafts = (code: unknown) =>
     allDrafts().filter(({ draft }) => draft.status === "approved" && draft.held === code);
 
-  /** The filings that this asks for: an identity's quarantined mail, or the repeated deliveries of a message. */
+  /** Returns the filings for a query: an identity's quarantined mail, or the repeated deliveries of a message. */
   function inbound(sql: string, [, about, above]: readonly unknown[]) {
     const filings = log.all.filter(({ stream }) => categoryOf(stream) === "filing") as Recorded<FilingEvent>[];
     const decisions = filings.filter((event) => event.type === "FilingDecided");

@@ -4,14 +4,14 @@ import { approvalLink, createClient, until } from "../../scripts/support/client.
 import { type InProcess, mail } from "./inProcess.ts";
 import { steadyWords } from "./steadyWords.ts";
 
-/** A client of the tools, by whichever way it reaches the service. */
+/** Connects a client of the tools, by any transport. */
 export type Connect = (key: string) => Promise<Client>;
 
 const scopes = ["read:threads", "read:identities", "write:drafts", "write:emails"];
 
 /**
- * The demo's story as an agent sees it: each call of a tool and each result, word for word, as a page in Markdown. Ids, times and fences,
- * which differ each time, are replaced; everything else is what the service said.
+ * Plays the demo's story for an agent and returns each tool call and result, word for word, as a Markdown page. Ids, times and fences,
+ * which differ each time, are replaced; everything else is the service's own output.
  */
 export async function mcpStory(service: InProcess, connect: Connect): Promise<string> {
   const stage = await createStage(service, connect);
@@ -60,7 +60,7 @@ async function outdated({ tell, customerWrites, call, submit, waitFor, decide, n
   await call("send_draft", { draft_id: draft.id, version: draft.version });
 }
 
-/** A person says no, and why. */
+/** A person rejects it with a reason. */
 async function refused({ tell, submit, waitFor, decide, newestThread }: Stage): Promise<void> {
   tell("## A person says no");
   const draft = await submit(await newestThread(), { body_text: "We will see.", rationale: "Short and simple." });
@@ -114,7 +114,7 @@ async function createStage(service: InProcess, connect: Connect) {
     return json.data[0].id;
   }
 
-  /** Waits until this is so of each message on the thread: what is found out a little later would be in one transcript and not in another. */
+  /** Waits until this holds for each message on the thread: results that arrive a little later would be in some transcripts only. */
   async function settled(isSo: (message: Record<string, unknown>) => boolean): Promise<void> {
     const id = await newestThread();
     await until("the thread", async () => (await person.ask(`GET /v1/threads/${id}`)).messages.every(isSo));
@@ -143,7 +143,7 @@ async function createStage(service: InProcess, connect: Connect) {
       const based_on_message_id = read.newest_message_id ?? read.thread.newest_message_id;
       return (await call("submit_draft", { ...ids, based_on_message_id, ...said })).draft;
     },
-    /** The agent waits; once it is heard to wait, a person decides. */
+    /** Lets the agent wait; once its call is pending, a person decides. */
     async waitFor(draft: { id: string }, decision: () => Promise<string>): Promise<void> {
       const given = { draft_id: draft.id, timeout_seconds: 60 };
       let heard = () => {};
@@ -157,7 +157,7 @@ async function createStage(service: InProcess, connect: Connect) {
       tell(`While the agent waits, ${decided}`);
       tellCall("wait_for_decision", given, result);
     },
-    /** A person opens the link of the next approval mail and presses a button. */
+    /** Opens the link of the next approval mail and presses a button, as a person. */
     async decide(decision: "approve" | "reject", reason?: string): Promise<string> {
       const request = await until("the approval mail", async () =>
         (await person.outbox()).find(
@@ -171,7 +171,7 @@ async function createStage(service: InProcess, connect: Connect) {
       if (decision === "approve") return "a person opens the link of the approval mail, looks, and presses Approve.";
       return `a person opens the link of the approval mail and presses Reject, with a reason: “${reason}”`;
     },
-    /** Until the draft was sent, and its mail is known to have left. */
+    /** Waits until the draft was sent, and the hand-over of its mail is recorded. */
     async isSent(draft: { id: string }): Promise<void> {
       await until("sent", async () => (await person.ask(`GET /v1/drafts/${draft.id}`)).status === "sent");
       await settled(({ direction, delivery_status }) => direction === "inbound" || delivery_status === "delivered");

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
 
-/** Contents by their sha256, in this map. */
+/** Stores contents by their sha256 in this map. */
 export function memoryBlobs(kept = new Map<string, Buffer>()): Blobs {
   return {
     async put(bytes) {

@@ -11,7 +11,7 @@ import {
 } from "#src/eventStore/eventStore.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 
-/** An event log in memory that fulfils the port, for tests that are about something else than the log. It begins with these events of another. */
+/** Makes an event log in memory behind the port, for tests about something else. It starts with the given events of another log. */
 export function createMemoryEventStore(
   begin: readonly Recorded[] = [],
 ): EventStore & { readonly all: readonly Recorded[] } {
@@ -117,7 +117,7 @@ export function createMemoryEventStore(
   };
 }
 
-/** A deep copy of what JSON can say: several times as fast as structuredClone, which these tests would spend much of their time in. */
+/** Deep-copies JSON values: several times as fast as structuredClone, which would take much of these tests' time. */
 export function copyOf<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf) as T;

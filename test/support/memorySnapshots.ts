@@ -1,7 +1,7 @@
 import type { Snapshot, Snapshots } from "#src/platform/snapshots/snapshots.ts";
 import { categoryOf } from "#streams/event.ts";
 
-/** Snapshots in memory, as text: what is read is what JSON could say. */
+/** Keeps snapshots in memory as JSON text, so that only JSON values are read back. */
 export function createMemorySnapshots(): Snapshots & { readonly rows: Map<string, Snapshot & { rules: string }> } {
   const kept = new Map<string, string>();
   const rowOf = (stream: string) => JSON.parse(kept.get(stream) ?? "null") as (Snapshot & { rules: string }) | null;

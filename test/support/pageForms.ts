@@ -1,4 +1,4 @@
-/** What a browser would send of the form with this action on a page of ours, as it is filled in: each name with its values. */
+/** Returns what a browser would post for the form with this action on a page: each name with its current values. */
 export function formIn(page: string, action: string): Record<string, string[]> {
   const forms = [...page.matchAll(/<form method="post" action="([^"]*)"[^>]*>(.*?)<\/form>/gs)];
   const inside = forms.find(([, of]) => decoded(of ?? "") === action)?.[2];

@@ -7,7 +7,7 @@ import { certificateOf } from "./certificate.ts";
 
 type Serve = Buffer | ((response: ServerResponse) => void);
 
-/** A real https server on loopback under the name pictures.test, and a source that trusts it and may reach it. */
+/** Starts a real https server on loopback under the name pictures.test, and a picture source that trusts it and may reach it. */
 export async function startPictureServer(files: Record<string, Serve>) {
   const tls = certificateOf("pictures.test");
   const asked: string[] = [];
@@ -36,7 +36,7 @@ export async function startPictureServer(files: Record<string, Serve>) {
     url: (path: string) => `https://pictures.test:${port}${path}`,
     port,
     ca: tls.cert,
-    /** The paths that were asked for, in order. */
+    /** The requested paths, in order. */
     asked,
     source,
     sourceWith,

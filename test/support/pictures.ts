@@ -1,4 +1,4 @@
-/** The smallest pictures there are of each kind that mail may show. */
+/** The smallest picture of each kind that mail may show. */
 export const pictures = {
   png: Buffer.from(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

@@ -15,7 +15,7 @@ const withDatabase = (url: string, database: string, user: string): string => {
 
 export type TestDatabase = { ownerUrl: string; serviceUrl: string; serviceRole: string; drop(): Promise<void> };
 
-/** This process's: its databases share two roles, which lets them be copies of one that was filled once. */
+/** Prefix for this process: its databases share two roles, so they can be copies of one that was filled once. */
 const prefix = `${namesOfRun()}${randomBytes(4).toString("hex")}`;
 const owner = `${prefix}_owner`;
 const service = `${prefix}_service`;
@@ -23,8 +23,8 @@ const templates = new Map<string, Promise<string>>();
 let made = 0;
 
 /**
- * A database of its own on the suite's real PostgreSQL: an owner, and a service role with nothing but what the migrations grant it.
- * `readModels`: with the empty read models that a service has made at its first start.
+ * Makes a database on the suite's real PostgreSQL: an owner, and a service role with only the rights that the migrations grant.
+ * `readModels`: with the empty read models that a service makes at its first start.
  */
 export async function createTestDatabase({ readModels = false } = {}): Promise<TestDatabase> {
   const name = `${prefix}_${++made}`;
@@ -32,7 +32,7 @@ export async function createTestDatabase({ readModels = false } = {}): Promise<T
   return databaseOf(name);
 }
 
-/** An empty one, without any migration. */
+/** Makes an empty database, without migrations. */
 export async function createBareDatabase(): Promise<TestDatabase> {
   await migrated();
   const name = `${prefix}_${++made}`;
@@ -68,12 +68,12 @@ const filled = (): Promise<string> =>
     await database.close();
   });
 
-/** File by file, and not through the log as by default: half the work where nobody waits for the disk. */
+/** Copies file by file, not through the log as by default: half the work on a server that waits for no disk. */
 async function copyOf(template: string, name: string): Promise<void> {
   await asAdmin(`create database ${name} owner ${owner} template ${template} strategy file_copy`);
 }
 
-/** Nobody may be connected to a database while it is copied. */
+/** Returns a template database, made once. No connection may be open while it is copied. */
 function template(kind: string, make: (name: string) => Promise<void>): Promise<string> {
   const known = templates.get(kind);
   if (known) return known;

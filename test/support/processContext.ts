@@ -6,7 +6,7 @@ import type { Recorded } from "#streams/event.ts";
 
 type More = Partial<Handling> & { timers?: Timer[] };
 
-/** What a process is given on the first try of an event or a timer; the timers it sets are kept in `timers`. */
+/** Makes the context that a process gets at the first attempt of an event or timer; the timers it sets are kept in `timers`. */
 export const contextOf = (
   process: Process,
   subject: Recorded<any> | Timer,
@@ -25,12 +25,12 @@ export const contextOf = (
     subject,
   );
 
-/** Hands an event over, as the runner does: nothing happens where it does not concern the process, or is looked at later. */
+/** Passes an event to a process as the runner does: undefined if the process ignores it or defers it. */
 export const tell = (process: Process, event: Recorded<any>, more: More = {}): Answer | undefined =>
   concerns(process, event)
     ? process.on[event.type]?.(structuredClone(event), contextOf(process, event, more))
     : undefined;
 
-/** Hands a timer over that is due. */
+/** Passes a due timer to a process. */
 export const fire = (process: Process, timer: Timer, more: More = {}): Answer | undefined =>
   process.onTimer?.(timer, contextOf(process, timer, more));

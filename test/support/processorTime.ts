@@ -1,4 +1,4 @@
-/** How many milliseconds of the processor `run` took: others may be at work on the machine. */
+/** Returns the milliseconds of CPU that `run` took: other processes may be busy on the machine. */
 export function processorMs(run: () => void): number {
   const before = process.cpuUsage();
   run();
@@ -6,8 +6,8 @@ export function processorMs(run: () => void): number {
 }
 
 /**
- * The longest that this process's event loop stood still while `work` ran, in milliseconds. Time in which others had the processor is left out:
- * a standstill counts by what this process used of it, its threads included.
+ * Returns the longest time that this process's event loop was blocked during `work`, in milliseconds. Counts only CPU time of this
+ * process, its threads included, not time when other processes had the CPU.
  */
 export async function longestHold(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;

@@ -4,7 +4,10 @@ import { connectDatabase, type Database, type Sql } from "#src/platform/postgres
 import type { Recorded } from "#streams/event.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 
-/** For the tests of one `describe`: does `work` where new tables are seen by nobody else and gone afterwards, and answers what it does. */
+/**
+ * For the tests of one `describe`: runs `work` in a transaction whose tables no one else sees and that is rolled back, and returns its
+ * result.
+ */
 export function unseenTables(): <Answer>(work: (tx: Sql) => Promise<Answer>) => Promise<Answer> {
   let testDatabase: TestDatabase;
   let database: Database;
@@ -31,12 +34,12 @@ export function unseenTables(): <Answer>(work: (tx: Sql) => Promise<Answer>) => 
   };
 }
 
-/** Makes the tables of a read model, empty. */
+/** Makes the empty tables of a read model. */
 export async function makeTables({ name }: Pick<Projection, "name">, sql: Pick<Sql, "query">): Promise<void> {
   await sql.query(await readFile(new URL(`../../projections/${name}/tables.sql`, import.meta.url), "utf8"));
 }
 
-/** What a projector is given, on this connection, and what waits until all of it is written. */
+/** Makes a projector's context on this connection, and a function that waits until everything is written. */
 export function projectorOn(sql: Pick<Sql, "query">): { tx: ProjectorTx; written(): Promise<void> } {
   let last: Promise<unknown> = Promise.resolve();
   const query: Sql["query"] = (text, values) => {
@@ -48,7 +51,7 @@ export function projectorOn(sql: Pick<Sql, "query">): { tx: ProjectorTx; written
   return { tx, written: async () => void (await last) };
 }
 
-/** Projects these events, and waits until they are. */
+/** Projects these events, and waits until they are written. */
 export async function project(
   { project }: Pick<Projection, "project">,
   sql: Pick<Sql, "query">,

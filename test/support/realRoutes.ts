@@ -8,10 +8,10 @@ import { type Document, openApi } from "#src/http/framework/openapi/openapi.ts";
 import type { Route } from "#src/http/framework/route.ts";
 import { allRoutes } from "#src/http/routes.ts";
 
-/** What every dependency is until a route is asked, which here none is. */
+/** Placeholder for every dependency: no route is called here. */
 const nobody: any = new Proxy(() => nobody, { get: (_, name) => (name === "then" ? undefined : nobody) });
 
-/** Every route of the service, as it declares itself. */
+/** Every route of the service, as declared. */
 export const realRoutes = (): Route[] => allRoutes(nobody as HttpDependencies);
 
 const info = () => ({
@@ -23,7 +23,7 @@ const info = () => ({
 
 export const realDocument = (): Document => openApi(realRoutes(), info(), { idempotency: true, limits: true });
 
-/** The lines of /v1 that express itself has mounted, in the document's spelling. */
+/** Returns the lines of /v1 that express itself has mounted, spelled as in the document. */
 export function mountedRoutes(): string[] {
   const app: Express = createApp({
     routes: realRoutes(),

@@ -1,8 +1,8 @@
 import { inFull } from "./full.ts";
 
 /**
- * Of a row of a table of cases, the `count` whose turn it is, and in a full run all of them. Rows that follow each other (`turn`: 0, 1, 2, …)
- * go on where the one before ended: so each row is met, and each column.
+ * Returns `count` cases of a row of a table, or all of them in a full run. Consecutive rows (`turn`: 0, 1, 2, …) continue where the
+ * previous one ended: so each row and each column is covered.
  */
 export function rotated<T>(row: readonly T[], turn: number, count: number): T[] {
   if (inFull || row.length <= count) return [...row];

@@ -6,19 +6,22 @@ import { copyCluster } from "../../scripts/support/cluster.ts";
 import { type ServiceProcess, startProcess } from "../../scripts/support/serviceProcess.ts";
 import { createTestDatabase } from "./postgres.ts";
 
-/** The real service in a process of its own, with what was made for it. */
+/** The real service in its own process, with everything made for it. */
 export type TestService = ServiceProcess & { dataDir: string };
 
 export type ServiceOptions = {
-  /** Settings beside those that this sets: ports, DATA_DIR, DATABASE_URL. An empty one unsets. */
+  /** Settings besides those set here: ports, DATA_DIR, DATABASE_URL. An empty value unsets one. */
   env?: Record<string, string>;
-  /** A database that stays the caller's; "embedded" lets the service start its own. Default: a new test database. */
+  /** A database that the caller keeps; "embedded" lets the service start its own. Default: a new test database. */
   database?: DatabaseUrls | "embedded";
-  /** A directory that stays the caller's. Default: a new temporary one. */
+  /** A directory that the caller keeps. Default: a new temporary one. */
   dataDir?: string;
 };
 
-/** Starts the service and waits until it is ready. Rejects with what it wrote if it ends before that. Its stop removes what this made for it. */
+/**
+ * Starts the service and waits until it is ready. Rejects with its output if it ends before that. Its `stop` removes everything made for
+ * it.
+ */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const ownDatabase = options.database ? undefined : await createTestDatabase({ readModels: true });
   const database = options.database === "embedded" ? undefined : (options.database ?? ownDatabase);
@@ -29,15 +32,15 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
   };
   const service = await startProcess({
-    // Elsewhere, so that no `.env` is read.
+    // Another directory, so that no `.env` is read.
     cwd: tmpdir(),
     inherited: { PATH: process.env.PATH },
     env: {
-      // Ends with the tests, whatever becomes of them.
+      // So that it ends with the test process in any case.
       npm_lifecycle_event: "test",
       LOG_LEVEL: "info",
       DATA_DIR: dataDir,
-      // No server answers there: no test asks an outside host.
+      // Nothing answers there: no test queries an outside host.
       DNS_SERVERS: "127.0.0.1:9",
       TELEGRAM_API_ROOT: "http://127.0.0.1:9",
       ...(database && { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl }),

@@ -1,9 +1,9 @@
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 
-/** What every service of a test is given; instances that share a database agree on it. */
+/** Settings of every service of a test; instances that share a database have the same ones. */
 export const testSettings = {
   SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
-  // Nobody answers there: no test asks an outside host.
+  // Nothing answers there: no test queries an outside host.
   DNS_SERVERS: "127.0.0.1:9",
   TELEGRAM_API_ROOT: "http://127.0.0.1:9",
   SERVICE_MAIL_PER_HOUR: "off",
@@ -15,7 +15,7 @@ export const testSettings = {
   ),
 };
 
-/** The same for one in the test's own process, which has them from nowhere else. */
+/** All settings of a service in the test's own process. */
 export const settingsOn = ({ serviceUrl, ownerUrl }: DatabaseUrls): Record<string, string> => ({
   NODE_ENV: "test",
   PUBLIC_URL: "http://localhost:8080",

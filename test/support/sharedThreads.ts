@@ -2,10 +2,10 @@ import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/thre
 
 let threads: ThreadPool | undefined;
 
-/** A pool of threads, which take a second to start: the same for all services of this process, as long as it lives. */
+/** Returns a pool of threads shared by all services of this process, because threads take a second to start. */
 export const sharedThreads = (): ThreadPool => (threads ??= createThreadPool());
 
-/** The works (works.ts) that these threads do while something happens. */
+/** Returns the works (works.ts) that these threads do during `happening`. */
 export async function worksInThreads(happening: () => Promise<unknown>): Promise<string[]> {
   const pool = sharedThreads();
   const { run } = pool;

@@ -1,11 +1,12 @@
 import { createServer, type Socket } from "node:net";
 
-/** Where a relay goes wrong. `content` is before the whole of it came, `dot` after the final dot. */
+/** Stage at which a relay fails. `content`: before all of it arrived, `dot`: after the final dot. */
 export type Stage = "connect" | "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "content" | "dot";
 
 /**
- * drop: closes the connection · reset: by RST · stall: says nothing more · garbage: says what is no reply · any other string: that reply, CRLF
- * added. `taken`: the mail is taken all the same (at `dot`: the gap of RFC 1047). `every`: each so-many-th time alone; not at `dot`.
+ * drop: closes the connection · reset: by RST · stall: says nothing more · garbage: sends an invalid reply · any other string: sends that
+ * reply, CRLF added. `taken`: the mail is accepted nevertheless (at `dot`: the gap of RFC 1047). `every`: only every n-th time; not at
+ * `dot`.
  */
 export type Fault = {
   at: Stage;
@@ -16,10 +17,10 @@ export type Fault = {
   recipient?: string;
 };
 
-/** A complete mail, as it was after removal of the dots SMTP adds. Each one the relay took is here, also one taken twice. */
+/** A complete mail, after removal of the dots that SMTP adds. Every accepted mail is listed, even one accepted twice. */
 export type TakenMail = { from: string; to: string[]; content: Buffer };
 
-/** A taken mail's text as a person reads it, if it is plain or quoted-printable. */
+/** Returns an accepted mail's text as a person reads it, if it is plain or quoted-printable. */
 export const textOf = ({ content }: TakenMail): string =>
   content.toString("latin1").replaceAll("=\r\n", "").replaceAll("=3D", "=");
 
@@ -29,17 +30,17 @@ export type SmtpRelay = {
   readonly mails: readonly TakenMail[];
   /** The commands of every connection, in order of arrival. */
   readonly commands: readonly string[];
-  /** The most connections that were open at once: neither refused nor told goodbye. */
+  /** Most connections open at once, except those that were refused or told goodbye. */
   readonly mostAtOnce: number;
-  /** How many connections there were, without those. */
+  /** Number of connections, except those. */
   readonly connections: number;
-  /** How many were refused for being too many. */
+  /** Number of connections refused because there were too many. */
   readonly refusedConnections: number;
-  /** Bytes of content that came after a 354, whether or not the mail was finished. */
+  /** Bytes of content received after a 354, whether or not the mail was completed. */
   readonly contentBytes: number;
-  /** Resolves once every connection is closed, so that whatever was written to one has been read. */
+  /** Resolves once every connection is closed, so that everything written to one has been read. */
   idle(): Promise<void>;
-  /** From now on, instead of those before. */
+  /** Replaces the faults from now on. */
   setFaults(...faults: Fault[]): void;
   close(): Promise<void>;
 };
@@ -49,15 +50,15 @@ export type RelayOptions = {
   password?: string;
   port?: number;
   onGoAhead?: () => void;
-  /** More at once are refused by 421. */
+  /** Most connections at once; more are refused by 421. */
   connections?: number;
-  /** How long it takes before it answers, in milliseconds; by stage. */
+  /** Milliseconds before each answer, by stage. */
   answersAfterMs?: Partial<Record<Exclude<Stage, "connect" | "content">, number>>;
 };
 
 const endOfContent = Buffer.from("\r\n.\r\n");
 
-/** A relay on loopback that fails where it is told to and records what it took. */
+/** Starts a relay on loopback that fails as told and records accepted mail. */
 export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions = {}): Promise<SmtpRelay> {
   const mails: TakenMail[] = [];
   const commands: string[] = [];
@@ -70,7 +71,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
   let connections = 0;
   let armed = faults.map(asArmed);
 
-  /** The fault of this stage, if one is left. */
+  /** Returns the fault of this stage, if one is left. */
   function fault(at: Stage, line = "") {
     const found = armed.find(
       (each) => each.at === at && each.left > 0 && (!each.recipient || line.includes(`<${each.recipient}>`)),
@@ -91,7 +92,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
       socket.end();
     }
     const write = (line: string) => socket.writable && socket.write(`${line}\r\n`);
-    /** What is said goes out in its order, each answer after the time that its stage takes. */
+    /** Replies are sent in order, each after the delay of its stage. */
     let saying: Promise<unknown> | undefined;
     function say(line: string, at?: keyof NonNullable<RelayOptions["answersAfterMs"]>) {
       const afterMs = (at && options.answersAfterMs?.[at]) ?? 0;
@@ -100,7 +101,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
         .then(() => new Promise((resolve) => setTimeout(resolve, afterMs)))
         .then(() => write(line));
     }
-    /** True where the stage went wrong: nothing else is to be said then. */
+    /** True if the stage failed: nothing else may be sent then. */
     function wentWrong(at: Stage, line?: string): boolean {
       const how = fault(at, line)?.how;
       if (how === undefined) return false;
@@ -155,14 +156,14 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
       say(lines.map((line, n) => `250${n < lines.length - 1 ? "-" : " "}${line}`).join("\r\n"), "EHLO");
     }
 
-    /** What is left after the content, or undefined while there is more of it to come. */
+    /** Returns the rest after the content, or undefined while more of it is to come. */
     function content(): Buffer | undefined {
-      // A mail of no line at all ends by ".CRLF" right after DATA.
+      // A mail without any line ends by ".CRLF" right after DATA.
       const framed = Buffer.concat([Buffer.from("\r\n"), pending]);
       const end = framed.indexOf(endOfContent);
       if (end < 0) {
         if (pending.length === 0 || !wentWrong("content")) return undefined;
-        // It does not listen to the rest: the sender is stuck with content that nobody takes.
+        // Stops reading: the sender is stuck with its content.
         stalled = true;
         socket.pause();
         return undefined;

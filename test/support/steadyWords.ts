@@ -1,4 +1,4 @@
-/** What differs from one run to the next, and what stands for it. */
+/** Patterns of values that differ between runs, with their replacements. */
 const patterns: [RegExp, (nth: (kind: string, word: string) => string, word: string) => string][] = [
   [
     /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g,
@@ -10,8 +10,8 @@ const patterns: [RegExp, (nth: (kind: string, word: string) => string, word: str
 ];
 
 /**
- * Replaces ids, fences and times, the same by the same: what two runs said can be compared. `words` are replaced first, each by its own
- * substitute, with the hyphen before it.
+ * Replaces ids, fences and times, equal ones equally, so that the outputs of two runs can be compared. `words` are replaced first, each
+ * by its own substitute, with the hyphen before it.
  */
 export function steadyWords(words: Readonly<Record<string, string>>): (text: string) => string {
   const known = new Map<string, string>();

@@ -14,7 +14,7 @@ export type StoppableServer = {
   urls: DatabaseUrls & { adminUrl: string };
   /** The postmaster's process id. */
   pid(): Promise<number>;
-  /** Stops it as an administrator does: connections are cut off, what was committed is on disk. */
+  /** Stops it as an administrator does: connections are cut off, committed data are on disk. */
   stop(): Promise<void>;
   start(): Promise<void>;
   /** Stops it and removes its data. */

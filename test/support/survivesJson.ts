@@ -5,8 +5,8 @@ import type { Event } from "#streams/event.ts";
 export type AnyDecider = Pick<Decider<unknown, never, Event>, "initial" | "evolve">;
 
 /**
- * What is wrong with a snapshot of these events that is made after `cut` of them: undefined if its state is JSON whole, and folding the rest
- * into it gives what folding all of them does.
+ * Checks a snapshot made after `cut` of these events: undefined if its state is JSON, and folding the rest into it gives the same as
+ * folding all of them; otherwise the fault.
  */
 export function faultOfSnapshot(decider: AnyDecider, events: readonly Event[], cut: number): string | undefined {
   const state = fold(decider, events.slice(0, cut));

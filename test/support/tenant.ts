@@ -13,11 +13,11 @@ export type Tenant = {
   workspaceId: string;
   key: string;
   identity: { id: string; email_address: string };
-  /** The agent, asking this instance. */
+  /** A client for the agent at this instance. */
   at(instance: Pick<RunningInstance, "url" | "smtpPort">): Client;
 };
 
-/** Opens one on the plan `pro`. `settings`: its identity's, as POST /v1/identities has them; without them it has no approvers. */
+/** Opens a tenant on the plan `pro`. `settings`: its identity's, in the form of POST /v1/identities; without them it has no approvers. */
 export async function openTenant(
   { withCommands }: Installation,
   instance: RunningInstance,
@@ -41,12 +41,15 @@ export const approver = "approver@example.com";
 /** The settings of an identity whose approver is asked by mail. */
 export const askedByMail = { approval_channel: { type: "email", config: { to: approver } } };
 
-/** A customer's mail on its thread, as an agent answers it. `id`: its Message-ID, without brackets. */
+/** A customer's mail on its thread, ready to be answered. `id`: its Message-ID, without brackets. */
 export type Question = { id: string; threadId: string; messageId: string; identityId: string };
 
 type Letter = { mailer: Mailer; inReplyTo?: readonly string[]; text?: string };
 
-/** Hands a customer's mail in; resolves with its Message-ID, without brackets, once it is acknowledged. `inReplyTo`: the ids of the mails that it answers. */
+/**
+ * Sends a customer's mail; resolves with its Message-ID, without brackets, once it is acknowledged. `inReplyTo`: the ids of the mails
+ * that it answers.
+ */
 export async function sendMail({ identity }: Tenant, { mailer, inReplyTo, text }: Letter): Promise<string> {
   const id = `${randomUUID()}@customer.example`;
   const raw = Buffer.from(mail({ id, to: identity.email_address, inReplyTo, text }));
@@ -55,7 +58,7 @@ export async function sendMail({ identity }: Tenant, { mailer, inReplyTo, text }
   return id;
 }
 
-/** The same, and waits until the mail can be read. */
+/** Sends a customer's mail, and waits until it can be read. */
 export async function askQuestion(installation: Installation, tenant: Tenant, letter: Letter): Promise<Question> {
   const id = await sendMail(tenant, letter);
   const identityId = tenant.identity.id;
@@ -81,7 +84,7 @@ export const submit = (
 
 const finalStates = ["sent", "failed", "stale", "rejected"];
 
-/** Waits for the end of a draft; resolves with the draft. */
+/** Waits for a draft's final status; resolves with the draft. */
 export const endOf = (client: Client, draftId: string, timeoutMs = 60_000): Promise<{ id: string; status: string }> =>
   until(
     `the end of draft ${draftId}`,

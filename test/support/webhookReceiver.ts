@@ -8,16 +8,16 @@ export type Received = {
   id: string;
   path: string;
   headers: Record<string, string>;
-  /** The bytes as they came. */
+  /** The raw body. */
   text: string;
   body: any;
-  /** What it was answered with; undefined while it waits. */
+  /** Status of the answer; undefined while it waits. */
   status?: number;
 };
 
 type Answer = number | ((response: ServerResponse, received: Received) => void | Promise<void>);
 
-/** A real receiver on loopback that keeps what it gets and answers as told: a status, or whatever the function does. */
+/** Starts a real receiver on loopback that records its requests and answers as told: with a status, or by the function. */
 export async function startReceiver(
   answer: (received: Received) => Answer | Promise<Answer> = () => 204,
   tls?: { key: string; cert: string },
@@ -50,7 +50,7 @@ export async function startReceiver(
     url: `${tls ? "https" : "http"}://127.0.0.1:${port}/hook`,
     port,
     requests,
-    /** Those it said yes to, each once, in the order in which it first did. */
+    /** The accepted requests, each once, in the order in which they were first accepted. */
     taken: () =>
       requests
         .filter(({ status }) => status !== undefined && status < 300)
@@ -63,6 +63,6 @@ export async function startReceiver(
   };
 }
 
-/** Throws unless the package that receivers use accepts it. */
+/** Throws unless the package that receivers use accepts the signature. */
 export const verified = (received: Received, secret: string): unknown =>
   new Webhook(secret).verify(received.text, received.headers);

@@ -3,15 +3,15 @@ import { crc32, deflateRawSync } from "node:zlib";
 export type Packed = {
   name: string;
   content: Buffer;
-  /** Bytes of the general purpose flag. */
+  /** The general purpose flags. */
   flags?: number;
-  /** 8 (deflate) unless it says otherwise. */
+  /** Compression method; default 8 (deflate). */
   method?: number;
-  /** The size that headers name, where it is a lie. */
+  /** A false size for the headers. */
   size?: number;
 };
 
-/** A ZIP archive of these files. */
+/** Makes a ZIP archive of these files. */
 export function zip(files: readonly Packed[]): Buffer {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];

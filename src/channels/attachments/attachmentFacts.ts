@@ -3,14 +3,14 @@ import type { AttachmentFact } from "../approvalView.ts";
 import { fileWarning } from "./fileWarning.ts";
 import { foundKind, type LookedAt, lookedAtBytes } from "./foundKind.ts";
 
-/** A file that would be sent along, as its content names it. */
+/** An attached file as the draft's content names it. */
 type Attached = { filename: string; content_type: string; sha256: string };
 
 type StoredBytes = Pick<Blobs, "size" | "part">;
 
 /**
- * What an approver is told of the files that would be sent along, in their order. Of each, a beginning and an end are read, one file
- * after the other, however large they are.
+ * Collects the facts about a draft's attachments, in order. Reads a beginning and an end of each, one file after the other, whatever
+ * their size.
  */
 export async function attachmentFacts(blobs: StoredBytes, files: readonly Attached[]): Promise<AttachmentFact[]> {
   const facts: AttachmentFact[] = [];
@@ -30,7 +30,10 @@ export async function attachmentFacts(blobs: StoredBytes, files: readonly Attach
   return facts;
 }
 
-/** The same of the files of a message that came in, by what it says of them: nobody is sent these, so their bytes are not read. */
+/**
+ * Collects the facts about a received message's attachments from its event alone: these files are not sent to anyone, so their bytes are
+ * not read.
+ */
 export const receivedFacts = (
   files: readonly { filename: string; contentType: string; sizeBytes: number | null }[],
 ): AttachmentFact[] =>
@@ -39,7 +42,7 @@ export const receivedFacts = (
     return { name, size, declaredType, kind: null, warning, download: null };
   });
 
-/** Null if its bytes are not there. */
+/** Returns null if the file's bytes are missing. */
 async function lookAt(blobs: StoredBytes, sha256: string): Promise<LookedAt | null> {
   const size = await blobs.size(sha256);
   if (size === undefined) return null;

@@ -1,9 +1,9 @@
 import { hasUnseen } from "#src/html/visible.ts";
 
-/** The endings of a file name as programs that open it see them, in lower case, without dots: the last one, and the one before it. */
+/** Extensions of a file name as programs see them, in lower case, without dots: the last one, and the one before it. */
 export type Endings = { last: string; before: string };
 
-/** What looks like a dot counts as one, and what is not seen, or is behind the ending, does not hide it. */
+/** Characters that look like a dot count as one; invisible characters, and any after the extension, are ignored. */
 export function endingsOf(filename: string): Endings {
   const name = filename
     .normalize("NFKC")
@@ -17,7 +17,7 @@ export function endingsOf(filename: string): Endings {
   return { last, before };
 }
 
-/** Why a name shows something else than it is, in a sentence; undefined if it does not. */
+/** Explains, in a sentence, how a name misleads about the file; undefined if it does not. */
 export function trickIn(filename: string): string | undefined {
   if (hasUnseen(filename) || /[\u200e\u200f\u061c]/.test(filename)) {
     return "Its name has invisible characters, or characters that change the order of letters.";

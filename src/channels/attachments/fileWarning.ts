@@ -3,12 +3,12 @@ import { endingsOf, trickIn } from "./fileNames.ts";
 import type { Found } from "./foundKind.ts";
 import { type Danger, type Kind, kindOfEnding, kindOfType, plainText, zipArchive } from "./kinds.ts";
 
-/** A file as its author describes it. */
+/** The author's description of a file. */
 export type Described = { name: string; declaredType: string };
 
 /**
- * What to warn of in a file, in sentences; null if there is nothing. `found`: what its bytes are; null where nobody looked at them, so that
- * its name and its declared type are held against each other alone.
+ * Returns warnings about a file, in sentences; null if there are none. `found`: the kind by its bytes; null if they were not read, so
+ * that only its name and its declared type are compared.
  */
 export function fileWarning(file: Described, found: Found | null): string | null {
   const endings = endingsOf(file.name);
@@ -24,7 +24,7 @@ export function fileWarning(file: Described, found: Found | null): string | null
   return sentences.filter((sentence) => sentence !== undefined).join(" ") || null;
 }
 
-/** A ZIP archive of which no more is known is no archive to its reader where its name says it is a document. */
+/** A ZIP archive of unknown content is not called an archive if its name says that it is a document. */
 const surely = (found: Kind | null | undefined, byName: Kind | undefined): Kind | null | undefined =>
   found === zipArchive && byName && fits(found, byName) ? byName : found;
 
@@ -39,7 +39,7 @@ const warnings: Record<Danger, string> = {
   archive: "It is an archive, which can contain programs.",
 };
 
-/** The worst that its bytes, its name or its declared type say. */
+/** Returns the worst danger among the kinds by bytes, name and declared type. */
 function dangerIn(said: (Kind | null | undefined)[]): string | undefined {
   const dangers = new Set(said.map((kind) => kind?.danger));
   const worst = (Object.keys(warnings) as Danger[]).find((danger) => dangers.has(danger));
@@ -51,7 +51,7 @@ const holdings = (found: Found | null): string | undefined =>
     ? `It contains files that can run code: ${found.holds.map((name) => `“${name}”`).join(", ")}.`
     : undefined;
 
-/** An archive of a text often has two endings, and what is opened is the archive. */
+/** Warns of two extensions, except of an archive: an archived text often has two, and what is opened is the archive. */
 function twoEndings({ last, before }: { last: string; before: string }, byName: Kind | undefined): string | undefined {
   const misleads = byName?.danger !== undefined && byName.danger !== "archive" && kindOfEnding(before) !== undefined;
   return misleads && last !== before
@@ -79,14 +79,14 @@ function twoClaims({ endings, byName, byType }: Claims & { endings: { last: stri
     : `Its name ends in .${shortLine(endings.last, 20)}, but it is declared as ${shortLine(file.declaredType, 80)}.`;
 }
 
-/** Whether bytes of this kind can be what is claimed. A claim that says nothing is never wrong. */
+/** True if bytes of this kind can be what is claimed. An unspecific claim is never wrong. */
 function agrees(found: Kind | null, claimed: Kind | undefined): boolean {
   if (claimed === undefined) return true;
   if (found === null) return !claimed.isText && !claimed.isAlwaysKnown;
   return fits(found, claimed) || (found === plainText && claimed.isText === true);
 }
 
-/** Whether a file of this kind can be what the other kind is. */
+/** True if a file of one kind can also be of the other. */
 const fits = (kind: Kind, other: Kind): boolean =>
   kind === other ||
   other.endings.some((ending) => kind.endings.includes(ending)) ||

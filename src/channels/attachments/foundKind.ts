@@ -14,32 +14,32 @@ import { libraryKind } from "./libraryKind.ts";
 import { textKind } from "./textKind.ts";
 import { zipNames } from "./zipNames.ts";
 
-/** As many bytes as are looked at, at the beginning of a file and, where that says more, at its end. */
+/** Bytes that are read of the beginning of a file and, if needed, of its end. */
 export const lookedAtBytes = 64 * 1024;
 
-/** What is looked at of a file. */
+/** The parts of a file that are read. */
 export type LookedAt = { size: number; beginning: Buffer; end: Buffer };
 
-/** What a file is by its bytes: null if they tell nothing. `holds`: the names of what it holds that can run code, the first few. */
+/** Kind of a file by its bytes; null if unknown. `holds`: names of the first few contained files that can run code. */
 export type Found = { kind: Kind | null; holds: string[] };
 
-/** Finds out what a file is; nothing is believed of its name and its declared type. */
+/** Determines the kind of a file by its bytes, ignoring its name and its declared type. */
 export async function foundKind(file: LookedAt): Promise<Found> {
   if (isDiskImage(file)) return found(diskImage);
   const text = textKind(file.beginning);
   const known = await libraryKind(file.beginning);
-  // Two letters are enough for the library to see a program or a picture, and no such file is all text.
+  // The library takes two letters for a program or a picture; a real one is never all text.
   if (!known || (text && !inWords.has(known.ending))) return found(text ?? null);
   if (file.beginning.toString("latin1", 0, 4) !== "PK\x03\x04") return found(kindOfFound(known));
   return packed(kindOfFound(known), zipNames(file));
 }
 
-/** What can be all text and is known by its first words. */
+/** Kinds that can be all text and are recognised by their first words. */
 const inWords = new Set(["pdf", "rtf", "ps", "eps", "ics", "vcf", "vtt", "reg", "pgp", "stl"]);
 
 const found = (kind: Kind | null): Found => ({ kind, holds: [] });
 
-/** Many formats are ZIP archives: what is inside tells them apart. */
+/** Many formats are ZIP archives: the names inside tell them apart. */
 function packed(kind: Kind, names: string[] | null): Found {
   if (names?.some((name) => /(^|\/)vbaproject\.bin$/i.test(name))) return found(macroFile);
   if (kind !== zipArchive || names === null) return found(kind);

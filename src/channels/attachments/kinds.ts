@@ -1,15 +1,15 @@
-/** What can happen when a file is opened. */
+/** Possible harm of opening a file. */
 export type Danger = "program" | "script" | "page" | "shortcut" | "macros" | "oldOffice" | "archive" | "diskImage";
 
-/** A kind of file: its name in words, the endings (without a dot) and media types that say so. */
+/** A kind of file: its name in words, and its extensions (without a dot) and media types. */
 export type Kind = {
   readonly name: string;
   readonly endings: readonly string[];
   readonly types: readonly string[];
   readonly danger?: Danger;
-  /** Its bytes are text: what is found to be some other text does not contradict it. */
+  /** Its bytes are text: a file found to be another kind of text does not contradict it. */
   readonly isText?: true;
-  /** Its bytes are always told apart from others: what is not found to be this is not this. */
+  /** Its bytes are always recognised: a file not found to be this kind is not of it. */
   readonly isAlwaysKnown?: true;
 };
 
@@ -23,7 +23,7 @@ const of = (name: string, endings: string, types: string): Kind => ({
   endings: words(endings),
   types: words(types),
 });
-/** The same, for a kind that can do something. */
+/** Marks a kind as dangerous. */
 const dangerous = (kind: Kind, danger: Danger): Kind => ({ ...kind, danger });
 const known = (kind: Kind): Kind => ({ ...kind, isAlwaysKnown: true });
 const written = (kind: Kind): Kind => ({ ...kind, isText: true });
@@ -50,7 +50,7 @@ export const macroFile: Kind = dangerous(
   "macros",
 );
 
-/** Formats whose bytes are a ZIP archive, so that a ZIP archive of which no more is known does not contradict them. */
+/** Formats whose bytes are a ZIP archive, so a ZIP archive of unknown content does not contradict them. */
 const packed: Kind[] = [
   word,
   excel,
@@ -90,14 +90,14 @@ export const plainZip: Kind = {
   types: ["application/zip", "application/x-zip-compressed"],
 };
 
-/** The Office document that a ZIP archive with these names in it is. */
+/** Returns the Office document type of a ZIP archive with these names in it. */
 export function packedKind(names: readonly string[]): Kind | undefined {
   if (!names.includes("[Content_Types].xml")) return undefined;
   const holds = (folder: string) => names.some((name) => name.startsWith(folder));
   return holds("word/") ? word : holds("xl/") ? excel : holds("ppt/") ? powerPoint : undefined;
 }
 
-/** What the service itself finds in bytes that the library says nothing about. */
+/** Kinds that the service detects itself because the library does not. */
 export const webPage: Kind = dangerous(
   written(of("web page", "html htm xhtml xht shtml mht mhtml", "text/html application/xhtml+xml multipart/related")),
   "page",
@@ -157,7 +157,7 @@ export const program: Kind = dangerous(
   "program",
 );
 
-/** Every kind that is known by name. What has an ending in two of them is of the first. */
+/** Every kind that is known by name. An extension of two kinds belongs to the first. */
 export const kinds: readonly Kind[] = [
   program,
   script,
@@ -217,14 +217,14 @@ export const kinds: readonly Kind[] = [
   ),
 ];
 
-/** The kind that an ending (lower case, without its dot) stands for. */
+/** Returns the kind for an extension (lower case, without its dot). */
 export const kindOfEnding = (ending: string): Kind | undefined => byEnding.get(ending);
 
-/** The kind that a media type stands for; parameters do not count. `application/octet-stream` says nothing. */
+/** Returns the kind for a media type; parameters are ignored. `application/octet-stream` has none. */
 export const kindOfType = (type: string): Kind | undefined =>
   byType.get((type.split(";")[0] ?? "").trim().toLowerCase());
 
-/** What the library found, in the words of this table; a kind of its own where the table has none. */
+/** Returns the kind from this table for the library's result, or a new one if the table has none. */
 export const kindOfFound = ({ ending, mediaType }: { ending: string; mediaType: string }): Kind =>
   byType.get(mediaType.toLowerCase()) ?? byEnding.get(ending) ?? of(mediaType, ending, mediaType);
 

@@ -1,11 +1,11 @@
 import { fileTypeFromBuffer } from "file-type";
 
-/** What the library file-type knows bytes for: a usual ending in lower case, and a media type. */
+/** Result of the library file-type: a usual extension in lower case, and a media type. */
 export type LibraryKind = { ending: string; mediaType: string };
 
-/** Looks at the beginning of a file; undefined for what it does not know, and for what it stumbles over. */
+/** Detects the kind from the beginning of a file; undefined if the library does not know it, or fails. */
 export async function libraryKind(beginning: Buffer): Promise<LibraryKind | undefined> {
-  // It would unpack what is compressed, and so do a stranger's work: these bytes alone say that it is gzip.
+  // The library would decompress a stranger's data: these two bytes alone identify gzip.
   if (beginning[0] === 0x1f && beginning[1] === 0x8b) return { ending: "gz", mediaType: "application/gzip" };
   try {
     const found = await fileTypeFromBuffer(beginning);

@@ -1,6 +1,6 @@
 import { type Kind, plainText, script, shortcut, svgPicture, webPage } from "./kinds.ts";
 
-/** What a file without a signature of its own is: text of some kind; undefined if it is no text. */
+/** Detects the kind of a text file; undefined if it is not text. */
 export function textKind(beginning: Buffer): Kind | undefined {
   const text = decoded(beginning);
   if (hasControls.test(text)) return undefined;
@@ -12,7 +12,7 @@ export function textKind(beginning: Buffer): Kind | undefined {
   return shortcutStart.test(first) ? shortcut : plainText;
 }
 
-/** UTF-16 where a mark says so; otherwise each byte a character, which is enough to find markup and binary bytes. */
+/** Decodes UTF-16 if a byte order mark says so; otherwise one character per byte, which is enough to find markup and binary bytes. */
 function decoded(bytes: Buffer): string {
   const [first, second] = bytes;
   const even = bytes.subarray(0, bytes.length - (bytes.length % 2));
@@ -24,7 +24,7 @@ function decoded(bytes: Buffer): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what text does not have
 const hasControls = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
-/** What may come before the first element: blanks, comments, declarations. Each is passed over once. */
+/** Skips what may precede the first element: blanks, comments, declarations. Each is skipped once. */
 function withoutPrologue(text: string): string {
   let at = 0;
   for (;;) {
@@ -44,7 +44,7 @@ const closings = [
   ["<!", ">"],
 ] as const;
 
-/** As browsers guess it, where nothing tells them the type. */
+/** Matches HTML as browsers sniff it without a declared type. */
 const htmlStart =
   /^<(?:!doctype\s+html|(?:html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p|form|meta|img|object|embed|base|link|span|center)[\s>/])/i;
 const scriptStart = /^(?:#!|@echo\s|<\?php|windows registry editor|regedit4)/i;

@@ -1,4 +1,4 @@
-/** The end of a file and how long the whole is. */
+/** The last bytes of a file and the size of the whole. */
 export type End = { end: Buffer; size: number };
 
 const endOfDirectory = Buffer.from("PK\x05\x06", "latin1");
@@ -7,8 +7,7 @@ const entryBytes = 46;
 const maxEntries = 10_000;
 
 /**
- * The names of what a ZIP archive holds, from its directory, which is at the end; null where that is not there, is damaged, or
- * begins before what is given.
+ * Returns the names in a ZIP archive, from the directory at its end; null if that is missing, damaged, or begins before the given bytes.
  */
 export function zipNames({ end, size }: End): string[] | null {
   const at = end.lastIndexOf(endOfDirectory, end.length - endBytes);

@@ -1,7 +1,7 @@
 import { visibleLine } from "#src/html/visible.ts";
 import type { AttachmentFact } from "../approvalView.ts";
 
-/** A file that would be sent along, fit to be shown. */
+/** An attachment, prepared for display. */
 export type Attachment = AttachmentFact & {
   /** Its type and size in words. */
   description: string;
@@ -17,7 +17,7 @@ export const attachmentsShown = (facts: readonly AttachmentFact[]): Attachment[]
     return { ...fact, name: visibleLine(fact.name), declaredType, kind, warning, description };
   });
 
-/** Bytes as people read them: "640 bytes", "18 KB", "2.4 MB". */
+/** Formats a size: "640 bytes", "18 KB", "2.4 MB". */
 export function readableSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
   if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;

@@ -1,8 +1,8 @@
 import type { ApprovalView } from "../approvalView.ts";
 
 /**
- * Says what has to happen before a draft is sent. Without human approval an API key or a rule may send it first, and the sentence says so; where
- * several have to approve, no rule approves, and all keys together count as one approver.
+ * Says what has to happen before a draft is sent. Without required human approval an API key or a rule may send it first, and the
+ * sentence says so; if several approvals are required, no rule approves, and all keys together count as one approver.
  */
 export function beforeSending({ humanRequired, approvals }: Pick<ApprovalView, "humanRequired" | "approvals">): string {
   if (approvals) {

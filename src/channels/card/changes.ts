@@ -8,21 +8,21 @@ import { letterHead } from "./fields.ts";
 import type { Writing } from "./quotes.ts";
 import { foldQuote } from "./quotes.ts";
 
-/** A part of the text; of what stayed the same only what is next to a change. */
+/** A part of the text; unchanged parts are shown only next to a change. */
 export type Piece = { kind: "same" | "added" | "removed"; text: string };
 
-/** What changed since the version that approvers were asked about last. */
+/** Changes since the version that approvers were asked about last. */
 export type Changes = {
   since: number;
-  /** Why there is another version, and what cannot be shown piece by piece. */
+  /** Reasons for the new version, and changes that cannot be shown in detail. */
   sentences: string[];
-  /** Recipients, subject, attachments. */
+  /** Changed recipients, subject and attachments. */
   fields: { label: string; removed: string[]; added: string[] }[];
-  /** [] if what recipients read is the same, and where too much of it changed to be laid side by side. */
+  /** [] if the text that recipients read is unchanged, or changed too much to be compared. */
   text: Piece[];
 };
 
-/** Longer texts are compared by lines: by words would take long. */
+/** Limits: longer texts are compared by lines, because comparing by words would take long. */
 const most = { words: 40_000, edits: 1_000, context: 60, island: 12 };
 
 /** `letter`: the version that is asked about now. */
@@ -33,7 +33,7 @@ export function changesSince(
   const { previous, answers } = view;
   if (previous === null) return null;
   const fields = fieldChanges(previous.content, view.content);
-  // Whether its two forms differed among themselves is not asked any more.
+  // Differences between the earlier version's two forms no longer matter.
   const earlier = letterOf(previous.content, { textDerived: true });
   const before = { content: previous.content, letter: earlier, read: readingOf(earlier, { ...previous, answers }) };
   const after = { content: view.content, letter, read: readingOf(letter, view) };
@@ -54,13 +54,13 @@ export function changesSince(
 
 type Version = { content: DraftContent; letter: Letter; read: Writing };
 
-/** What changed and cannot be seen in the text that is laid side by side. */
+/** Lists changes that the text comparison does not show. */
 function changedBeside(before: Version, after: Version, { textDerived }: { textDerived: boolean }): string[] {
   const differs = (key: keyof DraftContent) => before.content[key] !== after.content[key];
   const hasOtherQuote = before.read.folded !== after.read.folded;
   const hasOtherHtml = differs("body_html") || differs("signature_html");
   const isSameReading = before.read.text === after.read.text && !hasOtherQuote;
-  // If a version has no HTML, its plain text is what was compared.
+  // Of a version without HTML, the plain text was compared.
   const hasTwoForms = [before, after].every(({ letter }) => letter.html !== null);
   const hasOtherPlain = visible(before.letter.text) !== visible(after.letter.text);
   return [
@@ -80,7 +80,10 @@ const reasons: Partial<Record<string, string>> = {
 
 type Read = Pick<ApprovalView, "content" | "answers">;
 
-/** The text that most recipients read: the words of the HTML if there is any, else the plain text. What is quoted of the answered message is apart. */
+/**
+ * Returns the text that most recipients read: the words of the HTML if there is any, else the plain text. Quotations of the answered
+ * message are separated.
+ */
 function readingOf({ html, text }: Letter, { content, answers }: Read): Writing {
   if (html !== null) return foldQuote(html.asText, { signature: html.signatureAsText, answers });
   return foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
@@ -99,7 +102,7 @@ function fieldChanges(before: DraftContent, after: DraftContent): Changes["field
 
 const without = (values: string[], others: string[]): string[] => values.filter((value) => !others.includes(value));
 
-/** A file is its name, its type and its bytes: another one under the same name is a change, and called one. */
+/** Compares files by name, type and bytes: another file under the same name counts as a change. */
 function fileChanges(before: DraftContent, after: DraftContent): Changes["fields"][number] {
   const lost = (all: DraftContent["attachments"], others: DraftContent["attachments"], which: string) =>
     all.flatMap((file) => {
@@ -116,7 +119,7 @@ function fileChanges(before: DraftContent, after: DraftContent): Changes["fields
   };
 }
 
-/** Null if too much of it changed. */
+/** Returns null if too much of the text changed. */
 function diffOf(before: string, after: string): Piece[] | null {
   const options = { maxEditLength: most.edits };
   const parts =
@@ -131,7 +134,10 @@ function diffOf(before: string, after: string): Piece[] | null {
   });
 }
 
-/** A word or two that stayed the same between changes of a line reads better as part of them: first all that was removed, then all that was added. */
+/**
+ * Merges a word or two that stayed the same between changes of a line into them, for reading: first all that was removed, then all that
+ * was added.
+ */
 function inRuns(parts: readonly { value: string; added: boolean; removed: boolean }[]): Piece[] {
   const pieces: Piece[] = [];
   let run = { removed: "", added: "" };
@@ -154,7 +160,7 @@ function inRuns(parts: readonly { value: string; added: boolean; removed: boolea
   return pieces;
 }
 
-/** The ends of an unchanged part that are next to a change. */
+/** Returns the ends of an unchanged part that are next to a change. */
 function nearby(text: string, { isFirst, isLast }: { isFirst: boolean; isLast: boolean }): string {
   const letters = [...text];
   const start = isFirst ? 0 : most.context;

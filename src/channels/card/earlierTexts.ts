@@ -1,11 +1,14 @@
-/** A text of an earlier message, in which quotations are looked for. Its words are taken out once, however many messages are compared with it. */
+/**
+ * The text of an earlier message that quotations are searched in. Its words are extracted once, however many messages are compared with
+ * it.
+ */
 export type EarlierText = { readonly words: string };
 
-/** A longer text, in UTF-16 units, is not folded, and only its beginning is compared. */
+/** UTF-16 units: of a longer text nothing is folded, and only its beginning is compared. */
 export const maxText = 64 * 1024;
-/** UTF-16 units that one search may look through and compare: four texts of the greatest length. */
+/** Most UTF-16 units that one search may scan and compare: four texts of the greatest length. */
 const maxSteps = 4 * maxText;
-/** Looking for so much of a paragraph takes time in proportion to the text; the rest of it is compared where this is found. */
+/** Length of the part of a paragraph that is searched for, in time proportional to the text; the rest is compared where this is found. */
 const beginning = 64;
 
 export function earlierText(text: string): EarlierText {
@@ -19,8 +22,8 @@ export function earlierText(text: string): EarlierText {
 }
 
 /**
- * Returns a search for paragraphs in the texts, each given as its `words`. It goes on behind the paragraph found last, where a quotation's next
- * one usually is. After `maxSteps` nothing is found any more: strangers write both, and choose what takes longest.
+ * Returns a search for paragraphs in the texts, each given as its `words`. It continues after the last hit, where a quotation's next
+ * paragraph usually is. After `maxSteps` it finds nothing more: senders write both texts, and could choose those that take longest.
  */
 export function searchIn(texts: readonly EarlierText[]): (paragraph: string) => boolean {
   let left = maxSteps;
@@ -34,7 +37,7 @@ export function searchIn(texts: readonly EarlierText[]): (paragraph: string) => 
       left -= (found === -1 ? text.words.length : found + paragraph.length) - at;
       if (found === -1) return false;
       if (text.words.startsWith(paragraph, found)) {
-        // The blank at its end is the one before the next word.
+        // The blank at its end is also the one before the next word.
         last = { text, end: found + paragraph.length - 1 };
         return true;
       }
@@ -47,6 +50,6 @@ export function searchIn(texts: readonly EarlierText[]): (paragraph: string) => 
     (last !== undefined && findIn(last.text, paragraph, last.end)) || texts.some((text) => findIn(text, paragraph));
 }
 
-/** Its words in one line, a blank around each, without the marks of quotes. */
+/** Returns the words in one line, each surrounded by blanks, without quotation marks (`>`). */
 export const words = (text: string): string =>
   ` ${text.replace(/^[ \t]*(?:>[ \t]?)+/gm, "").trim()} `.replace(/ \s+|[^\S ]\s*/g, " ");

@@ -2,10 +2,10 @@ import { counted } from "#src/html/counted.ts";
 import { readableTime } from "#src/html/times.ts";
 import type { ApprovalView } from "../approvalView.ts";
 
-/** When somebody else is asked. `left`: how long that is from when the card was made, in words. */
+/** The time when others are asked. `left`: the time until then, from when the card was made, in words. */
 export type Escalation = { at: string; left: string; sentence: string };
 
-/** Null if nobody else would be asked, and once that time has come. */
+/** Null if no one else would be asked, and once that time has passed. */
 export function escalationOf({
   escalatesAt: at,
   shownAt,
@@ -16,7 +16,7 @@ export function escalationOf({
   return { at, left: duration(ms), sentence: `If nobody decides by ${readableTime(at)}, somebody else will be asked.` };
 }
 
-/** Rounded down, so that nobody counts on time that is not there. */
+/** Rounded down, so that approvers do not count on time they do not have. */
 function duration(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return "less than a minute";

@@ -3,18 +3,18 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView } from "../approvalView.ts";
 
 /**
- * `name`: of the one behind an address; kept apart from it, so that a name written from right to left does not carry the address along. `mark`:
- * what is to be noticed about this one, in a few words.
+ * `name`: display name, kept apart from the address, so that a right-to-left name does not reorder the address. `mark`: a notable fact
+ * about this value, in a few words.
  */
 export type Value = { name: string | null; text: string; mark: string | null };
 
-/** A line of the letter's head: "To", and the values in it. */
+/** A header line of the letter: "To", and the values in it. */
 export type Field = { label: string; values: Value[] };
 
-/** Beside an address that neither wrote nor was written to in this conversation. */
+/** Shown next to an address that neither sent nor received a message of this conversation. */
 export const newcomerMark = "new in this conversation";
 
-/** Who would send it, who would get it, and what it would be called. Fields without a value are left out. */
+/** Returns the sender, recipients and subject of the draft. Fields without a value are left out. */
 export function fieldsOf({ content, participants }: Pick<ApprovalView, "content" | "participants">): Field[] {
   const known = new Set(participants.map((address) => address.toLowerCase()));
   const recipient = (address: string): Value => ({
@@ -38,7 +38,7 @@ const hidden = "Bcc (hidden)";
 
 const plain = (value: string): Value => ({ name: null, text: visibleLine(value), mark: null });
 
-/** The head's lines as they are written, those without a value too. */
+/** Returns the header lines as they would be written, including those without a value. */
 export function letterHead(content: DraftContent): { label: string; values: string[] }[] {
   const name = visibleLine(content.from.name);
   return [

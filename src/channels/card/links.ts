@@ -5,15 +5,15 @@ import { visible, visibleLine } from "#src/html/visible.ts";
 import type { Letter } from "../letter.ts";
 
 /**
- * Where a link of the letter leads. `text`: what readers see in its place; null where they see the target itself. `names`: the host that the
- * text names, or that the target pretends to have, if the link leads to another; else null.
+ * A link in the letter. `text`: what readers see in its place; null if they see the target itself. `names`: the host that the text names,
+ * or that the target pretends to have, if the link leads to another one; else null.
  */
 export type Link = { target: string; text: string | null; host: string; names: string | null };
 
-/** By the letter, which is the same object where its page is opened again (letter.ts). */
+/** Cache by letter, which is the same object when its page is opened again (letter.ts). */
 const known = new WeakMap<Letter, Link[]>();
 
-/** Every link of a letter, those that lead elsewhere than they say first; each pair of text and target once. */
+/** Lists every link of a letter, misleading ones first; each pair of text and target once. */
 export function linksOf(letter: Letter): Link[] {
   const links = known.get(letter) ?? linksIn(letter);
   known.set(letter, links);
@@ -47,7 +47,7 @@ function linkOf({ target, shown }: Found): Link {
   };
 }
 
-/** "" for a number to call and for what is no target at all. */
+/** Returns "" for a telephone number and for an invalid target. */
 function hostOf(target: string): string {
   const address = /^mailto:([^?]*)/i.exec(target.trim())?.[1];
   if (address !== undefined) return foldedHost(address.slice(address.lastIndexOf("@") + 1));
@@ -55,19 +55,19 @@ function hostOf(target: string): string {
   return foldedHost(urlOf(target)?.hostname ?? "");
 }
 
-/** A target of plain text has lost its scheme: what is before its first colon can be a host, and what is behind that a port or a password. */
+/** A target from plain text has lost its scheme: what precedes its first colon can be a host, with a port or a password after it. */
 const urlOf = (target: string): URL | undefined => {
   const whole = /^https?:/i.test(target.trim()) ? target.trim() : `https://${target.trim()}`;
   return URL.canParse(whole) ? new URL(whole) : undefined;
 };
 
-/** `https://bank.example@evil.example/` leads to evil.example. */
+/** Finds the apparent host of `https://bank.example@evil.example/`, which leads to evil.example. */
 function pretendedHost(target: string): string | null {
   const username = /^mailto:/i.test(target.trim()) ? "" : (urlOf(target)?.username ?? "");
   return hostNamedIn(username.replace(/%2e/gi, "."));
 }
 
-/** The first web address, mail address or host that a text names. `node.js` is none: no domain ends so. */
+/** Returns the first web address, mail address or host that a text names. `node.js` is none: no top-level domain is called `js`. */
 function hostNamedIn(text: string): string | null {
   const named = /(https?:\/\/|@|\bwww\.)?((?:[\p{L}\p{N}][\p{L}\p{N}-]{0,62}\.){1,8}\p{L}[\p{L}\p{N}-]{1,62})/giu;
   for (const [, sign, name = ""] of text.matchAll(named)) {
@@ -77,7 +77,7 @@ function hostNamedIn(text: string): string | null {
   return null;
 }
 
-/** Lower case, and letters beyond ASCII as the DNS writes them, so that two spellings of a host are the same. */
+/** Lower case, with letters beyond ASCII in DNS form, so that two spellings of a host are equal. */
 const foldedHost = (host: string): string =>
   host !== "" && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`).hostname : host.toLowerCase();
 

@@ -1,8 +1,8 @@
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 
-/** A name within a sentence of ours, in quotes that it cannot end: it reads as a name, whatever it says. `max`: its characters. */
+/** Quotes a name within our own sentence, in quotation marks that it cannot close. `max`: its characters. */
 export const named = (name: string, max = 100): string => `“${shortLine(name, max).replace(/["“”„‟«»＂]/g, "'")}”`;
 
-/** Who wrote a message, within a sentence; the address is never cut, its end is what matters. */
+/** Names the author of a message within a sentence; the address is never cut, because its end identifies it. */
 export const writerOf = ({ fromName, fromEmail }: { fromName: string | null; fromEmail: string }): string =>
   fromName ? `${named(fromName)} (${visibleLine(fromEmail)})` : visibleLine(fromEmail);

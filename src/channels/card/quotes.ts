@@ -6,19 +6,19 @@ import { partsOf } from "#src/mail/in/quotes/parts.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
 import { type EarlierText, earlierText, maxText, searchIn, words } from "./earlierTexts.ts";
 
-/** A text of more lines is not folded either: each takes time, however short it is, and people write longer ones. */
+/** Most lines of a text that is folded: each line takes time, however short it is. */
 const maxLines = 4_000;
-/** Quotations in quotations. */
+/** Deepest nesting of quotations. */
 const maxDepth = 5;
 
 type Around = { signature: string; answers: Pick<AnsweredMessage, "newText" | "quotedText"> | null };
 
-/** What somebody wrote, with line breaks. `folded`: what is quoted below it, for those who ask for it; "" if nothing. */
+/** A text with line breaks. `folded`: the quotation below it, hidden until opened; "" if none. */
 export type Writing = { text: string; folded: string };
 
 /**
- * Folds what a letter quotes below its new text, its signature aside. Only words that the answered message really has are folded: whatever
- * else is behind `>` would be sent as well, and is the agent's own.
+ * Folds a letter's quotation below its new text, apart from its signature. Folds only words that the answered message really has: any
+ * other text after `>` would be sent too, and is the agent's own.
  */
 export function foldQuote(letter: string, { signature, answers }: Around): Writing {
   const whole = letter.trim();
@@ -35,10 +35,10 @@ export function foldQuote(letter: string, { signature, answers }: Around): Writi
   return { text: text.filter((part) => part !== "").join("\n\n"), folded: quoted };
 }
 
-/** A message that came in, as it is shown: `quotedText` is what it quotes of earlier messages, and folded; the rest is `newText`. */
+/** A received message for display: `quotedText` is what it quotes of earlier messages, shown folded; `newText` is the rest. */
 export type Folded = { newText: string; quotedText: string };
 
-/** True for a text with a quotation that may be folded: only then it matters what earlier messages say. */
+/** True for a text with a quotation that may be folded: only then the earlier messages are needed. */
 export const quotesAnything = (text: string): boolean =>
   isFoldable(text) && partsOf(text).some(({ kind }) => kind === "quoted");
 
@@ -46,8 +46,8 @@ const isFoldable = (text: string): boolean =>
   text.length <= maxText && text.split("\n", maxLines + 1).length <= maxLines;
 
 /**
- * Folds what a message quotes of earlier messages of its conversation, given newest first. A quotation with any paragraph that none of them has
- * is shown: it is the writer's own, or from elsewhere. So is one that takes too many steps to find.
+ * Folds a message's quotations of earlier messages of its conversation, given newest first. A quotation with a paragraph that none of
+ * them contains stays visible: it is the writer's own, or from elsewhere. So does one that takes too many steps to find.
  */
 export function foldQuotations(text: string | null, earlier: readonly EarlierText[]): Folded {
   const whole = text ?? "";
@@ -82,7 +82,7 @@ const wordsOfParagraphs = (quotation: string): string[] =>
     .map(words)
     .filter((paragraph) => paragraph.trim() !== "");
 
-/** The paragraphs of a quotation, and of what it quotes itself, without what introduces each. */
+/** Returns the paragraphs of a quotation, and of its nested quotations, without their introductions. */
 function paragraphsOf(quotation: string, depth = 0): string[] {
   const inner = quotation.replace(/^[ \t]{0,3}>[ \t]?/gm, "").trim();
   return partsOf(inner).flatMap(({ kind, lines }, index) => {
@@ -94,14 +94,14 @@ function paragraphsOf(quotation: string, depth = 0): string[] {
   });
 }
 
-/** The last quotation of a letter, if its words are those that `foldQuote` folded in its text. */
+/** Finds the last quotation of a letter, if its words are those that `foldQuote` folded in its text. */
 export function foldedQuotation(letter: readonly Piece[], folded: string): Element | undefined {
   if (folded === "") return undefined;
   const last = elementsIn(letter, "blockquote", { outermost: true }).at(-1);
   return last && words(plainText([last], { show: visible })) === words(folded) ? last : undefined;
 }
 
-/** Where the signature begins, with the line that parts it from the rest. */
+/** Returns where the signature begins, including the line that separates it from the body. */
 function endOfBody(whole: string, signature: string): number {
   const own = signature.trim();
   if (own === "" || !whole.endsWith(own)) return whole.length;

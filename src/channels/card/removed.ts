@@ -1,14 +1,14 @@
 import { visibleLine } from "#src/html/visible.ts";
 import type { HtmlRemoved } from "#streams/draft/content.ts";
 
-/** What HTML lost when it was reduced to what every mail program shows, in words: "2 pictures loaded from elsewhere". */
+/** Describes what HTML lost when it was reduced to what every mail program shows: "2 pictures loaded from elsewhere". */
 export const removedInWords = (removed: readonly HtmlRemoved[]): string[] =>
   removed.map(({ what, count }) => {
     const [one, many] = nounOf(what);
     return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
   });
 
-/** Singular and plural. The names are the author's own. */
+/** Singular and plural. The names were written by the author. */
 function nounOf(what: string): [string, string] {
   const [kind, ...rest] = what.split(":");
   const name = visibleLine(rest.join(":"));

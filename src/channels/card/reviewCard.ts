@@ -15,43 +15,44 @@ import { foldedQuotation, foldQuote, type Writing } from "./quotes.ts";
 import { removedInWords } from "./removed.ts";
 import { type Proof, proofOf } from "./senderProof.ts";
 
-/** A message of the conversation. */
+/** A message of the conversation, for display. */
 export type Said = Writing & { fromName: string | null; fromEmail: string; subject: string; receivedAt: string };
 
-/** What recipients would read. */
+/** The text that recipients would read. */
 export type CardLetter = {
   fields: Field[];
-  /** As programs without HTML show it. */
+  /** The form that programs without HTML show. */
   plain: Writing;
-  /** As text, and as HTML for a frame of our pages, what programs with HTML show; null if the draft has none. */
+  /** The form that programs with HTML show, as text and as HTML for a frame of our pages; null if the draft has none. */
   formatted: (Writing & { pageHtml: string }) | null;
-  /** The two do not say the same: both have to be read. */
+  /** The two forms say different things: both have to be read. */
   differs: boolean;
   links: Link[];
   attachments: Attachment[];
-  /** What was taken out of its HTML, in words. */
+  /** Elements removed from its HTML, in words. */
   removed: string[];
-  /** For those who check it: hashes and Message-IDs. */
+  /** Hashes and Message-IDs, for those who verify them. */
   technical: { label: string; values: string[] }[];
 };
 
 /**
- * All that an approver is told of one version of a draft, for any channel: each fact once, in plain words or as the words of those who wrote
- * them. Every text is safe to look at (no invisible or direction-changing characters); none is escaped for any markup. Times are ISO strings.
+ * Everything that an approver is shown about one version of a draft, for any channel: each fact once, in plain words or quoted from its
+ * author. Every text is safe to display (no invisible or direction-changing characters); none is escaped for any markup. Times are ISO
+ * strings.
  */
 export type ReviewCard = {
   noun: "reply" | "mail";
   question: string;
-  /** The sentence that says who wrote it for whom, and what has to happen before it is sent. */
+  /** Sentence saying who wrote it for whom, and what has to happen before it is sent. */
   lead: string;
   approve: string;
-  /** If several have to approve: who has so far; null where one is enough. */
+  /** If several approvals are required: those given so far; null if one is enough. */
   approvals: string | null;
   /** The conversation's own subject. */
   threadSubject: string;
   /** Most important first. */
   warnings: string[];
-  /** What may be mistaken: it points at something in the message. */
+  /** Possibly mistaken remarks about the answered message. */
   hints: string[];
   newer: Said | null;
   changes: Changes | null;
@@ -125,7 +126,7 @@ const answered = (message: AnsweredMessage): NonNullable<ReviewCard["answers"]> 
   attachments: attachmentsShown(message.attachments),
 });
 
-/** A message that came after the one the draft answers, as it is shown. */
+/** Prepares a message received after the answered one for display. */
 export const messageSaid = (newer: NewerMessage): Said =>
   said(newer, newer.newText ?? "(The text cannot be shown yet.)", "");
 

@@ -10,14 +10,14 @@ const minute = (at: string): string => `${at.slice(0, 10)} at ${at.slice(11, 16)
 const quoted = ({ subject, text }: { subject: string; text: string }): string =>
   `${named(subject) === "“”" ? "(no subject)" : named(subject)}: “${shortLine(text, excerptLength)}”`;
 
-/** Says who answered the message already, when and with what; undefined if nobody did. */
+/** Says who already answered the message, when and with what text; undefined if it was not answered. */
 export function answeredInWords({ answeredMeanwhile }: ApprovalView): string | undefined {
   if (answeredMeanwhile === null) return undefined;
   const { by, at } = answeredMeanwhile;
   return `This message was answered already, by ${named(by)} on ${minute(at)}: ${quoted(answeredMeanwhile)}. This draft would be one more answer.`;
 }
 
-/** Names the other drafts that wait for a decision on the same message; undefined if there are none. */
+/** Names other drafts that answer the same message and wait for a decision; undefined if there are none. */
 export function othersInWords({ otherDrafts }: ApprovalView): string | undefined {
   if (otherDrafts.length === 0) return undefined;
   const all = otherDrafts.map((other) => `${quoted(other)} (submitted on ${minute(other.at)})`);

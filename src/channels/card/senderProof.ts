@@ -1,7 +1,7 @@
 import { visibleLine } from "#src/html/visible.ts";
 import type { Authentication } from "../approvalView.ts";
 
-/** What is proven of a message's sender. `verified` null: it has not been checked yet. `phrase`: the same in a few words. */
+/** What is proven about a message's sender. `verified` null: not checked yet. `phrase`: the result in a few words. */
 export type Proof = { verified: boolean | null; phrase: string; sentences: string[] };
 
 export function proofOf(authentication: Authentication | null): Proof {
@@ -30,7 +30,7 @@ export function proofOf(authentication: Authentication | null): Proof {
 
 const names = { to: "To", cc: "Cc", reply_to: "Reply-To" } as const;
 
-/** Which address fields nobody can have changed on the way. */
+/** Says which address fields cannot have been changed in transit. */
 function coverage(covers: NonNullable<Authentication["covers"]>): string {
   const fields = Object.keys(names) as (keyof typeof names)[];
   const proven = ["From", ...fields.filter((field) => covers.includes(field)).map((field) => names[field])];

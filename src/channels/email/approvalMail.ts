@@ -6,22 +6,22 @@ import type { Writing } from "../card/quotes.ts";
 import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
 import { allUnlinked, type Excerpt, excerpt } from "./excerpt.ts";
 
-/** What the approval mail says, before it is made text or HTML. Every text is safe to look at; none is escaped yet. */
+/** Content of the approval mail, before it is rendered as text or HTML. Every text is safe to display; none is escaped yet. */
 export type ApprovalMail = {
   subject: string;
   title: string;
   lead: string;
   escalation: string | null;
-  /** What the page asks for beside the press, and the sentence about it; far from the links, in no address. */
+  /** Code that the page asks for in addition, and the sentence about it; far from the links, and in no URL. */
   code: { digits: string; sentence: string } | null;
   warnings: string[];
   hints: string[];
   newer: MailedMessage | null;
   changes: MailedChanges | null;
   fields: Field[];
-  /** The letter; it has a second part if its two versions say different things. */
+  /** The draft's text; a second part if its two forms say different things. */
   parts: { label: string; text: Excerpt; folded: string | null }[];
-  /** What else there is to know of the letter, a sentence or a short list each. */
+  /** Other facts about the draft, a sentence or a short list each. */
   notes: { label: string; values: string[] }[];
   approve: { label: string; url: string };
   reject: { label: string; url: string };
@@ -42,7 +42,7 @@ type MailedChanges = {
 /** The two links of the mail, each with its own token. */
 export type ApprovalLinks = { approve: string; reject: string };
 
-/** Characters, and lines; a phone shows the buttons after a few screens. The page shows everything. */
+/** Most characters and lines of each part; a phone shows the buttons after a few screens. The page shows everything. */
 const limits = {
   letter: 2000,
   rationale: 1500,
@@ -54,7 +54,7 @@ const limits = {
   removed: 6,
 };
 
-/** The card as a mail: long texts are cut, and no text in it can become a link but the two of ours. */
+/** Renders the card as a mail: long texts are cut, and mail programs can make links only of our own two. */
 export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode: string | null): ApprovalMail {
   const { letter } = card;
   return {
@@ -103,7 +103,7 @@ const attached = ({ attachments }: CardLetter): Field[] =>
         },
       ];
 
-/** What recipients will read comes first: the HTML's words if there is HTML. */
+/** First what recipients will read: the HTML's words if there is HTML. */
 function partsOf({ plain, formatted, differs }: CardLetter): ApprovalMail["parts"] {
   const part = (label: string, writing: Writing) => ({
     label,

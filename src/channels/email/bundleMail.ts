@@ -10,7 +10,10 @@ type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "humanRequired" 
 
 const limits = { subject: 100, address: 100, recipients: 3 };
 
-/** One mail about several drafts. Its subject has our own words alone; what others wrote is short, and no mail program makes a link of it. */
+/**
+ * Renders one mail about several drafts. Its subject has only our own words; quotations are short, and no mail program makes links of
+ * them.
+ */
 export function renderBundleMail(bundle: Bundle): { subject: string; text: string; html: string } {
   const { count, link, humanRequired } = bundle;
   const subject = `${count} ${count === 1 ? "draft waits" : "drafts wait"} for your decision`;

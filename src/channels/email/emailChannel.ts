@@ -2,16 +2,16 @@ import type { Answer, ApprovalRequest, Channel, Room } from "../channel.ts";
 import { renderBundleMail } from "./bundleMail.ts";
 import { renderApprovalMail } from "./renderApprovalMail.ts";
 
-/** Hands over an approval request of the service's own: `mail` as it is rendered, for the workspace and draft of the request. */
+/** Sends an approval request: `mail` as rendered, for the request's workspace and draft. */
 type Send = (
   request: Pick<ApprovalRequest, "workspaceId" | "origin">,
   mail: { to: string; subject: string; text: string; html: string },
 ) => Promise<{ sent: true } | { sent: false; error: string; again: boolean; inMs?: number }>;
 
-/** Takes a place for a request to that address. */
+/** Takes a place in the quota for a request to that address. */
 type TakeRoom = (request: { workspaceId: string; to: string; attemptId: string }) => Promise<Room>;
 
-/** Approvers behind a mailbox: the links of a mail decide. */
+/** Asks approvers by mail; they decide by its links. */
 export const emailChannel = (send: Send, takeRoom: TakeRoom): Channel => ({
   takeRoom: ({ channel, workspaceId, attemptId }) =>
     takeRoom({ workspaceId, to: channel.config.to as string, attemptId }),

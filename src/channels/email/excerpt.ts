@@ -1,7 +1,7 @@
-/** The beginning of a long text, and how many characters are left out. */
+/** The beginning of a long text, and the number of characters left out. */
 export type Excerpt = { shown: string; left: number };
 
-/** At most `max` characters, and at most `maxLines` lines. */
+/** Cuts a text to at most `max` characters and `maxLines` lines. */
 export function excerpt(text: string, max: number, maxLines: number): Excerpt {
   const whole = text.trim();
   const lines = whole.split("\n").slice(0, maxLines).join("\n");
@@ -9,15 +9,15 @@ export function excerpt(text: string, max: number, maxLines: number): Excerpt {
   return { shown, left: whole.length - shown.length };
 }
 
-/** The note shown where a text was cut. Undefined if nothing is missing. */
+/** The note shown where a text was cut; undefined if it was not. */
 export function cutNote({ left }: Excerpt): string | undefined {
   if (left === 0) return undefined;
   return `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"}; see the review page`;
 }
 
 /**
- * Web addresses that a mail program will not turn into links: a stranger's link must not be one tap away in a mail from us. The mark
- * that parts them has no width, so that the text looks the same.
+ * Makes web addresses that no mail program turns into links: a stranger's link must not be one tap away in our mail. The inserted
+ * separator has no width, so the text looks the same.
  */
 export function unlinked(text: string): string {
   return text
@@ -26,7 +26,7 @@ export function unlinked(text: string): string {
     .replace(/(?<=\S)@(?=\S)/g, `${apart}@`);
 }
 
-/** The same value with each text in it unlinked. */
+/** Applies `unlinked` to each text in a value. */
 export function allUnlinked<T>(value: T): T {
   if (typeof value === "string") return unlinked(value) as T;
   if (Array.isArray(value)) return value.map(allUnlinked) as T;

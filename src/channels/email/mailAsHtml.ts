@@ -4,7 +4,9 @@ import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
 import { font, mailFrame, row } from "./mailFrame.ts";
 
-/** The mail for programs that show HTML: tables and inline styles, one column, nothing loaded from anywhere, two links and no other. */
+/**
+ * Renders the mail for programs that show HTML: tables and inline styles, one column, nothing loaded from elsewhere, only our two links.
+ */
 export const mailAsHtml = (mail: ApprovalMail): string =>
   mailFrame({
     subject: mail.subject,
@@ -52,7 +54,7 @@ const changes = ({ title, sentences, pieces, left }: NonNullable<ApprovalMail["c
   html`${label(title)}${sentences.length > 0 && meta(sentences)}
 ${pieces.length > 0 && html`${note("Underlined is new, struck through is gone.")}${box(html`${pieces.map(piece)}`)}`}${left && note(left)}`;
 
-/** Said by the element, by a line under or through it, and by its colour. */
+/** Marks a change by its element, by a line under or through it, and by its colour. */
 function piece({ kind, text }: { kind: "same" | "added" | "removed"; text: string }): Markup {
   if (kind === "same") return html`${lines(text)}`;
   return kind === "added"

@@ -2,7 +2,7 @@ import type { Value } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
 
-/** The mail for a program that shows no HTML. Text by others is shown behind a bar, so that it cannot be taken for ours. */
+/** Renders the mail for programs without HTML. Quoted text has a bar at the beginning of each line, so that it cannot pass for ours. */
 export function mailAsText(mail: ApprovalMail): string {
   return blocks([
     mail.title.toUpperCase(),
@@ -30,7 +30,7 @@ function valueAsText({ name, text, mark }: Value): string {
   return mark === null ? address : `${address} (! ${mark})`;
 }
 
-/** Each line says at its beginning what became of it, which no text by others can say. */
+/** Each line begins with a mark of its change, which quoted text cannot imitate. */
 function changes({ title, sentences, pieces, left }: NonNullable<ApprovalMail["changes"]>): string {
   const signs = { same: "  |", added: "  +", removed: "  -" };
   const lines = pieces.flatMap(({ kind, text }) =>

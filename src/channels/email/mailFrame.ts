@@ -1,6 +1,6 @@
 import { html, type Markup, trusted } from "#src/html/html.ts";
 
-/** `lead`: under the title. `rows`: each made by `row`. `facts`: what the last lines say. */
+/** `lead`: below the title. `rows`: each made by `row`. `facts`: the last lines. */
 type Framed = { subject: string; title: string; lead: Markup; rows: Markup; facts: readonly string[] };
 
 /** The frame around the HTML of every mail to approvers: tables and inline styles, one column, nothing loaded from anywhere. */

@@ -3,7 +3,10 @@ import { type ApprovalLinks, approvalMail } from "./approvalMail.ts";
 import { mailAsHtml } from "./mailAsHtml.ts";
 import { mailAsText } from "./mailAsText.ts";
 
-/** The mail that asks an approver. Its text and its HTML say the same; the subject is one line. `confirmCode`: what the page asks for, if it does. */
+/**
+ * Renders the approval mail. Text and HTML say the same; the subject is one line. `confirmCode`: the code that the page asks for, if it
+ * does.
+ */
 export function renderApprovalMail(
   card: ReviewCard,
   links: ApprovalLinks,

@@ -7,17 +7,17 @@ import { sentencesOf } from "./sentences.ts";
 import { toTheAgent } from "./toTheAgent.ts";
 import { unseenLetters } from "./unseenLetters.ts";
 
-/** What an agent read of a message that came in. `newText`: what its sender wrote this time; `text`: that with what it quotes. */
+/** The text of a received message. `newText`: what its sender wrote this time; `text`: that with its quotations. */
 export type Heard = { subject: string; newText: string; text: string | null; html: string | null };
 
-/** What a hint is about. */
+/** The subject of a hint. */
 export type HintKind = "agent" | "hidden" | "secrets" | "payment";
 export type Hint = { kind: HintKind; sentence: string };
 
 /**
- * What an approver may want to know of a message: that it speaks to the agent, has words that its reader does not see, asks for secrets or
- * tells of changed payment data. At most one sentence of each kind, each with a quotation. Words alone decide, so it misses much and may be
- * mistaken (README.md has the figures): it stops nothing.
+ * Finds what an approver may want to know about a message: it addresses the agent, contains text that its reader does not see, asks for
+ * secrets, or announces changed payment data. At most one sentence of each kind, with a quotation. Decides by wording alone, so it misses
+ * much and may be mistaken (README.md has the figures): it blocks nothing.
  */
 export function hintsAbout({ subject, newText, text, html }: Heard): Hint[] {
   const written = [...sentencesOf(subject), ...sentencesOf(newText)];
@@ -70,7 +70,7 @@ export function hintsAbout({ subject, newText, text, html }: Heard): Hint[] {
 
 const hint = (kind: HintKind, sentence: string): Hint => ({ kind, sentence });
 
-/** As much of the HTML as is looked at, in UTF-16 units. */
+/** Most UTF-16 units of the HTML that are searched. */
 const lookedAt = 128 * 1024;
 
 const hiddenSentences = ({ hidden, aside }: MailText): string[] => sentencesOf([...hidden, ...aside].join("\n\n"));

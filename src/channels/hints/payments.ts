@@ -4,7 +4,7 @@ const account =
   "(?:bank(?:ing)?(?: account)?|account|payment|iban|wire(?: transfer)?|wiring|remittance|ach|swift|direct deposit|payroll|beneficiary)";
 const details = "(?:accounts?|details|information|info|instructions?|data|coordinates|numbers?|iban|bank)";
 
-/** Says that money is to go somewhere else than before. */
+/** Matches a request to send money to a new destination. */
 export const changedPayments: readonly Rule[] = [
   {
     all: [
@@ -82,7 +82,7 @@ export const changedPayments: readonly Rule[] = [
     ],
     not: /\b(?:your (?:site|website|web ?site|shop|service|app)|with you)\b/i,
   },
-  // An account number beside words of change.
+  // An account number together with words of change.
   {
     all: [
       /\b[a-z]{2}\d{2} ?(?:[a-z0-9]{4} ?){2,7}[a-z0-9]{0,4}\b/i,

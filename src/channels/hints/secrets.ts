@@ -1,16 +1,16 @@
 import { type Rule, words } from "./rule.ts";
 
-/** What nobody asks for by mail with a good reason. */
+/** Things that nobody has a good reason to ask for by mail. */
 const english =
   /\b(?:pass ?words?|passcodes?|pass ?phrases?|pin (?:codes?|numbers?)|pins?\b(?= (?:for|of) your)|(?:one-?time|verification|security|access|confirmation|authentication|2fa|mfa|sms|login|unlock|activation) (?:codes?|pass ?codes?)|otp|(?:admin(?:istrator)?|root|server|vpn|mailbox|online banking) (?:logins?|access)|login (?:details|data|information|credentials)|log-?in and password|credentials|api[- ]keys?|access tokens?|secret keys?|private keys?|(?:recovery|seed|backup) (?:phrases?|codes?|keys?)|credit card (?:numbers?|details|information|data)|card (?:numbers?|details)|cvv2?|cvc|expiration date of your card|social security (?:numbers?|no)|ssn|bank (?:account )?(?:details|login|information|numbers?)|account (?:numbers?|credentials)|mother's maiden name)\b/i;
-/** Somebody is to hand it over. */
+/** Words that ask the reader to hand something over. */
 const request =
   /\b(?:(?:please|kindly|must|need(?:s|ed)? (?:you )?to|have to|can you|could you|would you|will you|want you to|required? to|asked? (?:you )?to|urgently|immediately|just|simply|and|to|then|:) ?(?:also |now |first |to |re-?)?(?:send|give|provide|tell|confirm|verify|validate|enter|reply with|respond with|share|forward|supply|update|text|e-?mail|fax|submit|disclose|type|furnish|read out)\b|(?:send|give|tell|e-?mail|text|forward|fax) (?:it|them|me|us)\b|\blet (?:me|us) have\b|^(?:send|give|provide|confirm|verify|validate|enter|reply with|share|supply|update|submit|furnish) |(?:we|i) (?:will |shall |do |'ll )?(?:need|require|want) (?:\S{1,15} ){0,3}your|what(?:'s| is| are) (?:your|the))/i;
-/** It is the reader's, or the request asks for it itself. */
+/** Words that make it the reader's own, or a request that names it directly. */
 const yours =
   /\b(?:your|the|you|me|us|full|complete|all|following|customer'?s?|company'?s?) (?:\S{1,18} ){0,6}(?:pass ?words?|passcodes?|pass ?phrases?|pins?\b|codes?|otp|login|log-?in|credentials|api[- ]keys?|tokens?|keys?|phrases?|credit card|card (?:numbers?|details)|cvv2?|cvc|social security|ssn|bank|account|mother's)/i;
 
-/** Asks for passwords, codes, card data or the like. */
+/** Matches requests for passwords, codes, card data or the like. */
 export const asksForSecrets: readonly Rule[] = [
   {
     all: [request, english, yours],
@@ -34,7 +34,7 @@ export const asksForSecrets: readonly Rule[] = [
       /\b(?:copy|copies|scans?|photos?|pictures?|front and back) of (?:your|the|both) (?:\S{1,12} ){0,2}(?:passport|identity (?:card|document)|id(?: card)?|driv(?:er's|ing) licen[cs]e|bank card|credit card)\b/i,
     ],
   },
-  // Cards that are as good as cash.
+  // Gift cards that are as good as cash.
   {
     all: [
       /\b(?:gift ?-?cards?|(?:i-?tunes|apple|google play|steam|amazon|ebay|vanilla|razer gold) cards?|prepaid cards?|vouchers? codes?)\b/i,

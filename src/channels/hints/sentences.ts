@@ -1,13 +1,13 @@
-/** As much of a text as is looked at, in UTF-16 units: its beginning, and the end of a longer one. */
+/** Most UTF-16 units of a text that are searched: its beginning, and the end of a longer one. */
 const lookedAt = 64 * 1024;
 const lookedAtEnd = 16 * 1024;
 
-/** A sentence longer than this is looked at in pieces, so that no pattern sees more at once. */
+/** A longer sentence is searched in pieces, to bound the input of each pattern. */
 const maxSentence = 600;
 
 /**
- * The sentences of what a stranger wrote, as they are looked at: line breaks within a paragraph, and marks of quotation, are blanks;
- * letters that look alike to a reader are one; what is not seen is left out.
+ * Splits a stranger's text into sentences for matching: line breaks within a paragraph and quotation marks become blanks, letters that
+ * look alike are unified, invisible characters are removed.
  */
 export function sentencesOf(text: string): string[] {
   return paragraphsOf(bounded(text)).flatMap((paragraph) =>
@@ -31,7 +31,7 @@ const paragraphsOf = (text: string): string[] =>
     .split(/\n[ \t]*\n/)
     .map((paragraph) => paragraph.replace(/\s+/g, " ").trim());
 
-/** Pieces overlap, so that what lies at a seam is whole in one of them. */
+/** Pieces overlap, so that a match at a seam is whole in one of them. */
 function pieces(sentence: string): string[] {
   const found: string[] = [];
   for (let at = 0; at === 0 || at + overlap < sentence.length; at += maxSentence - overlap) {

@@ -1,10 +1,10 @@
 import { type Rule, words } from "./rule.ts";
 
-/** Words for what an agent is. */
+/** Words for an AI agent. */
 const machine =
   "(?:a\\.?i\\.?|llms?|gpt|chatgpt|claude|gemini|copilot|(?:large )?language model|chat ?bot|artificial intelligence|(?:a\\.?i\\.?|virtual|digital|automated|automatic|email|mail|support|reply) (?:assistant|agent|bot|system|responder|model))";
 
-/** A message that speaks to the agent and not to a person. */
+/** Matches a message that addresses the agent and not a person. */
 export const toTheAgent: readonly Rule[] = [
   // "Ignore all previous instructions": in any of four languages.
   {
@@ -34,7 +34,7 @@ export const toTheAgent: readonly Rule[] = [
       /\b(?:anteriores|previas|de arriba|del sistema|todas)\b/i,
     ],
   },
-  // Speaks of prompts, or in the marks by which models are spoken to.
+  // Mentions prompts, or contains the markers of model dialogues.
   {
     all: [/\b(?:system|initial|hidden|original|developer) ?-?prompts?\b|\bsystemprompts?\b/i],
     not: /\b(?:dos|shell|command|login|c:\\) prompt|operating system prompts?/i,
@@ -50,7 +50,7 @@ export const toTheAgent: readonly Rule[] = [
     ],
   },
   { all: [/\b(?:tool_calls?|function_calls?|tool_use)\b/i] },
-  // Calls it by what it is.
+  // Names it as a machine.
   {
     all: [
       new RegExp(
@@ -129,7 +129,7 @@ export const toTheAgent: readonly Rule[] = [
       ),
     ],
   },
-  // Orders that only something that follows any words would carry out.
+  // Orders that only a program obeying any text would carry out.
   {
     all: [
       /\b(?:your|the) (?:new|updated|revised|real|actual|true|only) (?:instructions?|task|role|goal|objective|directives?|persona|purpose) (?:is|are|now)\b|\bnew (?:system )?instructions? ?:|\bbegin(?:ning)? (?:of )?(?:new )?(?:system )?instructions\b/i,

@@ -1,6 +1,6 @@
 /**
- * Words in letters that no program draws and a language model reads: the tag characters that repeat ASCII, and selectors that stand for a
- * byte each. A flag of a country's part is none. Undefined if there are none.
+ * Decodes text in characters that no program displays but a language model reads: the tag characters that repeat ASCII, and selectors
+ * that encode a byte each. Flags of regions are not such text. Undefined if there is none.
  */
 export function unseenLetters(text: string): string | undefined {
   const [tags] = text.replace(flag, "").match(tagRun) ?? [];

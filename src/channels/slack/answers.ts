@@ -1,16 +1,16 @@
 /**
- * What Slack made of a request. `again`: trying later may help. `pauseMs`: after so long, says Slack. `why`: in words that hold nothing of what was
- * asked or answered but Slack's own name for the error.
+ * Slack's response to a request. `again`: a retry may help. `pauseMs`: after this pause, which Slack asked for. `why`: quotes nothing of
+ * request or response except Slack's own error name.
  */
 export type SlackAnswer =
   | { ok: true; body: Record<string, unknown> }
   | { ok: false; again: boolean; why: string; code?: string; pauseMs?: number };
 
-/** Slack's names for trouble that passes. Whatever else it names stays until somebody changes something. */
+/** Slack's names for temporary errors. Other errors persist until someone changes something. */
 const passing =
   /^(ratelimited|rate_limited|message_limit_exceeded|internal_error|fatal_error|service_unavailable|request_timeout|team_added_to_org)$/;
 
-/** `text`: undefined where there was too much of it. */
+/** `text`: undefined if the response was too long. */
 export function judged(answer: { status: number; retryAfter: string; text: string | undefined }): SlackAnswer {
   const { status, text = "" } = answer;
   if (status === 429) return busy(answer.retryAfter);

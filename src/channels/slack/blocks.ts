@@ -1,6 +1,6 @@
 import { unlinked } from "../email/excerpt.ts";
 
-/** What Slack takes: the parts of Block Kit that the card is made of. Lengths are counted in characters, as Slack counts them. */
+/** The parts of Slack's Block Kit that the card uses. Lengths are counted in characters, as Slack counts them. */
 
 export type PlainText = { type: "plain_text"; text: string; emoji: false };
 type Markdown = { type: "mrkdwn"; text: string; verbatim: true };
@@ -23,13 +23,13 @@ export type Block =
 export const maxSection = 2_900;
 const maxHeader = 150;
 
-/** The three characters by which Slack's markup begins. Slack turns them back wherever it shows text. */
+/** Escapes the three special characters of Slack's markup. Slack unescapes them wherever it shows text. */
 export const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /**
- * Words by others that no program makes a link or a mention of: Slack's own programs make links of web addresses in plain text too, and other
- * chats that take Slack's messages ignore blocks and read the text as Markdown. The marks that part them have no width.
+ * Makes quoted text that no program turns into a link or a mention: Slack's own programs link web addresses in plain text too, and other
+ * chats that receive Slack's messages ignore blocks and read the text as Markdown. The inserted separators have no width.
  */
 export const neutral = (text: string): string =>
   unlinked(text)
@@ -38,7 +38,7 @@ export const neutral = (text: string): string =>
 
 const apart = "\u200c";
 
-/** The same value with each text in it neutral. */
+/** Applies `neutral` to each text in a value. */
 export function allNeutral<T>(value: T): T {
   if (typeof value === "string") return neutral(value) as T;
   if (Array.isArray(value)) return value.map(allNeutral) as T;
@@ -46,10 +46,10 @@ export function allNeutral<T>(value: T): T {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, allNeutral(inner)])) as T;
 }
 
-/** Text that Slack shows letter by letter: no markup, no mention, no `:emoji:`. `text` is not escaped yet, and not empty. */
+/** Makes text that Slack shows literally: no markup, no mention, no `:emoji:`. `text` is not escaped yet, and not empty. */
 export const plain = (text: string): PlainText => ({ type: "plain_text", text: escaped(text), emoji: false });
 
-/** Words of our own, with Slack's markup. Whatever else is in them is escaped already. */
+/** Makes text of ours with Slack's markup. Anything quoted in it must be escaped already. */
 export const markdown = (text: string): Markdown => ({ type: "mrkdwn", text, verbatim: true });
 
 export const header = (text: string): Block => ({ type: "header", text: plain(chunks(text, maxHeader)[0] ?? "") });
@@ -57,11 +57,14 @@ export const label = (text: string): Block => ({ type: "section", text: markdown
 export const divider: Block = { type: "divider" };
 export const note = (text: string): Block => ({ type: "context", elements: [plain(text)] });
 
-/** As many sections as a text needs. */
+/** Makes as many sections as a text needs. */
 export const sections = (text: string): Block[] =>
   chunks(text, maxSection).map((part) => ({ type: "section", text: plain(part) }));
 
-/** A text in parts that are at most `max` long once they are escaped: cut at the end of a line, else of a word, else anywhere but within a character. */
+/**
+ * Splits a text into parts that are at most `max` long after escaping: at the end of a line, else of a word, else anywhere except within
+ * a character.
+ */
 export function chunks(text: string, max: number): string[] {
   const parts: string[] = [];
   let rest = text;
@@ -75,7 +78,7 @@ export function chunks(text: string, max: number): string[] {
   return parts;
 }
 
-/** How many of a text's first characters are at most `max` long once they are escaped. At least one. */
+/** Returns how many of a text's first characters are at most `max` long after escaping. At least one. */
 export function fits(text: string, max: number): number {
   let length = 0;
   let end = 0;

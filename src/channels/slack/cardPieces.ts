@@ -6,10 +6,10 @@ import type { Writing } from "../card/quotes.ts";
 import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
 import { type Block, chunks, divider, escaped, fits, header, label, note, sections } from "./blocks.ts";
 
-/** A part of the card: as blocks, and as text for programs that show none. What is in `text` is escaped. */
+/** A part of the card: as blocks, and as text for programs without blocks. `text` is escaped. */
 export type Piece = { blocks: Block[]; text: string };
 
-/** Characters as they are sent, and lines. The page shows everything. */
+/** Most characters, as sent, and lines. The page shows everything. */
 const limits = {
   sentences: 5_000,
   fields: 6_000,
@@ -25,7 +25,7 @@ const limits = {
 /** Less than half of a section. */
 const maxLine = 1_000;
 
-/** All of the card but its buttons, in the order in which it is read. Every text of the card is neutral already (blocks.ts). */
+/** Returns the whole card except its buttons, in reading order. Every text of the card is neutral already (blocks.ts). */
 export const cardPieces = (card: ReviewCard): Piece[] =>
   [
     headline(card.question, shortLine(card.threadSubject, limits.subject)),
@@ -47,7 +47,7 @@ const headline = (question: string, subject: string): Piece => ({
   text: escaped(`${question.toUpperCase()} ${subject}`),
 });
 
-/** Sentences of ours, which may quote names by others. */
+/** Makes a piece of our own sentences, which may quote display names. */
 function ours(sentences: (string | null | undefined)[]): Piece {
   const text = cut(sentences.filter(Boolean).join("\n"), limits.sentences).shown;
   return { blocks: sections(text), text: escaped(text) };
@@ -79,7 +79,7 @@ function valueInWords({ name, text, mark }: Value): string {
   return mark === null ? address : `${address} (! ${mark})`;
 }
 
-/** What recipients will read comes first: the HTML's words if there is HTML. */
+/** First what recipients will read: the HTML's words if there is HTML. */
 function letterParts({ plain, formatted, differs }: CardLetter): Piece[] {
   if (formatted === null) return [letter("The text", plain)];
   const shown = letter("The text (from its HTML)", formatted);
@@ -128,7 +128,7 @@ function changes({ since, sentences, fields: changed, text }: NonNullable<Review
   return { blocks: [label(title), ...sections(body)], text: `${title.toUpperCase()}\n${escaped(body)}` };
 }
 
-/** What somebody wrote: a bar at the beginning of each line, so that it cannot be taken for ours. */
+/** Makes a piece of quoted text, with a bar at the beginning of each line so that it cannot pass for ours. */
 function theirs(title: string, head: string[], lines: string): Piece {
   const blocks = [label(title), ...(head.length > 0 ? sections(head.join("\n")) : []), ...sections(lines)];
   return { blocks, text: [escaped(title.toUpperCase()), ...head.map(escaped), escaped(lines)].join("\n") };
@@ -144,7 +144,7 @@ function writing(
   return [...shown.split("\n").flatMap(barred), ...notes].join("\n");
 }
 
-/** A long line has several bars: a section of Slack's that begins in the middle of it has one, too. */
+/** A long line gets several bars, because Slack may start a new section in the middle of it. */
 const barred = (line: string): string[] =>
   line.trim() === "" ? ["|"] : chunks(line, maxLine).map((part) => `| ${part.trimEnd()}`);
 
@@ -157,7 +157,7 @@ function foldedNote(folded: string): string | null {
 const cutNote = (left: number): string =>
   `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"}; see the review page`;
 
-/** The beginning of a text: at most `max` characters once they are escaped, and so many lines. `left`: how many characters are missing. */
+/** Cuts a text to at most `max` characters after escaping, and at most `mostLines` lines. `left`: number of characters left out. */
 function cut(text: string, max: number, mostLines = Number.POSITIVE_INFINITY): { shown: string; left: number } {
   const lines = text.split("\n");
   const whole = lines.length <= mostLines ? text : lines.slice(0, mostLines).join("\n");
@@ -168,7 +168,7 @@ function cut(text: string, max: number, mostLines = Number.POSITIVE_INFINITY): {
 const linkInWords = ({ text, target }: Link): string =>
   text === null ? target : `“${shortLine(text, 80)}” → ${target}`;
 
-/** For the foot of the card: which version it is, and who may decide until when. */
+/** The last lines of the card: its version, who may decide, and until when. */
 export const factsPiece = (card: ReviewCard, whoDecides: string): Piece => {
   const text = `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. It can be decided until ${readableTime(card.expiresAt)}, and only this version. ${whoDecides}`;
   return { blocks: [note(text)], text: escaped(text) };

@@ -1,16 +1,19 @@
 import { shortLine } from "#src/html/visible.ts";
 import { neutral, note, plain } from "./blocks.ts";
 
-/** What the form remembers: the right to reject this one question, and where its card can be changed. Slack hands it back as it was. */
+/**
+ * State that the form carries: the token to reject this one question, and the URL where its card can be changed. Slack returns it
+ * unchanged.
+ */
 export type Remembered = { token: string; responseUrl: string | null };
 
-/** What Slack calls the form, its field, and what was typed there. */
+/** Slack ids of the form, its field, and the input in it. */
 export const reasonNames = { form: "reject", field: "reason" } as const;
 
-/** Slack's limit of what a form remembers is 3,000 characters. */
+/** Slack limits a form's state to 3,000 characters. */
 const longestUrl = 2_000;
 
-/** The form that asks why. An empty field rejects without a reason. */
+/** The form that asks for a reason. An empty field rejects without one. */
 export const reasonForm = ({ token, responseUrl, threadSubject }: Remembered & { threadSubject: string }) => ({
   type: "modal",
   callback_id: reasonNames.form,
@@ -33,7 +36,7 @@ export const reasonForm = ({ token, responseUrl, threadSubject }: Remembered & {
   ],
 });
 
-/** What a form remembered; undefined for one that is none of ours. */
+/** Reads a form's state; undefined for a form that is not ours. */
 export function remembered(privateMetadata: unknown): Remembered | undefined {
   if (typeof privateMetadata !== "string") return undefined;
   try {

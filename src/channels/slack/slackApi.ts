@@ -8,14 +8,14 @@ import type { SlackHosts } from "./slackHosts.ts";
 
 export type SlackApiOptions = SlackHosts & Pick<PublicWebOptions, "resolver" | "lookup" | "ca" | "timeoutMs">;
 
-/** `token`: of the bot that calls a method. `signal` cuts it off. */
+/** `token`: of the bot that calls a method. `signal` aborts the call. */
 type Given = { token?: string; signal?: AbortSignal };
 
 export type SlackApi = {
   hosts: SlackHosts;
   /**
-   * Posts JSON once, or again where Slack asks for a pause of seconds. Never throws, and its answer holds nothing of the address, the token or
-   * what was answered.
+   * Posts JSON once, or again if Slack asks for a pause of seconds. Never throws, and its answer contains nothing of the URL, the token
+   * or the response.
    */
   post(url: URL, json: unknown, given?: Given): Promise<SlackAnswer>;
   close(): Promise<void>;
@@ -23,18 +23,21 @@ export type SlackApi = {
 
 const maxAnswerBytes = 64 * 1024;
 const usualTimeoutMs = 10_000;
-/** Slack takes about a message a second in a channel, and says so while several are under way. A longer pause is left to the next try. */
+/**
+ * Slack accepts about one message per second in a channel, and asks for a short pause beyond that. A longer pause is left to the next
+ * attempt.
+ */
 const longestPauseMs = 5_000;
 const mostPauses = 3;
 
-/** Requests to Slack, to the public internet alone. */
+/** Makes requests to Slack, to public internet addresses only. */
 export function createSlackApi({
   slackAllowedHosts,
   webhookAllowedHosts,
   timeoutMs = usualTimeoutMs,
   ...options
 }: SlackApiOptions): SlackApi {
-  // An address that the operator wrote out is no name that anybody could turn elsewhere.
+  // An IP address that the operator configured is not a name that DNS could redirect.
   const writtenOut = slackAllowedHosts.filter(
     (host) => URL.canParse(`https://${host}`) && isPrivateHost(new URL(`https://${host}`)),
   );
@@ -58,7 +61,7 @@ export function createSlackApi({
         signal: signal ? AbortSignal.any([signal, ended]) : ended,
       });
       const { bytes, isWhole } = await beginningOf(answer.body, maxAnswerBytes);
-      // One that Slack would never give says nothing.
+      // A response too long for Slack is ignored.
       const text = isWhole ? bytes.toString() : undefined;
       return judged({ status: answer.statusCode, retryAfter: String(answer.headers["retry-after"] ?? ""), text });
     } catch (error) {
@@ -87,7 +90,7 @@ export function createSlackApi({
   };
 }
 
-/** Of an error only its code, and the sentences of our own look-up: others may quote what was asked for. */
+/** Returns only the code of an error, or the sentences of our own look-up: other messages may quote the request. */
 function reasonOf(error: unknown): string {
   const { code, message = "" } = error as { code?: unknown; message?: string };
   if (message.startsWith("the host's name")) return message.slice(0, 200);

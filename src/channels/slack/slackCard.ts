@@ -15,7 +15,7 @@ import {
 } from "./blocks.ts";
 import { cardPieces, factsPiece, type Piece } from "./cardPieces.ts";
 
-/** One message as Slack takes it, by a webhook or by chat.postMessage. */
+/** One message in Slack's form, for a webhook or chat.postMessage. */
 export type SlackMessage = {
   text: string;
   blocks: Block[];
@@ -26,15 +26,15 @@ export type SlackMessage = {
 };
 
 /**
- * How it is decided. "pressed": buttons that Slack tells us of, with a form for the reason; "approved": the same, and rejecting leads to the page;
- * "linked": both lead to the page.
+ * The way of deciding. "pressed": buttons that Slack reports to us, with a form for the reason; "approved": the same, but rejecting leads
+ * to the page; "linked": both lead to the page.
  */
 export type Deciding = "pressed" | "approved" | "linked";
 
-/** Slack takes 50 blocks; a message with its buttons comes back with each press, so it stays small. */
+/** Slack accepts 50 blocks; a message is returned with each press of its buttons, so it stays small. */
 const most = { blocks: 40, characters: 12_000 };
 
-/** What a press says that it is. Those that end in `_page` open a page by themselves. */
+/** Ids of the buttons. Those that end in `_page` only open a page. */
 export const actions = {
   approve: "approve",
   reject: "reject",
@@ -43,7 +43,7 @@ export const actions = {
   reviewPage: "review_page",
 } as const;
 
-/** The card as the messages of a chat, in their order: the buttons are under the last one. */
+/** Splits the card into the messages of a chat, in order: the buttons are below the last one. */
 export function slackMessages(
   card: ReviewCard,
   { links, tokens, deciding }: Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding },
@@ -59,7 +59,7 @@ export function slackMessages(
   });
 }
 
-/** What takes the place of a question that is decided. `sentence` and `threadSubject` may quote others. */
+/** Replaces a question after its decision. `sentence` and `threadSubject` may quote others. */
 export const concludedMessage = ({ sentence, threadSubject }: { sentence: string; threadSubject: string }) => {
   const subject = `Subject: ${neutral(threadSubject) || "(no subject)"}`;
   return messageOf([
@@ -68,7 +68,7 @@ export const concludedMessage = ({ sentence, threadSubject }: { sentence: string
   ]);
 };
 
-/** A text that asks nothing. Its lines may quote others. */
+/** Makes a message that asks nothing. Its lines may quote others. */
 export function noticeMessage(lines: readonly string[]): SlackMessage {
   const text = neutral(lines.join("\n"));
   return messageOf([{ blocks: sections(text), text: escaped(text) }]);
@@ -83,7 +83,10 @@ const messageOf = (pieces: Piece[]): SlackMessage => ({
   unfurl_media: false,
 });
 
-/** Pieces in messages of a bearable size. A long one is divided among several; its text stays where it begins and ends with it. */
+/**
+ * Groups pieces into messages of acceptable size. A long piece is divided among several; its text stays in the one it begins in and ends
+ * with that.
+ */
 function pagesOf(pieces: Piece[]): Piece[][] {
   const pages: Piece[][] = [[]];
   let used = { blocks: 0, characters: 0 };
@@ -98,7 +101,7 @@ function pagesOf(pieces: Piece[]): Piece[][] {
   return pages;
 }
 
-/** Each block with the part of the text that it shows, where there is too much of both for one message. */
+/** Divides a piece with too much for one message into its blocks, each with the part of the text that it shows. */
 function divided(piece: Piece): Piece[] {
   if (piece.text.length <= most.characters / 2) return [piece];
   return piece.blocks.map((block) => ({ blocks: [block], text: textOf(block) }));
@@ -120,7 +123,7 @@ function foot(card: ReviewCard, { links, tokens, deciding }: Foot): Piece[] {
   return [
     {
       blocks: [label("Your decision"), ...shown, { type: "actions", block_id: "decision", elements }],
-      // Complete for programs that show no buttons.
+      // Complete, for programs without buttons.
       text: `YOUR DECISION\n${both}`,
     },
     factsPiece(card, whoDecides),
@@ -136,7 +139,7 @@ function buttons({ approve: name }: ReviewCard, { links, tokens, deciding }: Foo
       { type: "button", action_id: actions.rejectPage, ...reject, url: links.reject },
     ];
   }
-  // Slack tells us of presses of links, too. By their token we know whose secret has signed them.
+  // Slack reports presses of link buttons too. By their token we know whose secret has signed them.
   return [
     { type: "button", action_id: actions.approve, ...approve, value: tokens.approve },
     deciding === "pressed"
@@ -152,8 +155,8 @@ function buttons({ approve: name }: ReviewCard, { links, tokens, deciding }: Foo
   ];
 }
 
-/** Our own words on a button: Slack shows a lone `&` there as it is. */
+/** Our own text on a button: Slack shows a lone `&` there unescaped. */
 const words = (text: string) => ({ ...plain(text), text });
 
-/** A link by Slack's markup, to our own address. */
+/** Makes a link to our own site in Slack's markup. */
 export const link = (url: string, name: string): string => `<${escaped(url)}|${escaped(name)}>`;

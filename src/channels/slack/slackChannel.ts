@@ -7,15 +7,15 @@ import { apiOf, isSlackUrl } from "./slackHosts.ts";
 
 type Options = {
   api: Pick<SlackApi, "post" | "hosts">;
-  /** Of the service's own Slack app; an identity's own wins. */
+  /** Signing secret of the service's own Slack app; an identity's own overrides it. */
   signingSecret: string | undefined;
-  /** For all messages of a question, in milliseconds. */
+  /** Most milliseconds for all messages of a question. */
   withinMs?: number;
 };
 
 /**
- * Approvers in a channel of Slack's. With a bot token and a channel the question is posted by chat.postMessage and can be changed later, else by
- * the incoming webhook, which does not tell where it is.
+ * Asks approvers in a Slack channel. With a bot token and a channel the question is posted by chat.postMessage and can be changed later;
+ * otherwise by the incoming webhook, which does not return where it was posted.
  */
 export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: Options): Channel => ({
   async ask(request) {
@@ -59,13 +59,13 @@ export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: Options)
 const nobodyAsked = "no approver was notified through the slack channel";
 const nobodyTold = "nothing was posted in Slack";
 
-/** How the card of a channel is decided: by whether Slack's presses can be proven, and a form for the reason be opened. */
+/** Chooses the way of deciding: depends on whether Slack's presses can be verified, and a form for the reason can be opened. */
 export function decidingIn(config: ApprovalRequest["channel"]["config"], own: string | undefined): Deciding {
   if (!signingSecretOf(config, own)) return "linked";
   return config.bot_token ? "pressed" : "approved";
 }
 
-/** What proves presses in a channel; an empty one is kept under a key that is gone, and proves nothing. */
+/** Returns the secret that verifies presses in a channel; an empty one was encrypted with a key that is gone, and verifies nothing. */
 export const signingSecretOf = (
   config: ApprovalRequest["channel"]["config"],
   own: string | undefined,
@@ -84,7 +84,7 @@ function wayTo(api: Options["api"], config: ApprovalRequest["channel"]["config"]
   return { post: (message, signal) => api.post(method, { channel, ...message }, { token, signal }) };
 }
 
-/** Where the channel's webhook is, or why it cannot be used. */
+/** Returns the channel's webhook URL, or why it cannot be used. */
 function targetOf({ hosts }: Options["api"], { webhook_url: text = "" }: Record<string, string>): URL | string {
   if (text === "") return "its webhook_url cannot be decrypted any more: set it again";
   const url = URL.canParse(text) ? new URL(text) : undefined;

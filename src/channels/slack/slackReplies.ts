@@ -4,18 +4,18 @@ import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, link } from "./slackCard.ts";
 import { apiOf, isResponseUrl } from "./slackHosts.ts";
 
-/** What a press is answered with, beside its acknowledgement. Nothing of it throws: what counts is recorded before. */
+/** Replies to a press, besides its acknowledgement. None of them throws: the decision is already recorded. */
 export type SlackReplies = {
-  /** Puts a sentence in the place of the card. */
+  /** Replaces the card by a sentence. */
   conclude(responseUrl: string | null, what: { sentence: string; threadSubject: string }): Promise<void>;
-  /** Tells the person who pressed, and leaves the card as it is. `page`: where they can go on. */
+  /** Shows a message to the person who pressed, and leaves the card unchanged. `page`: where they can continue. */
   tell(responseUrl: string | null, what: { sentence: string; page?: { url: string; name: string } }): Promise<void>;
-  /** Opens the form that asks for the reason; false if it cannot be opened. Slack takes its request for 3 s after the press. */
+  /** Opens the form that asks for the reason; false if it cannot be opened. Slack accepts the request for 3 s after the press. */
   openReasonForm(form: Form): Promise<boolean>;
 };
 
 type Form = Remembered & {
-  /** Of the channel, opened. */
+  /** The channel's config, decrypted. */
   config: Record<string, string>;
   triggerId: string;
   threadSubject: string;

@@ -1,4 +1,4 @@
-/** `allowed_users` of a channel's config: user ids, comma separated. Null: everybody in the chat. */
+/** Parses `allowed_users` of a channel's config: user ids, comma separated. Null: everyone in the chat. */
 export function allowedUsersOf(config: Record<string, string>): readonly string[] | null {
   const ids = (config.allowed_users ?? "")
     .split(",")

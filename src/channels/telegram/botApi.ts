@@ -4,10 +4,10 @@ import { boundedFetch } from "./boundedFetch.ts";
 import type { Keyboard, Styled } from "./styled.ts";
 import { TelegramFailure } from "./telegramFailure.ts";
 
-/** Where a message is, as Telegram names it. */
+/** Address of a message at Telegram. */
 export type Placed = { chat: string; id: string };
 
-/** `silently`: no phone makes a sound. `asksReply`: the person replied to (`replyTo`) is asked to write. */
+/** `silently`: without a sound on phones. `asksReply`: asks the person replied to (`replyTo`) to write. */
 export type Outgoing = Styled & {
   chat: string;
   keyboard?: Keyboard;
@@ -16,40 +16,40 @@ export type Outgoing = Styled & {
   replyTo?: string;
 };
 
-/** One bot. Every call ends within its time and fails with a TelegramFailure, which holds no secret. */
+/** One bot. Every call ends within its time limit and fails with a TelegramFailure, which contains no secret. */
 export type Bot = {
   send(message: Outgoing): Promise<Placed>;
-  /** Text and buttons of a message are these from now on; no keyboard: no buttons. */
+  /** Replaces text and buttons of a message; without a keyboard it has no buttons. */
   edit(at: Placed, message: Styled & { keyboard?: Keyboard }): Promise<void>;
   setKeyboard(at: Placed, keyboard: Keyboard): Promise<void>;
-  /** The words that are shown over the chat to who pressed; an `alert` has to be closed by them. */
+  /** Shows a text over the chat to the person who pressed; an `alert` has to be closed by them. */
   answerPress(pressId: string, text: string, alert: boolean): Promise<void>;
   setWebhook(webhook: { url: string; secret: string }): Promise<void>;
   deleteWebhook(): Promise<void>;
-  /** What came since the update before `offset`, after `waitSeconds` at most. Telegram forgets all before `offset`. */
+  /** Returns the updates from `offset` on, waiting at most `waitSeconds`. Telegram forgets all before `offset`. */
   updates(request: { offset: number | null; waitSeconds: number; signal: AbortSignal }): Promise<unknown[]>;
 };
 
-/** A bot by its token. Throws TelegramFailure for what is no token. */
+/** Makes a bot from its token. Throws TelegramFailure for an invalid token. */
 export type Bots = (token: string) => Bot;
 
-/** `callMs`: how long one call may take. */
+/** `callMs`: time limit of one call. */
 export type BotApiOptions = { apiRoot: string; callMs?: number; fetch?: typeof fetch };
 
 const usualCallMs = 10_000;
 const maxToastLength = 200;
 
-/** The updates that bots are sent, and no others. */
+/** The only kinds of updates that bots request. */
 export const wantedUpdates = ["callback_query", "message"] as const;
 
-/** A longer pause than that is asked about again. */
+/** Longest pause that is reported to the caller; a longer one is cut to this. */
 const longestPauseSeconds = 3_600;
 
-/** How many calls of Telegram one bot's webhook gets at once. */
+/** Most concurrent calls of Telegram to one bot's webhook. */
 const webhookConnections = 10;
 
 export function telegramBots({ apiRoot, callMs = usualCallMs, fetch: given }: BotApiOptions): Bots {
-  // A send that is tried again at once would ask twice where only the answer was late; who calls decides.
+  // No automatic retries: repeating a send whose answer was only late would ask twice; the caller decides.
   const options = { apiRoot, timeoutMs: callMs, maxRetries: 0, fetch: boundedFetch(given) };
   return (token) => {
     if (!isBotToken(token)) throw new TelegramFailure("refused", { code: "no_token" });
@@ -130,7 +130,7 @@ async function call<Result>(ask: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Errors of the library may quote the address of the call, and with it the token: only codes are taken over. */
+/** Errors of the library may quote the URL of the call, and with it the token: only codes are kept. */
 function failureOf(error: unknown): TelegramFailure {
   if (error instanceof TelegramApiError) return answered(error);
   if (error instanceof TimeoutError) return new TelegramFailure("again", { code: "timeout" });
@@ -140,7 +140,7 @@ function failureOf(error: unknown): TelegramFailure {
   return new TelegramFailure("again", { code });
 }
 
-/** What Telegram says in words is compared, and never repeated. */
+/** Telegram's error descriptions are matched, and never repeated. */
 const known: [RegExp, "chat_not_found" | "blocked" | "removed" | "not_modified" | "gone"][] = [
   [/chat not found|PEER_ID_INVALID/i, "chat_not_found"],
   [/blocked by the user|user is deactivated|can't initiate conversation/i, "blocked"],
@@ -160,7 +160,7 @@ function answered({ errorCode, description, retryAfter, migrateToChatId }: Teleg
   const code = known.find(([pattern]) => pattern.test(String(description)))?.[1];
   if (code) return new TelegramFailure("refused", { code, status });
   if (status === 401 || status === 404) return new TelegramFailure("refused", { code: "no_bot", status });
-  // Another instance polls, or did until a moment ago.
+  // Another instance polls, or did so until a moment ago.
   if (status === 409) return new TelegramFailure("again", { code: "elsewhere", status });
   const isFinal = status >= 400 && status < 500;
   return new TelegramFailure(isFinal ? "refused" : "again", { code: "other", status });

@@ -1,4 +1,4 @@
-/** An identity's approvers are asked by this bot. `sealedToken`: as the identity has it. */
+/** An identity that uses this bot to ask its approvers. `sealedToken`: the encrypted token of the identity. */
 export type BotUse = {
   identityId: string;
   workspaceId: string;
@@ -7,7 +7,7 @@ export type BotUse = {
   sealedToken: string;
 };
 
-/** `registered`: what Telegram was told last about this bot, in the words of the caller that told it. `former`: uses that have ended. */
+/** `registered`: the registration last sent to Telegram for this bot, in the caller's form. `former`: uses that have ended. */
 export type KnownBot = {
   botId: string;
   registered: string | null;
@@ -16,7 +16,7 @@ export type KnownBot = {
   former: BotUse[];
 };
 
-/** A message of ours that asks a user for the reason of a rejection. */
+/** Our message that asks a user for the reason of a rejection. */
 export type Prompt = {
   botId: string;
   chat: string;
@@ -26,14 +26,17 @@ export type Prompt = {
   sealedToken: string;
 };
 
-/** Operational rows about bots, shared by all instances: made from the log, but for what Telegram was told and what it was asked. All throw Unavailable. */
+/**
+ * Operational rows about bots, shared by all instances: derived from the log, except what was registered and asked at Telegram. All
+ * methods throw Unavailable.
+ */
 export type BotRegistry = {
-  /** These are the identity's uses from now on. Answers the bots that it uses or used. */
+  /** Replaces the identity's uses. Returns the bots that it uses or used. */
   setUses(identityId: string, uses: readonly BotUse[]): Promise<string[]>;
   find(botId: string): Promise<KnownBot | undefined>;
   setRegistered(botId: string, registered: string | null): Promise<void>;
   setNextUpdate(botId: string, nextUpdate: number | null): Promise<void>;
-  /** Only a bot that nobody uses; false if somebody does. */
+  /** Forgets a bot without uses; false if it has one. */
   forget(botId: string): Promise<boolean>;
   keepPrompt(prompt: Prompt): Promise<void>;
   findPrompt(at: Pick<Prompt, "botId" | "chat" | "messageId">): Promise<Prompt | undefined>;

@@ -1,21 +1,21 @@
 import type { Keyboard } from "./styled.ts";
 
-/** What a button of ours asks for. `reject`: asks for the reason first. */
+/** Actions of our buttons. `reject`: asks for the reason first. */
 export type ButtonAction = "approve" | "reject" | "reject_now";
 
 const letters: Record<ButtonAction, string> = { approve: "a", reject: "r", reject_now: "n" };
 
-/** What a button carries: a letter and the opaque token of its question. Telegram takes 64 bytes. */
+/** Encodes a button: a letter and the opaque token of its question. Telegram limits this to 64 bytes. */
 export const buttonData = (action: ButtonAction, token: string): string => `${letters[action]}:${token}`;
 
-/** What was pressed; undefined for what is no button of ours. */
+/** Decodes a pressed button; undefined if it is not ours. */
 export function readButton(data: string): { action: ButtonAction; token: string } | undefined {
   const [, letter, token] = /^([arn]):([\w-]{43})$/.exec(data) ?? [];
   const action = (Object.keys(letters) as ButtonAction[]).find((each) => letters[each] === letter);
   return action && token !== undefined ? { action, token } : undefined;
 }
 
-/** The buttons with the one that asks for a reason turned into one that does without. */
+/** Replaces the button that asks for a reason by one that does not. */
 export const withoutReason = (keyboard: Keyboard): Keyboard =>
   keyboard.map((row) =>
     row.map((button) =>

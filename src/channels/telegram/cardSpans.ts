@@ -7,12 +7,12 @@ import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
 import { unlinkedInChat } from "./inert.ts";
 import type { Span } from "./styled.ts";
 
-/** Characters of what is beside the letter; the letter itself goes on as long as there are messages. */
+/** Most characters, pieces and lines of what surrounds the letter; the letter itself may fill all messages. */
 const limits = { rationale: 1_500, message: 2_000, changes: 1_500, pieces: 60, listed: 8 };
 
 /**
- * The card as one text, most important first: warnings, what changed, to whom, the letter, why, what it answers. Words by others are behind a
- * bar, and no word of theirs can be tapped.
+ * Renders the card as one text, most important first: warnings, changes, recipients, the letter, the rationale, the answered message.
+ * Quoted text is behind a bar, and nothing in it can be tapped.
  */
 export function cardSpans(card: ReviewCard): Span[] {
   const { letter } = card;
@@ -48,7 +48,7 @@ const title = (text: string): Span => ({ text: `${text}\n`, style: "bold" });
 const lines = (sentences: readonly string[], mark: string): Span[] =>
   sentences.length === 0 ? [] : [plain(sentences.map((sentence) => `${mark}${inert(sentence)}`).join("\n"))];
 
-/** What somebody wrote, at most `max` characters of it. */
+/** Quotes a text, at most `max` characters of it. */
 function quote(text: string, max = Number.POSITIVE_INFINITY): Span {
   const shown = text.slice(0, max).replace(/[\ud800-\udbff]$/, "");
   const left = text.length - shown.length;
@@ -79,7 +79,7 @@ const files = (attachments: CardLetter["attachments"]): Span[] =>
     plain(inert(`\nAttached: ${name} (${description})${warning === null ? "" : ` ⚠️ ${warning}`}`)),
   );
 
-/** What recipients will read comes first: the HTML's words if there is HTML. */
+/** First what recipients will read: the HTML's words if there is HTML. */
 function letterParts({ plain: text, formatted, differs }: CardLetter): Span[][] {
   const part = (label: string, { text, folded }: Writing): Span[] => [title(label), quote(text), ...foldedNote(folded)];
   if (formatted === null) return [part("The text", text)];
@@ -102,7 +102,7 @@ function listed(label: string, values: readonly string[]): Span[] {
 
 const linkInWords = ({ text, target }: Link): string => (text === null ? target : `“${text.slice(0, 80)}” → ${target}`);
 
-/** Underlined is new, struck through is gone; the page lays the whole of both versions side by side. */
+/** Underlined is new, struck through is removed; the page compares both whole versions side by side. */
 function changes({ since, sentences, fields, text }: Changes): Span[] {
   const said = [
     ...sentences,

@@ -3,7 +3,7 @@ import type { Conclusion } from "../channel.ts";
 import { unlinkedInChat as inert } from "./inert.ts";
 import { maxMessageLength, type Styled, styled } from "./styled.ts";
 
-/** What takes the question's place once its buttons no longer count. */
+/** Replaces a question once its buttons no longer count. */
 export function conclusionMessage({ sentence, threadSubject }: Pick<Conclusion, "sentence" | "threadSubject">): Styled {
   const subject = inert(visible(threadSubject).replace(/\s+/g, " ").trim()) || "(no subject)";
   const room = maxMessageLength - 500;

@@ -41,7 +41,7 @@ export function postgresBotRegistry(database: Pick<Database, "query" | "transact
     },
     forget: (botId) =>
       database.transaction(async (tx) => {
-        // Who begins to use it meanwhile waits at this row.
+        // An identity that begins to use it concurrently waits for this row lock.
         await tx.query("select 1 from work.telegram_bots where bot_id = $1 for update", [botId]);
         const { rows } = await tx.query("select 1 from work.telegram_bot_uses where bot_id = $1 and not ended", [
           botId,

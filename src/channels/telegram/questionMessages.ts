@@ -7,21 +7,21 @@ import { cardSpans } from "./cardSpans.ts";
 import { unlinkedInChat as inert } from "./inert.ts";
 import { inMessages, type Keyboard, type Span, type Styled, styled } from "./styled.ts";
 
-/** Telegram takes some twenty messages a minute in a group. Where there is no page to read on, there are more. */
+/** Most messages per question: Telegram accepts some twenty a minute in a group. More if there is no page to read on. */
 const mostParts = { withPage: 6, alone: 14 };
 
 export type Asked = {
   card: ReviewCard;
   tokens: Record<Decision, string>;
-  /** The approval page; null if its readers may not decide there. */
+  /** The approval page; null if visitors of the page may not decide. */
   link: string | null;
-  /** Only these users may decide, by their ids; null: everybody in the chat. */
+  /** Only these users, by id, may decide; null: everyone in the chat. */
   allowedUsers: readonly string[] | null;
 };
 
 /**
- * The card in as many messages as it takes, and the question with its buttons in one of its own under them: that one is what a decision changes,
- * so what was decided about stays readable above it.
+ * Splits the card into as many messages as needed, followed by the question with its buttons as a message of its own: a decision changes
+ * only that one, so the text that was decided about stays readable above it.
  */
 export function questionMessages(asked: Asked): { parts: Styled[]; question: Styled; keyboard: Keyboard } {
   const { messages, left } = inMessages(cardSpans(asked.card), {
@@ -64,7 +64,7 @@ const keyboard = ({ card, tokens, link }: Asked): Keyboard => [
   ...(link !== null && isTappable(link) ? [[{ text: "Open the page", url: link }]] : []),
 ];
 
-/** Telegram takes no address of a private machine for a button or a link, and refuses a message with such a button. */
+/** Telegram rejects private addresses in buttons and links, and refuses a message with such a button. */
 function isTappable(link: string): boolean {
   const { protocol, hostname } = new URL(link);
   return (

@@ -1,18 +1,18 @@
-/** How a part of a text is shown. `quote`: words by others, behind a bar that no text can draw. */
+/** Style of a part of a text. `quote`: others' words, behind a bar that no text can imitate. */
 export type Style = "bold" | "italic" | "underline" | "strikethrough" | "quote" | "folded";
 
-/** A piece of text in one style; `link` makes it lead somewhere. Texts of any kind: nothing in them is markup. */
+/** A piece of text in one style; `link` is its target. The text is never parsed as markup. */
 export type Span = { text: string; style?: Style; link?: string };
 
 export type Entity = { type: string; offset: number; length: number; url?: string };
 
-/** A message's text and how its parts are shown; offsets in UTF-16 units, as Telegram counts. */
+/** A message's text with the styles of its parts; offsets in UTF-16 units, as Telegram counts. */
 export type Styled = { text: string; entities: Entity[] };
 
-/** Rows of buttons: of those that are pressed here, and of those that open an address. */
+/** Rows of buttons: those that report a press to us, and those that open a URL. */
 export type Keyboard = ({ text: string; callback_data: string } | { text: string; url: string })[][];
 
-/** UTF-16 units that a message holds. */
+/** UTF-16 units in a message at most. */
 export const maxMessageLength = 4096;
 
 const typeOf: Record<Style, string> = {
@@ -37,8 +37,8 @@ export function styled(spans: readonly Span[]): Styled {
 }
 
 /**
- * The text as messages of at most `length` units each, and at most `most` of them; `left`: how many units are in none of them. It is divided at
- * the end of a line or between words where there is one, and never within a character.
+ * Splits the text into at most `most` messages of at most `length` units each; `left`: number of units that did not fit. Splits at the
+ * end of a line, or between words, where possible, and never within a character.
  */
 export function inMessages(
   spans: readonly Span[],
@@ -51,7 +51,7 @@ export function inMessages(
     let rest = span.text;
     while (rest.length > 0) {
       if (messages.length > most) break;
-      // Telegram cuts blanks off the beginning of a message, and offsets would not fit any more.
+      // Telegram removes leading blanks from a message, which would shift the offsets.
       if (room === length) rest = rest.replace(/^\s+/, "");
       const piece = rest.slice(0, cutAt(rest, room, room === length));
       if (piece.length > 0) messages.at(-1)!.push({ ...span, text: piece });
@@ -68,7 +68,7 @@ export function inMessages(
   return { messages: messages.filter((message) => message.length > 0), left };
 }
 
-/** Where a text of more than `room` units is divided. `isFresh`: the whole message is free, so some of it has to go in. */
+/** Returns where a text of more than `room` units is split. `isFresh`: the whole message is free, so some text has to go in. */
 function cutAt(text: string, room: number, isFresh: boolean): number {
   if (text.length <= room) return text.length;
   const line = text.lastIndexOf("\n", room - 1) + 1;
@@ -79,7 +79,7 @@ function cutAt(text: string, room: number, isFresh: boolean): number {
   return beforeCluster(text, room);
 }
 
-/** The last end of a character, accents, joined emoji and all, within `room` units. */
+/** Returns the last end of a character, including accents and joined emoji, within `room` units. */
 function beforeCluster(text: string, room: number): number {
   const from = Math.max(0, room - 100);
   let end = 0;
@@ -88,11 +88,11 @@ function beforeCluster(text: string, room: number): number {
     end = from + index;
   }
   if (end > from) return end;
-  // What joins to over a hundred units is no character that anybody reads.
+  // A cluster of over a hundred units is not a readable character.
   return /[\ud800-\udbff]/.test(text[room - 1] ?? "") ? room - 1 : room;
 }
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** A text as it is. */
+/** Makes an unstyled text. */
 export const plain = (text: string): Styled => ({ text, entities: [] });

@@ -7,10 +7,10 @@ import { questionMessages } from "./questionMessages.ts";
 import { maxMessageLength, plain } from "./styled.ts";
 import { asFailure, type TelegramFailure } from "./telegramFailure.ts";
 
-/** Up to so long a pause that Telegram asks for is waited for here; a longer one is left to the next try. */
+/** A pause of up to this length that Telegram asks for is waited for here; a longer one is left to the next attempt. */
 const longestPauseMs = 3_000;
 
-/** Approvers in a Telegram chat: buttons decide (commands/approvals/telegram/). */
+/** Asks approvers in a Telegram chat; they decide by buttons (commands/approvals/telegram/). */
 export const telegramChannel = ({ bots }: { bots: Bots }): Channel => ({
   ask: (request) => caught(() => ask(bots, request)),
   conclude: (conclusion) => caught(() => conclude(bots, conclusion)),
@@ -25,7 +25,7 @@ async function caught(work: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** After a 429 it is asked again when Telegram said, which is no failed try. */
+/** After a 429 the request is retried when Telegram said; that does not count as a failed attempt. */
 function notReached({ kind, message, said }: TelegramFailure): Answer {
   const inMs = said.retryAfterSeconds === undefined ? {} : { inMs: said.retryAfterSeconds * 1000 };
   return { reached: false, error: `Telegram: ${message}`, again: kind === "again", ...inMs };
@@ -35,7 +35,7 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest
   const { bot_token = "", chat_id = "" } = channel.config;
   const bot = bots(bot_token);
   const allowedUsers = allowedUsersOf(channel.config);
-  // Anyone who follows the link may decide, so it is not given if only some people may.
+  // Anyone with the link may decide, so it is omitted if only some people may.
   const link = allowedUsers === null ? links.approve : null;
   const asked = { card: view.card, tokens, link, allowedUsers };
   const { parts, question, keyboard } = questionMessages(asked);
@@ -55,7 +55,7 @@ async function tell(bots: Bots, { channel, lines }: ShortNotice): Promise<Answer
   return { reached: true };
 }
 
-/** Sends to where the chat is now, and notes where that is. */
+/** Sends to the chat's current id, and records it. */
 async function send(
   bot: Bot,
   chat: { id: string },
@@ -73,7 +73,7 @@ async function send(
   }
 }
 
-/** The question turns into what became of it. One that is gone, or is in a chat that was left, needs nothing more. */
+/** Replaces the question by its outcome. A message that is gone, or is in a chat that the bot left, needs nothing more. */
 async function conclude(bots: Bots, { channel, message, ...said }: Conclusion): Promise<Answer> {
   const id = message.ids.at(-1);
   if (id === undefined) return { reached: true };

@@ -32,12 +32,12 @@ const sentences: Record<FailureCode, string> = {
   other: "Telegram did not take the call",
 };
 
-/** What Telegram answered. `retryAfterSeconds`: when it takes calls again. `movedTo`: the chat's id from now on. */
+/** Telegram's response. `retryAfterSeconds`: pause before further calls. `movedTo`: the chat's new id. */
 type Said = { code: FailureCode; status?: number; retryAfterSeconds?: number; movedTo?: string };
 
 /**
- * A call to Telegram that came to nothing, or whose outcome is not known. `again`: it may be made again later; `refused`: that would change nothing.
- * Its message is made of our own words and a status alone.
+ * A call to Telegram that failed, or whose outcome is unknown. `again`: a later retry may help; `refused`: a retry would not. Its message
+ * consists of our own words and a status only.
  */
 export class TelegramFailure extends Error {
   override readonly name = "TelegramFailure";
@@ -50,7 +50,7 @@ export class TelegramFailure extends Error {
   }
 }
 
-/** The failure; throws whatever else it is. */
+/** Returns the failure; rethrows any other error. */
 export function asFailure(error: unknown): TelegramFailure {
   if (error instanceof TelegramFailure) return error;
   throw error;

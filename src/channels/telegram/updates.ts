@@ -3,12 +3,12 @@ import { storable } from "#src/mail/in/storable.ts";
 import type { ChatPerson } from "../approvalDecisions.ts";
 import type { Keyboard } from "./styled.ts";
 
-/** A chat as an update names it. `username`: of a public one, without its @. */
+/** A chat as named in an update. `username`: of a public chat, without its @. */
 export type UpdateChat = { id: string; username: string | null };
 
 /**
- * What Telegram tells a bot, as far as it concerns approvals. `press`: a button under `messageId`, with the buttons that are there if Telegram says so.
- * `reply`: somebody answered `toMessageId`; `text` is null where they sent something else. `moved`: the chat `from` has the id `to` from now on.
+ * A Telegram update that concerns approvals. `press`: a button under `messageId`, with the current buttons if Telegram includes them.
+ * `reply`: an answer to `toMessageId`; `text` is null if it is not text. `moved`: the chat `from` now has the id `to`.
  */
 export type TelegramUpdate =
   | {
@@ -34,7 +34,7 @@ export type TelegramUpdate =
 
 type Json = Record<string, unknown>;
 
-/** Reads an update; undefined for one that asks nothing of us. Nothing that is said by others in it can be a NUL, half a character or unseen. */
+/** Parses an update; undefined if it does not concern us. Texts in it contain no NUL, half characters or invisible characters. */
 export function readUpdate(update: unknown): TelegramUpdate | undefined {
   const updateId = updateIdOf(update);
   if (updateId === undefined || !isObject(update)) return undefined;
@@ -42,7 +42,7 @@ export function readUpdate(update: unknown): TelegramUpdate | undefined {
   return isObject(update.message) ? readMessage(updateId, update.message) : undefined;
 }
 
-/** The number of an update, which grows; undefined for what is none. */
+/** Returns the number of an update, which increases; undefined if there is none. */
 export function updateIdOf(update: unknown): number | undefined {
   const id = isObject(update) ? update.update_id : undefined;
   return Number.isSafeInteger(id) ? (id as number) : undefined;
@@ -71,7 +71,7 @@ function readMessage(updateId: number, message: Json): TelegramUpdate | undefine
   return { kind: "reply", updateId, by, chat, messageId, toMessageId, text: text || null };
 }
 
-/** Who it is: by the id, which stays; the name is what they call themselves, and may be missing. */
+/** Identifies a person by the permanent id; the name is their own choice, and may be missing. */
 function personOf(from: unknown): ChatPerson | undefined {
   const id = isObject(from) ? idOf(from.id) : undefined;
   if (id === undefined) return undefined;
@@ -88,7 +88,7 @@ function chatOf(chat: unknown): UpdateChat | undefined {
   return { id, username: typeof username === "string" ? username : null };
 }
 
-/** The buttons that are under a message; null unless all of them are of kinds that we set. */
+/** Returns the buttons under a message; null unless all of them are of kinds that we set. */
 function keyboardOf({ reply_markup }: Json): Keyboard | null {
   const rows = isObject(reply_markup) ? reply_markup.inline_keyboard : undefined;
   if (!Array.isArray(rows)) return null;

@@ -1,14 +1,17 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-/** What Telegram shows with each call to a bot's webhook, which is all that proves it. */
+/** The secret that Telegram sends with each call to a bot's webhook, the only proof that the call is genuine. */
 export type WebhookSecrets = {
-  /** Given to Telegram: 43 letters of base64url. */
+  /** Secret registered at Telegram: 43 characters of base64url. */
   of(botId: string): string;
-  /** Whether a call showed it, under any key of the ring: after a rotation Telegram shows the old one until it is told the new. */
+  /**
+   * True if the call has the secret, under any key of the ring: after a key rotation Telegram sends the old one until it is registered
+   * again.
+   */
   isGenuine(botId: string, shown: string | undefined): boolean;
 };
 
-/** `keys`: derived from the key ring for this purpose, the first one first. */
+/** `keys`: derived from the key ring for this purpose, current key first. */
 export function webhookSecrets(keys: readonly [Buffer, ...Buffer[]]): WebhookSecrets {
   const secret = (key: Buffer, botId: string) =>
     createHmac("sha256", key).update(`telegram bot ${botId}`).digest("base64url");
@@ -18,7 +21,7 @@ export function webhookSecrets(keys: readonly [Buffer, ...Buffer[]]): WebhookSec
   };
 }
 
-/** Takes the same time wherever they differ, and however long what was shown is. */
+/** Takes constant time, wherever the values differ and whatever their length. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -7,15 +7,15 @@ import { readHtml, readText } from "./readings.ts";
 import { digitsOf } from "./targets.ts";
 import type { Word } from "./words.ts";
 
-/** Where two versions of a body say different things: a few short runs of words and a few targets, fit to be shown. */
+/** Differences of two forms of a body: a few short runs of words and a few link targets, ready for display. */
 export type Difference = { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml: string[]; linksOnlyText: string[] };
 
 const most = { runs: 6, runLength: 120, links: 6, linkLength: 200, edits: 1500 };
 
 /**
- * How what a reader of reduced HTML reads differs from what a reader of the plain text reads; null if it does not. Case and layout do not
- * count; amounts, marks (struck through, underlined, raised, lowered, quoted), the numbers of lists and the targets of links do. The words of a
- * picture and a number to call may be missing in the text, and count anywhere but at their own place.
+ * Compares what readers of reduced HTML and of the plain text read; null if it is the same. Case and layout are ignored; amounts, marks
+ * (struck through, underlined, raised, lowered, quoted), the numbers of lists and the targets of links are compared. The text may omit
+ * the alternative text of a picture and the number of a telephone link; if it has them, they must be at their own place.
  */
 export function compareReadings(reducedHtml: string, text: string): Difference | null {
   const formatted = readHtml(readLetter(reducedHtml));
@@ -33,7 +33,7 @@ export function compareReadings(reducedHtml: string, text: string): Difference |
   return Object.values(difference).some((found) => found.length > 0) ? difference : null;
 }
 
-/** A number to call may be in a text with blanks and without `tel:`. The keys of all that could be one. */
+/** Returns keys of all possible telephone numbers: a text may write one with blanks and without `tel:`. */
 const numbersIn = (text: string): Set<string> =>
   new Set((text.match(/\d[\d \u00a0()./-]*/g) ?? []).map((run) => `tel:${digitsOf(run)}`));
 
@@ -48,7 +48,7 @@ function wordsThatDiffer(before: Word[], after: Word[]): Runs {
   return differingRuns(before.slice(start, before.length - end), after.slice(start, after.length - end));
 }
 
-/** If they differ too much to be laid side by side, all of it is one run. */
+/** Compares word by word; if the texts differ too much, each is one run. */
 function differingRuns(before: Word[], after: Word[]): Runs {
   const changes = diffArrays(keys(before), keys(after), { maxEditLength: most.edits });
   if (!changes) return { removed: [before], added: [after] };
@@ -72,7 +72,7 @@ const shownRuns = (runs: Word[][]): string[] =>
     .slice(0, most.runs)
     .map((run) => shortLine(inWords(run.slice(0, most.runLength)), most.runLength));
 
-/** The words of a run, with their marks in words: `will not (struck through) pay`. */
+/** Joins the words of a run, with their marks spelled out: `will not (struck through) pay`. */
 const inWords = (run: readonly Word[]): string =>
   run
     .map(({ shown, marks }, index) => (marks === run[index + 1]?.marks ? shown : `${shown}${marksInWords(marks)}`))

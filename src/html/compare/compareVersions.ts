@@ -1,29 +1,32 @@
 import { diffLines } from "diff";
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** The contents of a draft in one version, and its rationale. */
+/** The content of a draft in one version, and its rationale. */
 export type VersionContent = { content: DraftContent; rationale: string | null };
 
 export type Line = { change: "same" | "removed" | "added"; text: string };
 
-/** A changed field. `lines`: of texts alone. Where it is not shown whole, the values are null, and only the first lines are there. */
+/**
+ * A changed field. `lines`: only for texts. If the change is not shown in full, the values are null, and only the first lines are
+ * included.
+ */
 export type FieldChange = { field: string; from: unknown; to: unknown; lines: Line[] | null };
 
-/** `truncated`: there is more than `room` is for. */
+/** `truncated`: more changed than fits in `room`. */
 export type Comparison = { changes: FieldChange[]; truncated: boolean };
 
-/** How much a comparison may say: lines, and bytes as JSON. */
+/** Size limit of a comparison: lines, and bytes as JSON. */
 export type Room = { lines: number; bytes: number };
 
 export const usualRoom: Room = { lines: 2_000, bytes: 256 * 1024 };
 
-/** The room that a comparison has left. */
+/** Returns the room left after a comparison. */
 export const roomAfter = (room: Room, { changes, truncated }: Comparison): Room => ({
   lines: truncated ? 0 : room.lines - changes.reduce((sum, { lines }) => sum + (lines?.length ?? 0), 0),
   bytes: truncated ? 0 : room.bytes - bytesOf(changes),
 });
 
-/** In the order a reader cares. */
+/** In the order of their importance to a reader. */
 const fields = [
   "subject",
   "body_text",
@@ -68,7 +71,7 @@ export function compareVersions({
 
 const fieldsOf = ({ content, rationale }: VersionContent): Record<string, unknown> => ({ ...content, rationale });
 
-/** Takes up the room if there is as much. */
+/** Takes the room if there is enough. */
 function takes(left: Room, { lines, bytes }: Room): boolean {
   if (lines > left.lines || bytes > left.bytes) return false;
   left.lines -= lines;
@@ -88,10 +91,10 @@ function linesOf(from: unknown, to: unknown): Line[] | null {
   return lineDiff((from as string | null) ?? "", (to as string | null) ?? "");
 }
 
-/** Above this many changed lines the work becomes too expensive, and the answer would not help a reader. */
+/** With more changed lines than this, comparing becomes too expensive, and the result would not help a reader. */
 const maxEditLength = 1_000;
 
-/** Every line of both texts, in order: what stayed, what went, what came. */
+/** Returns every line of both texts in order: unchanged, removed and added. */
 export function lineDiff(from: string, to: string): Line[] {
   const parts = diffLines(from, to, { maxEditLength });
   if (!parts) return [...linesAs("removed", from), ...linesAs("added", to)];

@@ -1,18 +1,21 @@
 import type { Word } from "./words.ts";
 
 /**
- * What one version may say at this place and the other need not: the words of a picture, or the digits of a number to call, which may be
- * written with blanks and signs.
+ * Text that one version may have at this place and the other may omit: the words of a picture, or the digits of a telephone number, which
+ * may be written with blanks and signs.
  */
 export type Optional = { words: Word[] } | { digits: string };
 
-/** The words of a version, and what may be between them. */
+/** A word of a version, or optional text between words. */
 export type Item = Word | Optional;
 
-/** More ways to read a text than these are not followed: time would grow with the square of the length. */
+/** Most simultaneous ways to read a text: more would take time that grows with the square of its length. */
 const mostWays = 200;
 
-/** Whether the words of a text are the items, each in its order, with or without each optional one at its own place. False if that is too much to tell. */
+/**
+ * True if the words of a text are the items in order, with or without each optional one at its own place. False if there are too many
+ * ways to check.
+ */
 export function readsAs(items: readonly Item[], text: readonly Word[]): boolean {
   let ways: ReadonlySet<number> = new Set([0]);
   for (const item of items) {
@@ -41,7 +44,7 @@ function endOfWords(words: readonly Word[], text: readonly Word[], at: number): 
   return words.every(({ key }, index) => text[at + index]?.key === key) ? at + words.length : undefined;
 }
 
-/** Signs may be before and between the digits, and nothing else. */
+/** Signs may be before and between the digits, but no other characters. */
 function endOfDigits(digits: string, text: readonly Word[], at: number): number | undefined {
   let left = digits;
   for (let end = at; left !== ""; end++) {

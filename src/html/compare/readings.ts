@@ -6,12 +6,12 @@ import type { Item, Optional } from "./optional.ts";
 import { digitsOf, targetKey, withoutTargets } from "./targets.ts";
 import { type Word, wordsOf } from "./words.ts";
 
-/** What one version of a body says. `targets`: what it links to, or names in its text; the key of each, and how it is written. */
+/** The content of one form of a body. `targets`: what it links to, or names in its text; by key, with the original spelling. */
 export type Reading = { words: Word[]; targets: Map<string, string> };
 
 /**
- * Reads a letter by its plain text, of which the targets of links and what is optional are taken out. `items`: the words, and where pictures
- * and numbers to call are among them. `named`: the keys of what alternative texts name.
+ * Reads a letter by its plain text, with link targets and optional text taken out. `items`: the words, with pictures and telephone
+ * numbers between them. `named`: keys of the targets that alternative texts name.
  */
 export function readHtml(letter: readonly Piece[]): Reading & { items: Item[]; named: Set<string> } {
   const targets = new Map<string, string>();
@@ -26,7 +26,7 @@ export function readHtml(letter: readonly Piece[]): Reading & { items: Item[]; n
       targets.set(targetKey(target), target);
       const digits = /^tel:/i.test(target) ? digitsOf(target) : "";
       const beside = (): string => (digits === "" ? " " : optionalHere([{ digits }]));
-      // A link that shows its own target says nothing beyond it.
+      // A link that shows its own target has no text besides.
       const isHidden = isOwnTarget(visible(wordsIn(link.pieces)), target);
       return isHidden || digits !== "" ? { isHidden, before: beside(), after: beside() } : {};
     },
@@ -43,7 +43,7 @@ export function readHtml(letter: readonly Piece[]): Reading & { items: Item[]; n
   return { words, targets, items, named };
 }
 
-/** Around the number of something optional. The letter's own text has no such character: it would be written out. */
+/** Delimits the index of optional text. The letter's own text cannot contain this character: `visible` would have replaced it. */
 const place = "\u0001";
 const optionalPlaces = new RegExp(`${place}(\\d+)${place}`);
 
@@ -51,17 +51,17 @@ const inMarks = ({ words }: { words: Word[] }, marks: string): Optional => ({
   words: words.flatMap(({ shown }) => wordsOf(shown, marks)),
 });
 
-/** The marks of what cannot be seen (visible.ts) without their number: markup between two such characters makes two marks of one. */
+/** Removes the counts from marks of invisible characters (visible.ts): markup between two such characters splits one mark into two. */
 const uncounted = (text: string): string => text.replace(/(\[U\+[0-9A-F]{4,6})(?: ×\d+)?\](?:\1(?: ×\d+)?\])*/g, "$1]");
 
-/** The words of a picture. */
+/** Returns the words of a picture. */
 function alternativeOf(alternative: string, named: Set<string>): Optional[] {
   const { words, targets } = readText(alternative, new Set());
   for (const key of targets.keys()) named.add(key);
   return words.length === 0 ? [] : [{ words }];
 }
 
-/** Reads plain text. `known`: targets to recognise without a scheme. */
+/** Reads plain text. `known`: targets to recognise even without a scheme. */
 export function readText(text: string, known: ReadonlySet<string>): Reading {
   const { rest, keys } = withoutTargets(withoutLayout(text), known);
   const words = runsOf(rest).flatMap((run) => wordsOf(run.text, run.marks));
@@ -69,8 +69,8 @@ export function readText(text: string, known: ReadonlySet<string>): Reading {
 }
 
 /**
- * Text without what lays it out: marks of quotes, lists and emphasis, and the word before a picture's own. Raised and lowered digits are
- * written as any raised or lowered text.
+ * Removes layout from text: marks of quotes, lists and emphasis, and the word before a picture's own. Superscript and subscript digits
+ * are written like any raised or lowered text.
  */
 const withoutLayout = (text: string): string =>
   uncounted(text)
@@ -81,7 +81,7 @@ const withoutLayout = (text: string): string =>
     .replace(/[⁰¹²³⁴-⁹]+/g, (digits) => `^(${digits.normalize("NFKC")})`)
     .replace(/[₀-₉]+/g, (digits) => `_(${digits.normalize("NFKC")})`);
 
-/** The address itself, or the beginning of it that names its host. */
+/** True if the text is the address itself, or a beginning of it that names its host. */
 function isOwnTarget(shown: string, href: string): boolean {
   const text = shown.trim().replace(/(?:…|\.\.\.)$/, "");
   if (text === "" || /\s/.test(text)) return false;

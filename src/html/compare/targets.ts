@@ -1,4 +1,4 @@
-/** What a link leads to, in a form in which two spellings of it are the same: without http(s), the end's slash and capitals of a host. */
+/** Normalises a link target, so that two spellings of it are equal: without http(s), a final slash, and capitals in the host. */
 export function targetKey(target: string): string {
   const text = target.trim();
   const address = /^mailto:([^?]*)/i.exec(text)?.[1];
@@ -18,7 +18,7 @@ function unescaped(text: string): string {
   }
 }
 
-/** Text with its web addresses, mail addresses and `tel:` numbers taken out, and the keys of those. `known` are bare hosts to look for, too. */
+/** Takes web addresses, mail addresses and `tel:` numbers out of a text, and returns their keys. `known`: bare hosts to find too. */
 export function withoutTargets(text: string, known: ReadonlySet<string>): { rest: string; keys: string[] } {
   const keys: string[] = [];
   const taken = (key: string): string => {
@@ -29,7 +29,7 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
     .replace(/\b(?:https?:\/\/|www\.)[^\s<>"|]+/gi, (found) => {
       const url = withoutPunctuation(found);
       const key = targetKey(url);
-      // A scheme with nothing behind it but punctuation or the sign of a mark names no target.
+      // A scheme followed only by punctuation or a mark names no target.
       return key === "" ? found : `${taken(key)}${found.slice(url.length)}`;
     })
     .replace(
@@ -45,8 +45,8 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
 }
 
 /**
- * A web address in running text without the punctuation and the signs of marks after it; a closing bracket belongs to it only with its
- * opening one.
+ * Returns a web address in running text without the punctuation and marks after it; a closing bracket belongs to it only together with
+ * its opening one.
  */
 export function withoutPunctuation(address: string): string {
   const [found = ""] = address.split(/~~|\+\}/, 1);

@@ -1,15 +1,15 @@
 import type { Marks } from "../letter/markedText.ts";
 
-/** `shown` as it is written, `key` as it is compared: words with different marks have different keys. */
+/** `shown`: original spelling; `key`: form for comparison. Words with different marks have different keys. */
 export type Word = { shown: string; key: string; marks: Marks };
 
 /**
- * The words of a text of such marks, and what changes an amount: currency and percent signs, signs and separators of numbers. Pictographs
- * and signs of quotation count. Other punctuation does not.
+ * Splits a text with these marks into words, and signs that change an amount: currency and percent signs, signs and separators of
+ * numbers. Pictographs and quotation marks count. Other punctuation is ignored.
  */
 export function wordsOf(text: string, marks: Marks = ""): Word[] {
   const plain = text
-    // Normalising sorts the marks on one letter, in time that grows with the square of their number.
+    // Normalising sorts the combining marks on one letter, in time that grows with the square of their number.
     .replace(/(\p{M}{30})(?=\p{M})/gu, "$1\u034f")
     .normalize("NFKC")
     .replace(/\p{Cf}|[\ufe00-\ufe0f]/gu, "")
@@ -21,5 +21,5 @@ export function wordsOf(text: string, marks: Marks = ""): Word[] {
 const word =
   /[\p{L}\p{M}\p{N}]+(?:(?<=\p{N})[.,'’](?=\p{N})[\p{L}\p{M}\p{N}]+)*|\p{Sc}|[%‰]|(?<![\p{L}\p{N}\p{Sc}])[-+](?=[\p{N}\p{Sc}])|\p{Extended_Pictographic}|"/gu;
 
-/** Case goes both ways, so that ß and ss are the same. */
+/** Folds case in both directions, so that ß and ss are equal. */
 const folded = (text: string): string => text.toUpperCase().toLowerCase().replaceAll("’", "'");

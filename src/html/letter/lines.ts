@@ -1,23 +1,23 @@
 import { type Marks, markedText, type Run } from "./markedText.ts";
 
-/** Lines of plain text as a browser lays out HTML: blanks in a row are one, blocks begin lines of their own. */
+/** Lays out lines of plain text as a browser lays out HTML: blanks in a row become one, blocks begin on their own line. */
 export class Lines {
   readonly #done: string[] = [];
   #runs: Run[] = [];
-  /** True if this line has something, if only the marker of an item. */
+  /** True if this line has any content, even if only the marker of an item. */
   #begun = false;
-  /** Line breaks that are due before the next text: 1 for a new line, 2 for a blank one between. */
+  /** Line breaks due before the next text: 1 for a new line, 2 for a blank line between. */
   #due = 0;
-  /** The beginning of each line: marks of quotes, and room for the markers of lists. */
+  /** Beginning of each line: marks of quotes, and indentation for the markers of lists. */
   #prefix = "";
-  /** The same for the next line, if it has a marker. */
+  /** Beginning of the next line only, if it has a marker. */
   #first: string | null = null;
   #linePrefix = "";
   #isBlankBefore = true;
-  /** A cell has begun in this line: a block that begins in it begins here. */
+  /** A cell has begun in this line: a block that begins in it begins on this line. */
   #isInCell = false;
 
-  /** Text within a line; `isPreformatted`: its blanks and line breaks stay. */
+  /** Adds text within a line; `isPreformatted`: its blanks and line breaks stay. */
   text(text: string, marks: Marks, isPreformatted = false): void {
     if (isPreformatted) {
       text.split("\n").forEach((line, index) => {
@@ -39,14 +39,14 @@ export class Lines {
     this.#end();
   }
 
-  /** A block begins or ends here, apart from what is before it by so many line breaks. */
+  /** Begins or ends a block, with this many line breaks before what follows. */
   block(breaks: 1 | 2): void {
-    // Beside a marker, too.
+    // A block also begins next to a marker.
     if (this.#first !== null || this.#isInCell) return;
     this.#due = Math.max(this.#due, breaks);
   }
 
-  /** A cell that is not the first of its row: it goes on in the same line. */
+  /** Begins a cell that is not the first of its row: it continues on the same line. */
   cell(): void {
     this.#due = 0;
     this.#push(" | ", "");
@@ -54,7 +54,7 @@ export class Lines {
     this.#isInCell = true;
   }
 
-  /** `write` writes what is set off from the text around: `first` before its first line, `prefix` before every other. */
+  /** Indents what `write` writes: `first` before its first line, `prefix` before every other. */
   within({ first, prefix }: { first: string | null; prefix: string }, write: () => void): void {
     const around = { prefix: this.#prefix, first: this.#first };
     if (first !== null) {
@@ -63,7 +63,7 @@ export class Lines {
     } else if (this.#first !== null) this.#first += prefix;
     this.#prefix += prefix;
     write();
-    // A marker is shown, be there nothing beside it.
+    // A marker is shown even if nothing follows it.
     if (first !== null && this.#first !== null) this.#begin();
     this.#prefix = around.prefix;
     if (this.#first !== null) this.#first = around.first;
@@ -83,7 +83,7 @@ export class Lines {
     this.#isInCell = false;
   }
 
-  /** Begins a line if none is, after the line breaks that are due. */
+  /** Begins a line if none has begun, after the line breaks that are due. */
   #begin(): void {
     if (this.#due > 0) this.#flush();
     if (this.#begun) return;
@@ -93,7 +93,7 @@ export class Lines {
     this.#isBlankBefore = true;
   }
 
-  /** Ends the line that is begun, and leaves a blank one if that is due. */
+  /** Ends the current line, and adds a blank one if that is due. */
   #flush(): void {
     if (this.#begun) this.#end();
     if (this.#due > 1 && this.#done.length > 0 && !isBlank(this.#done.at(-1) ?? "")) {
@@ -112,7 +112,7 @@ export class Lines {
 
 const isBlank = (line: string): boolean => /^[> ]*$/.test(line);
 
-/** The beginning that both have. */
+/** Returns the common prefix of both. */
 function common(a: string, b: string): string {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;

@@ -1,8 +1,8 @@
 import { maxDepth } from "../reduce/names.ts";
 
 /**
- * The marks of a run of text, in their order: `~` struck through, `+` underlined, `^` raised, `_` lowered (which can be several, one in the
- * other). "" for text without any.
+ * The marks of a run of text, in order: `~` struck through, `+` underlined, `^` raised, `_` lowered (several if nested). "" for unmarked
+ * text.
  */
 export type Marks = string;
 
@@ -11,7 +11,7 @@ export type Run = { text: string; marks: Marks };
 
 export const markNames = { "~": "struck through", "+": "underlined", "^": "raised", _: "lowered" } as const;
 
-/** The mark that an element sets on its text. */
+/** The mark that an element gives its text. */
 export const markOf: ReadonlyMap<string, keyof typeof markNames> = new Map([
   ["s", "~"],
   ["del", "~"],
@@ -21,7 +21,7 @@ export const markOf: ReadonlyMap<string, keyof typeof markNames> = new Map([
   ["sub", "_"],
 ]);
 
-/** The marks within an element of such a mark. Text that is struck or underlined twice looks as if it were once. */
+/** Returns the marks within an element with such a mark. Text struck or underlined twice looks the same as once. */
 export function withMark(marks: Marks, mark: keyof typeof markNames): Marks {
   if (mark === "^" || mark === "_") return marks + mark;
   if (marks.includes(mark)) return marks;
@@ -29,8 +29,8 @@ export function withMark(marks: Marks, mark: keyof typeof markNames): Marks {
 }
 
 /**
- * A line with its marks as signs: `~~struck~~`, `{+underlined+}`, `10^00`, `H_2`, and `^(…)`, `_(…)` around more than one plain word. Text that
- * would read as one of the first two has a backslash before it.
+ * Writes a line with its marks as signs: `~~struck~~`, `{+underlined+}`, `10^00`, `H_2`, and `^(…)`, `_(…)` around more than one plain
+ * word. Text that would read as one of the first two gets a backslash before it.
  */
 export function markedText(runs: readonly Run[]): string {
   const hasMarks = runs.some(({ marks }) => marks !== "");
@@ -40,7 +40,10 @@ export function markedText(runs: readonly Run[]): string {
   );
 }
 
-/** Text in which nothing reads as a sign, at its ends neither, where signs may be next to it: blanks around it are outside of them. */
+/**
+ * Escapes text so that nothing in it reads as a sign, not even together with signs next to its ends: blanks around it stay outside the
+ * signs.
+ */
 function literal({ text, marks }: Run, hasMarks: boolean): string {
   const first = text.length - text.trimStart().length;
   const last = text.trimEnd().length;
@@ -59,7 +62,7 @@ function literal({ text, marks }: Run, hasMarks: boolean): string {
   });
 }
 
-/** Writes runs that have their first marks, so many, in common. */
+/** Writes runs that share their first `depth` marks. */
 function written(runs: readonly Run[], depth: number): string {
   const groups: { mark: string | undefined; runs: Run[] }[] = [];
   for (const run of runs) {
@@ -95,7 +98,7 @@ function signed(mark: string, core: string, { before, next }: { before: string; 
   return isWord && isFollowing ? mark + core : `${mark}(${core})`;
 }
 
-/** A raised or lowered number, or word, needs no brackets. */
+/** Raised or lowered numbers and words that need no brackets. */
 const plainWords = [
   { whole: /^\p{N}+$/u, goesOn: /^\p{N}/u },
   { whole: /^[\p{L}\p{M}]+$/u, goesOn: /^[\p{L}\p{M}]/u },
@@ -107,8 +110,8 @@ const allSigns = new RegExp(`${lineSigns}|${heightSigns}`, "gu");
 const onlyLineSigns = new RegExp(lineSigns, "gu");
 
 /**
- * Reads such signs, wherever they come from: the runs of a text. Marks end with their paragraph; a sign without its other one is text.
- * `heights`: false for text in which `^` and `_` are what they are.
+ * Parses such signs in any text and returns its runs. Marks end with their paragraph; an unpaired sign is text. `heights`: false for text
+ * in which `^` and `_` are literal.
  */
 export const runsOf = (text: string, { heights = true } = {}): Run[] =>
   text.split(/(\n[ \t]*\n)/).flatMap((paragraph) => runsOfParagraph(paragraph, heights ? allSigns : onlyLineSigns));
@@ -122,7 +125,7 @@ function runsOfParagraph(paragraph: string, signs: RegExp): Run[] {
   let from = 0;
   let isStruck = false;
   let isUnderlined = false;
-  /** The marks whose brackets are open. */
+  /** The marks that are open, by their brackets. */
   const open: string[] = [];
   const marks = (): string => (isStruck ? "~" : "") + (isUnderlined ? "+" : "") + open.join("");
   const push = (text: string, own = ""): void => void runs.push({ text, marks: marks() + own });
@@ -134,7 +137,7 @@ function runsOfParagraph(paragraph: string, signs: RegExp): Run[] {
     else if (sign === "{+" && one.index < lastEnd) isUnderlined = true;
     else if (sign === "+}" && isUnderlined) isUnderlined = false;
     else if (sign === "^(" || sign === "_(") {
-      // No letter has more in each other, and each run repeats them all.
+      // No real letter nests deeper, and each run repeats all marks.
       if (open.length < maxDepth) open.push(sign.charAt(0));
     } else if (sign === ")" && open.length > 0) open.pop();
     else if (/^[\^_]/.test(sign)) push(sign.slice(1), sign.charAt(0));

@@ -2,12 +2,12 @@ import { escaped } from "../html.ts";
 import { keptElements, voidElements } from "../reduce/names.ts";
 import { type Element, type Piece, pictureInWords, targetOf } from "./readLetter.ts";
 
-/** `pictures`: `data:` addresses by sha256. `folded`: a quotation that a reader opens with one press, and needs no script for it. */
+/** `pictures`: `data:` URLs by sha256. `folded`: a quotation that a reader opens with one press, without script. */
 export type PageOptions = { pictures?: ReadonlyMap<string, string>; folded?: Element | undefined };
 
 /**
- * A letter as HTML for a frame of our pages. Nothing of it loads or leads anywhere: a link becomes `<span class="link" data-href="…">`, for
- * the stylesheet to write its target out, a picture its alternative text. What cannot be seen is written out.
+ * Renders a letter as HTML for a frame of our pages. Nothing in it loads or links anywhere: a link becomes `<span class="link"
+ * data-href="…">`, whose target the stylesheet writes out, a picture its alternative text. Invisible characters are made visible.
  */
 export function pageHtml(letter: readonly Piece[], options: PageOptions = {}): string {
   return letter.map((piece) => (typeof piece === "string" ? escaped(piece) : elementHtml(piece, options))).join("");
@@ -23,14 +23,14 @@ function elementHtml(element: Element, options: PageOptions): string {
     return `<span class="link" data-href="${escaped(targetOf(element))}"${shared}>${content}</span>`;
   }
   if (voidElements.has(name)) return `<${name}${shared}>`;
-  // Browsers pass over a line break at the beginning of preformatted text.
+  // Browsers skip a line break at the beginning of preformatted text.
   const written = `<${name}${shared}>${name === "pre" ? "\n" : ""}${content}</${name}>`;
   return element === options.folded ? `<details><summary>Show the quoted text</summary>${written}</details>` : written;
 }
 
 /**
- * Under the alternative text, which stays, the picture itself, once on white and once on black: a picture can be seen through, and readers
- * have either ground.
+ * Adds the picture below its alternative text, once on white and once on black: a picture can be transparent, and readers may have either
+ * background.
  */
 function pictureHtml(picture: Element, { pictures }: PageOptions): string {
   const shared = attributesHtml(picture.attributes);

@@ -4,8 +4,8 @@ import { type Marks, markOf, withMark } from "./markedText.ts";
 import { type Element, type Piece, pictureInWords, readLetter, targetOf, wordsIn } from "./readLetter.ts";
 
 /**
- * How a plain text shows what is no text. `link`: what is written before and after it; `isHidden`: its own text is left out. `show` is given every
- * text of the letter.
+ * The plain-text form of links and text. `link`: what is written before and after it; `isHidden`: its own text is left out. `show`
+ * transforms every text of the letter.
  */
 export type Wording = {
   show: (text: string) => string;
@@ -13,12 +13,12 @@ export type Wording = {
   link: (link: Element) => { before?: string; after?: string; isHidden?: boolean };
 };
 
-/** The plain text that is sent beside reduced HTML, where its writer gave none. Nothing is cut: reduced HTML is bounded. */
+/** Derives the plain text sent with reduced HTML, if its author gave none. Nothing is cut: reduced HTML is bounded. */
 export const textOfBody = (reducedHtml: string): string => plainText(readLetter(reducedHtml));
 
 /**
- * A letter as plain text: marks as signs (markedText.ts), numbers of lists as a browser shows them, quotations behind `>`, cells of a row
- * with `|` between them, links followed by their target unless they show it themselves.
+ * Renders a letter as plain text: marks as signs (markedText.ts), numbers of lists as a browser shows them, quotations after `>`, cells
+ * of a row separated by `|`, links followed by their target unless their text shows it.
  */
 export function plainText(letter: readonly Piece[], wording: Partial<Wording> = {}): string {
   const show = wording.show ?? ((text: string) => text);
@@ -32,13 +32,13 @@ export function plainText(letter: readonly Piece[], wording: Partial<Wording> = 
   return writer.lines.toString().trim();
 }
 
-/** A link's target, unless its own text is the same. */
+/** Returns a link's target, unless its own text is the same. */
 function targetBeside(link: Element): string {
   const target = targetOf(link).replace(/^mailto:/i, "");
   return target === wordsIn(link.pieces) ? "" : ` [${target}]`;
 }
 
-/** The surroundings of a piece. `quotes`, `lists`: how many `q` elements and lists it is in. */
+/** Surroundings of a piece. `quotes`, `lists`: nesting depth of `q` elements and lists. */
 type Around = { marks: Marks; isPreformatted: boolean; quotes: number; lists: number };
 
 class TextWriter {
@@ -74,7 +74,7 @@ class TextWriter {
     this.lines.text(after, around.marks);
   }
 
-  /** Browsers write such signs, too. */
+  /** Adds the quotation marks that browsers add too. */
   #quotation(pieces: readonly Piece[], around: Around): void {
     const [begin, end] = around.quotes === 0 ? "“”" : "‘’";
     this.lines.text(begin as string, around.marks);
@@ -108,7 +108,7 @@ class TextWriter {
   }
 }
 
-/** Blocks with a blank line before and after them; all others begin a line. */
+/** Blocks with a blank line before and after them; all others only begin a line. */
 const alone = new Set("p h1 h2 h3 h4 h5 h6 blockquote pre ul ol dl table hr".split(" "));
 
 const isList = (name: string): boolean => name === "ul" || name === "ol";

@@ -1,14 +1,14 @@
 import { maxDepth, voidElements } from "../reduce/names.ts";
 import { readTokens } from "../reduce/tokens.ts";
 
-/** Text, or an element with what is in it. */
+/** Text, or an element with its content. */
 export type Piece = string | Element;
 
 export type Element = {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
   readonly pieces: Piece[];
-  /** The number that a list item shows, with its dot, or the sign in its place; null for any other element. */
+  /** Number that a list item shows, with its dot, or the sign in its place; null for any other element. */
   readonly marker: string | null;
 };
 
@@ -16,8 +16,8 @@ export type Element = {
 const bullet = "*";
 
 /**
- * Reads reduced HTML (reduce/) into the one structure that everything else is written from: the approval page's HTML, every plain text and
- * the comparison of the two. Styles are left out, since none of them says anything.
+ * Parses reduced HTML (reduce/) into the one structure from which everything else is made: the approval page's HTML, every plain text and
+ * the comparison of the two. Styles are dropped, since they carry no meaning.
  */
 export function readLetter(reducedHtml: string): Piece[] {
   const letter: Element = { name: "", attributes: new Map(), pieces: [], marker: null };
@@ -28,7 +28,7 @@ export function readLetter(reducedHtml: string): Piece[] {
       const given = new Map(attributes.filter((one) => one.name !== "style").map((one) => [one.name, one.value]));
       const element = { name, attributes: given, pieces: [], marker: name === "li" ? markerIn(around) : null };
       around.element.pieces.push(element);
-      // No reduced body is deeper.
+      // No reduced body is nested deeper.
       if (!voidElements.has(name) && open.length <= 2 * maxDepth) open.push({ element, items: 0 });
     },
     close(name) {
@@ -37,7 +37,7 @@ export function readLetter(reducedHtml: string): Piece[] {
     },
     text(_source, text) {
       const { name, pieces } = (open.at(-1) as (typeof open)[number]).element;
-      // Browsers pass over a line break at the beginning of preformatted text.
+      // Browsers skip a line break at the beginning of preformatted text.
       const shown = name === "pre" && pieces.length === 0 ? text.replace(/^\n/, "") : text;
       const last = pieces.at(-1);
       if (typeof last === "string") pieces[pieces.length - 1] = last + shown;
@@ -54,7 +54,7 @@ function markerIn(list: { element: Element; items: number }): string {
   return `${Number(list.element.attributes.get("start") ?? 1) + list.items++}.`;
 }
 
-/** The elements of a name in their order; `outermost`: not those within others. */
+/** Returns all elements with this name in order; `outermost`: without those nested in others. */
 export function elementsIn(pieces: readonly Piece[], name: string, { outermost = false } = {}): Element[] {
   return pieces.flatMap((piece) => {
     if (typeof piece === "string") return [];
@@ -64,7 +64,7 @@ export function elementsIn(pieces: readonly Piece[], name: string, { outermost =
   });
 }
 
-/** The words in it as they follow each other, pictures by their alternative text. */
+/** Joins the words in order, with pictures by their alternative text. */
 export const wordsIn = (pieces: readonly Piece[]): string =>
   pieces
     .map((piece) => {
@@ -73,11 +73,11 @@ export const wordsIn = (pieces: readonly Piece[]): string =>
     })
     .join("");
 
-/** A picture as readers see it whose program shows none. */
+/** Returns the text that programs without pictures show for a picture. */
 export function pictureInWords({ attributes }: Element): string {
   const alternative = attributes.get("alt")?.trim() ?? "";
   return alternative === "" ? "[image]" : `[image: ${alternative}]`;
 }
 
-/** The address that a link leads to. */
+/** Returns the target of a link. */
 export const targetOf = ({ attributes }: Element): string => (attributes.get("href") ?? "").trim();

@@ -1,2 +1,4 @@
-/** Letters A to Z in lower case, and no others: to HTML and CSS, a letter that only looks like K or becomes k is another one. */
+/**
+ * Converts only A to Z to lower case: for HTML and CSS, other letters that look like K or whose lower case is k are different letters.
+ */
 export const asciiLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -9,20 +9,20 @@ import { judgeStyles, type Look, type Styling } from "./styles.ts";
 import type { Attribute, OpenTag } from "./tokens.ts";
 
 /**
- * An element's name and the attributes it keeps, in their order. `marks`: elements right inside it that say what its style said.
- * `asWritten`: nothing was taken away, added or changed.
+ * An element's name and the attributes it keeps, in order. `marks`: elements inserted inside it for the meaning of its style.
+ * `asWritten`: nothing was removed, added or changed.
  */
 export type Dressed = { name: string; attributes: Attribute[]; marks: string[]; asWritten: boolean; look: Look };
 
 /**
- * What is around an element: how it makes text look, and for a cell the table's wishes. `inherited`: attributes of an element that goes.
- * `bare`: no styles stay, and of the attributes only those without which words would be lost or moved.
+ * Surroundings of an element: the look of text, and for a cell the styles from its table. `inherited`: attributes of an element that was
+ * removed. `bare`: no styles stay, and only those attributes without which words would be lost or moved.
  */
 export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
 
 /**
- * Keeps of an element's attributes what says nothing of its own; presentational ones become styles, and styles that say something become
- * elements. `named` is the element's new name.
+ * Keeps an element's attributes that carry no meaning; presentational ones become styles, and meaningful styles become elements. `named`:
+ * the element's new name.
  */
 export function dress({ tag, named }: { tag: OpenTag; named: string }, around: Around, tally: Tally): Dressed {
   const unique = firstOfEach(tag.attributes, tally);
@@ -62,11 +62,11 @@ const spans =
   (attribute: Attribute): boolean =>
     attribute.name === name && attribute.value !== "1";
 
-/** A cell over several columns would cover one above it that reaches down into its row. */
+/** True for a cell over several columns, which would cover one above it that spans down into its row. */
 const mayLieOnOthers = (attribute: Attribute, cells: CellStyle | null): boolean =>
   cells?.spansRows === true && spans("colspan")(attribute);
 
-/** The same without any style. Written again, whatever it was like. */
+/** Like `dress`, without any style. The tag is always rewritten. */
 function undressed(
   { attributes, name }: { attributes: readonly Attribute[]; name: string },
   around: Around,
@@ -89,7 +89,7 @@ function undressed(
 
 const essential = new Set(["href", "src", "alt", "dir", "colspan"]);
 
-/** Of attributes of one name, programs disagree about which counts: the first does for browsers. */
+/** Keeps the first of several attributes with one name: programs disagree about which counts; in browsers the first does. */
 function firstOfEach(attributes: readonly Attribute[], tally: Tally): Attribute[] {
   const names = new Set<string>();
   return attributes.filter(({ name }) => {
@@ -107,7 +107,7 @@ const styling = ({ property, value, from }: { property: string; value: string; f
   from,
 });
 
-/** What an attribute stood for and a style says otherwise is not lost: the style counted before, too. */
+/** Counts removed styles. An attribute whose meaning a style overrides is not counted: only the style had an effect before, too. */
 function countGone(gone: readonly Styling[], kept: readonly Styling[], tally: Tally): void {
   const said = new Set(kept.map(({ property }) => groupOf(property)));
   const named = new Set<string>();
@@ -122,7 +122,7 @@ function countGone(gone: readonly Styling[], kept: readonly Styling[], tally: Ta
 
 const groupOf = (property: string): string => (property === "background" ? "background-color" : property);
 
-/** The style attribute as it was written if all of it stays; otherwise made of what stays; null if nothing does. */
+/** Returns the style attribute unchanged if all of it stays; otherwise built from the rest; null if nothing stays. */
 function styleText(
   attributes: readonly Attribute[],
   own: readonly Styling[],
@@ -147,7 +147,7 @@ function isKept(element: string, { name, value }: Attribute): boolean {
 const direction = /^(?:ltr|rtl|auto)$/;
 const language = /^[A-Za-z0-9-]{0,35}$/;
 
-/** A direction in capitals. */
+/** Lower-cases the value of `dir`. */
 function mend({ name, value }: Attribute): Attribute | undefined {
   const text = asciiLower(value.trim());
   return name === "dir" && direction.test(text) ? { name, value: text } : undefined;

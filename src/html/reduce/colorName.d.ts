@@ -1,5 +1,5 @@
 declare module "color-name" {
-  /** The colour names of CSS, in lower case. */
+  /** CSS colour names, in lower case, with their RGB values. */
   const names: Readonly<Record<string, readonly [number, number, number]>>;
   export default names;
 }

@@ -3,10 +3,10 @@ import { asciiLower } from "./asciiLower.ts";
 
 export type Rgb = readonly [red: number, green: number, blue: number];
 
-/** How bright a colour is, after WCAG 2: 0 for black, 1 for white. */
+/** Relative luminance after WCAG 2: 0 for black, 1 for white. */
 export type Luminance = number;
 
-/** A colour as hex of three or six digits, `rgb(r,g,b)` or by name; undefined for anything else, see-through colours too. */
+/** Parses a colour: hex of three or six digits, `rgb(r,g,b)` or a name; undefined for anything else, transparent colours too. */
 export function colourOf(value: string): Rgb | undefined {
   const text = asciiLower(value);
   if (/^#[0-9a-f]{3}$/.test(text)) return hex([...text.slice(1)].map((digit) => digit + digit));
@@ -34,12 +34,12 @@ function linear(part: number): number {
   return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
 }
 
-/** Contrast after WCAG 2: 1 for the same brightness, 21 for black on white. */
+/** Contrast ratio after WCAG 2: 1 for equal luminance, 21 for black on white. */
 export const contrast = (a: Luminance, b: Luminance): number => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 
 export const black = luminance([0, 0, 0]);
 export const white = luminance([255, 255, 255]);
 
-/** How browsers show links and marked text if nothing else is said. */
+/** Default colours of links and marked text in browsers. */
 export const linkBlue = luminance([0, 0, 238]);
 export const markYellow = luminance([255, 255, 0]);

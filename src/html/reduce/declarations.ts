@@ -1,11 +1,11 @@
 import { asciiLower } from "./asciiLower.ts";
 
-/** One declaration of a style attribute. `source` is what is between the semicolons; `property` is in lower case. */
+/** One declaration of a style attribute. `source`: the text between the semicolons; `property`: in lower case. */
 export type Declaration = { property: string; value: string; important: boolean; source: string };
 
 /**
- * The declarations of a style attribute (decoded), split at semicolons outside quotes and parentheses. What is none has the property "other"
- * and no value.
+ * Splits a (decoded) style attribute into declarations, at semicolons outside quotes and parentheses. Anything else gets the property
+ * "other" and no value.
  */
 export function readDeclarations(style: string): Declaration[] {
   return split(style)
@@ -34,7 +34,7 @@ function split(style: string): string[] {
   return parts;
 }
 
-/** Looks from the end, once: a pattern would start again at each blank. */
+/** Searches once from the end: a regular expression would restart at each blank. */
 function withoutImportant(value: string): string {
   const mark = value.lastIndexOf("!");
   return mark >= 0 && /^important$/i.test(value.slice(mark + 1).trim()) ? value.slice(0, mark).trimEnd() : value;
@@ -44,7 +44,7 @@ function declarationOf(source: string): Declaration {
   const colon = source.indexOf(":");
   const property = source.slice(0, colon < 0 ? 0 : colon).trim();
   if (!/^-?[a-z][a-z-]*$/i.test(property)) return { property: "other", value: "", important: false, source };
-  // A blank that is none to CSS makes programs pass over the whole declaration; in the name of a font it is a letter.
+  // A blank character that CSS does not count as blank makes programs ignore the whole declaration; in a font name it is a letter.
   if (property !== "font-family" && /[^\S \t\n\f\r]/.test(source)) {
     return { property: asciiLower(property), value: "", important: false, source };
   }

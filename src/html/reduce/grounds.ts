@@ -1,33 +1,33 @@
 import { black, contrast, type Luminance, linkBlue, markYellow, white } from "./colours.ts";
 import { blockElements } from "./names.ts";
 
-/** The text and ground colours that an element's styles ask for. */
+/** Text and background colours that an element's styles ask for. */
 export type Wish = { color: Luminance | undefined; ground: Luminance | undefined };
 
-/** An element that changes colours, or whose text or marker is drawn in its own way. Other elements share the place around them. */
+/** An element that changes colours, or whose text or marker is drawn specially. Other elements share the place around them. */
 export type Place = {
   readonly number: number;
   readonly element: string;
   readonly around: Place | null;
   readonly wish: Wish;
-  /** Something can be seen that is directly here. */
+  /** Something visible is directly in this place. */
   shows: boolean;
-  /** An inline element with a block in it: browsers do not draw its ground behind that block. */
+  /** An inline element with a block in it: browsers do not draw its background behind that block. */
   parted: boolean;
-  /** How text looks here. */
+  /** Colour of text here. */
   color: Luminance;
   background: Luminance;
-  /** The colours of the lines under or through text here: each that of the element that draws it. */
+  /** Colours of the lines under or through text here: each that of the element that draws it. */
   lines: readonly Luminance[];
   colorStays: boolean;
   groundStays: boolean;
-  /** The innermost place around text here, this one included, whose own ground stays. */
+  /** The innermost place around text here, including this one, whose own background stays. */
   grounded: Place | null;
 };
 
 /**
- * The colours of one body. A text colour goes if it cannot be told from its ground. A ground goes if it would hide text that is on
- * it, and only there: text and its colour may be further inside than the ground.
+ * The colours of one body. A text colour is removed if it cannot be told from its background. A background is removed if it would hide
+ * text on it, and only there: the text and its colour may be nested further inside than the background.
  */
 export class Grounds {
   readonly #places: Place[] = [];
@@ -48,12 +48,12 @@ export class Grounds {
     grounded: null,
   };
 
-  /** `gone`: the numbers of the places that lose their ground. Places have the same numbers each time a body is read. */
+  /** `gone`: numbers of the places that lose their background. Places get the same numbers each time a body is read. */
   constructor(gone: ReadonlySet<number>) {
     this.#gone = gone;
   }
 
-  /** An element begins. Answers where its content is. */
+  /** Begins an element. Returns the place of its content. */
   begin(element: string, around: Place, wish: Wish): Place {
     if (blockElements.has(element)) part(around);
     if (wish.color === undefined && wish.ground === undefined && !ofTheirOwn.has(element)) return around;
@@ -71,9 +71,9 @@ export class Grounds {
   }
 
   /**
-   * The numbers of the places whose ground has to go so that all text can be read. To be asked when the whole body has been read. A ground
-   * that goes can leave text on the next one, or in another colour, so it looks until nothing changes. If that takes too long, all
-   * grounds go.
+   * Returns the numbers of the places whose background has to be removed so that all text is readable. Call it after the whole body was
+   * read. Removing one can put text on the next background, or in another colour, so it repeats until nothing changes. If that takes too
+   * many rounds, all backgrounds are removed.
    */
   hiding(): ReadonlySet<number> {
     const grounds = this.#places.filter(({ wish }) => wish.ground !== undefined);
@@ -92,9 +92,10 @@ export class Grounds {
       const around = place.around ?? this.page;
       settle(place, around, gone);
       const hidden = place.shows && ![place.color, ...place.lines].every((color) => canBeRead(color, place.background));
-      // The marker of a list item is beside the item.
+      // The marker of a list item is outside the item.
       const hidesMarker = place.element === "li" && !canBeRead(place.color, around.background);
-      // A block in marked text has what is behind the mark as its ground. The page is bright enough for all that can be read on yellow.
+      // A block in marked text has what is behind the mark as its background. The page is bright enough for all that is readable on
+      // yellow.
       const hidesMarked = place.element === "mark" && place.parted;
       if ((hidden || hidesMarker || hidesMarked) && place.grounded) found.add(place.grounded);
     }
@@ -102,12 +103,12 @@ export class Grounds {
   }
 }
 
-/** Time grows with the length alone; real bodies have fewer grounds within each other. */
+/** Bounds the time; real bodies nest fewer backgrounds. */
 const maxRounds = 20;
 
 /**
- * Links and marked text have colours of their own, list items a marker, quotations their signs; a caption is not on its table's ground; the
- * lines through and under text have the colour of the element that draws them, whatever is in it.
+ * Elements with special colours: links and marked text have their own, list items a marker, quotations their marks; a caption is outside
+ * its table's background; lines through and under text have the colour of the element that draws them, whatever it contains.
  */
 const ofTheirOwn: ReadonlyMap<string, "shows" | "draws" | "other"> = new Map([
   ...["li", "q"].map((name) => [name, "shows"] as const),
@@ -115,16 +116,16 @@ const ofTheirOwn: ReadonlyMap<string, "shows" | "draws" | "other"> = new Map([
   ...["a", "mark", "table", "caption"].map((name) => [name, "other"] as const),
 ]);
 
-/** Colours that are nearer than this cannot be told apart with ease. */
+/** True if the contrast is at least 2; below that text is hard to tell from its background. */
 const canBeRead = (color: Luminance, background: Luminance): boolean => contrast(color, background) >= 2;
 
-/** A block begins here: the inline elements it is in have it in them. */
+/** A block begins here: mark the inline elements around it as containing one. */
 function part(around: Place): void {
   for (let one: Place | null = around; one?.around && !one.parted && !blockElements.has(one.element); one = one.around)
     one.parted = true;
 }
 
-/** Works out the colours of a place, where those around it are known. */
+/** Computes the colours of a place from those around it. */
 function settle(place: Place, around: Place, gone: ReadonlySet<number>): void {
   const { element, wish } = place;
   const behind = element === "caption" ? (around.around ?? around) : around;

@@ -1,14 +1,14 @@
 import { asciiLower } from "./asciiLower.ts";
-/** Of a number with its unit. Undefined for what is no such number. */
+/** Parses a number with its unit. Undefined for anything else. */
 export function measured(value: string): { number: number; unit: string } | undefined {
   const found = /^(\d{1,5}(?:\.\d{1,6})?|\.\d{1,6})([a-z%]*)$/i.exec(value);
   return found ? { number: Number(found[1]), unit: asciiLower(found[2] ?? "") } : undefined;
 }
 
-/** How browsers size text if nothing is said, in px. `rem` counts from it. */
+/** Default text size of browsers, in px; the base of `rem`. */
 export const rootSize = 16;
 
-/** A length in px, where `em` is so many px; undefined for what is none (percentages, numbers without a unit but 0). */
+/** Converts a length to px, with `em` in px; undefined for anything else (percentages, numbers without a unit except 0). */
 export function lengthPx(value: string, em: number): number | undefined {
   const length = measured(value);
   if (length === undefined) return undefined;
@@ -24,7 +24,7 @@ const pxOf = new Map<string, (em: number) => number>([
   ["rem", () => rootSize],
 ]);
 
-/** Boxes and their edges: 0 to 600 px. */
+/** True for a length of boxes and their edges: 0 to 600 px. */
 export function isBoxLength(value: string, em: number): boolean {
   const px = lengthPx(value, em);
   return px !== undefined && px >= 0 && px <= 600;
@@ -33,10 +33,10 @@ export function isBoxLength(value: string, em: number): boolean {
 const smallest = 8;
 const largest = 40;
 
-/** Whether text of so many px can be read and leaves room for other text. */
+/** True if text of this size in px is readable and leaves room for other text. */
 export const isReadableSize = (px: number): boolean => px >= smallest - 0.005 && px <= largest + 0.005;
 
-/** The size in px that `font-size` computes to under a parent of so many px; undefined for what is no size. */
+/** Returns the computed `font-size` in px under a parent of that size in px; undefined for an invalid size. */
 export function fontSizePx(value: string, parent: number): number | undefined {
   const keyword = keywords.get(asciiLower(value));
   if (keyword) return keyword(parent);
@@ -56,7 +56,7 @@ const keywords = new Map<string, (parent: number) => number>([
   ["larger", (parent) => parent * 1.2],
 ]);
 
-/** What `line-height` makes of text of so many px: as a multiple of it, and in px where the lines of inner elements stay as far apart. */
+/** Computes `line-height` for text of this size in px: as a multiple of it, and in px if inner elements inherit the absolute height. */
 export function lineHeightOf(value: string, fontSize: number): { multiple: number; px: number | null } | undefined {
   if (asciiLower(value) === "normal") return { multiple: 1.2, px: null };
   const height = measured(value);
@@ -66,5 +66,5 @@ export function lineHeightOf(value: string, fontSize: number): { multiple: numbe
   return px === undefined ? undefined : { multiple: px / fontSize, px };
 }
 
-/** 1 to 3 times the text: in less, what is written on one line lies on the next. */
+/** True for 1 to 3 times the text size: below that, lines overlap. */
 export const isReadableLine = (multiple: number): boolean => multiple >= 0.995 && multiple <= 3.005;

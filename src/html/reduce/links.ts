@@ -1,11 +1,11 @@
-/** Whether a link may stay; otherwise the kind of target it had: a scheme, `relative` or `fragment`. `href` is decoded. */
+/** Says if a link may stay; otherwise the kind of its target: a scheme, `relative` or `fragment`. `href` is decoded. */
 export function judgeLink(href: string): { kept: true } | { kept: false; scheme: string } {
   const target = withoutBlanksAround(href);
   if (/^(?:https?:\/\/[^/?#]|mailto:.|tel:.)/i.test(target) && !unsafe.test(target)) return { kept: true };
   return { kept: false, scheme: schemeOf(target) };
 }
 
-/** Without what programs leave out around a target before they follow it. */
+/** Removes the characters around a target that programs ignore before they follow it. */
 function withoutBlanksAround(href: string): string {
   let start = 0;
   let end = href.length;
@@ -19,7 +19,7 @@ const blanks = " \t\n\f\r";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\\<>"]/;
 
-/** Programs drop tabs and line breaks within a scheme (`java\tscript:`), so it is read without them. */
+/** Reads a scheme without tabs and line breaks, which programs drop (`java\tscript:`). */
 function schemeOf(target: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
   const bare = target.slice(0, 2000).replace(/[\u0000-\u0020\u007f-\u00a0]/g, "");

@@ -2,7 +2,7 @@ import { asciiLower } from "./asciiLower.ts";
 import type { Declaration } from "./declarations.ts";
 import { blockElements, tableFrames, voidElements } from "./names.ts";
 
-/** Elements that say what styles said, the outermost first, and the declarations of which they say all. */
+/** Elements that express the meaning of styles, the outermost first, and the declarations that they fully express. */
 export type Marks = { elements: string[]; said: ReadonlySet<Declaration> };
 
 const lineOf = new Map([
@@ -10,7 +10,7 @@ const lineOf = new Map([
   ["underline", "u"],
 ]);
 
-/** Lines that browsers draw for an element without any style. */
+/** Elements that browsers underline or strike through without any style. */
 const ownLine = new Map([
   ["s", "line-through"],
   ["del", "line-through"],
@@ -24,7 +24,7 @@ const heightOf = new Map([
   ["sub", "sub"],
 ]);
 
-/** Reads from a style what changes the meaning of text: a line through it or under it, and text that is raised or lowered. */
+/** Extracts from a style what changes the meaning of text: a line through it or under it, and raised or lowered text. */
 export function marksOf(declarations: readonly Declaration[], element: string): Marks {
   const elements: string[] = [];
   const said = new Set<Declaration>();
@@ -47,13 +47,13 @@ export function marksOf(declarations: readonly Declaration[], element: string): 
 
 const heights = new Set(heightOf.values());
 
-/** True for elements of which only the parts hold text. */
+/** True for elements in which only other elements hold text. */
 const holdsNoText = (element: string): boolean =>
   tableFrames.has(element) || voidElements.has(element) || ["ul", "ol", "dl"].includes(element);
 
 const isWithinLine = (element: string): boolean => !blockElements.has(element) && !voidElements.has(element);
 
-/** The declaration that counts: the last important one, or the last. */
+/** Returns the effective declaration: the last important one, or the last. */
 function deciding(declarations: readonly Declaration[], properties: string[]): Declaration | undefined {
   const all = declarations.filter(({ property }) => properties.includes(property));
   return all.findLast(({ important }) => important) ?? all.at(-1);

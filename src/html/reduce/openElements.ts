@@ -3,24 +3,24 @@ import type { CellStyle } from "./presentation.ts";
 import type { Look } from "./styles.ts";
 import type { Writer } from "./writer.ts";
 
-/** The body is nested deeper than is kept. */
+/** The body is nested deeper than the limit. */
 export class TooDeep extends Error {}
 
-/** An element that has begun. `out` is its name in the reduced form; null if it is unwrapped or goes with its content (`drops`). */
+/** An open element. `out`: its name in the reduced form; null if it is unwrapped or removed with its content (`drops`). */
 export type Open = { name: string; out: string | null; drops: boolean; look: Look; cells: CellStyle | null };
 
-/** The elements that have begun and not ended, the innermost last, and where a browser would end them. */
+/** The open elements, the innermost last, closed where a browser would close them. */
 export class OpenElements {
   readonly #stack: Open[] = [];
   readonly #writer: Writer;
-  /** Where the outermost element is that goes with its content; -1 if there is none. */
+  /** Index of the outermost element that is removed with its content; -1 if there is none. */
   #dropsFrom = -1;
 
   constructor(writer: Writer) {
     this.#writer = writer;
   }
 
-  /** Whether what comes now goes, with the element it is in. */
+  /** True if the current content is removed together with its element. */
   get dropping(): boolean {
     return this.#dropsFrom >= 0;
   }
@@ -34,7 +34,7 @@ export class OpenElements {
     return this.#stack.findLast(({ out }) => out !== null);
   }
 
-  /** How the innermost table wants its cells. */
+  /** The cell styles from the innermost table. */
   get cellStyle(): CellStyle | null {
     return this.#stack.findLast(({ out }) => out === "table")?.cells ?? null;
   }
@@ -49,7 +49,7 @@ export class OpenElements {
     if (this.#stack.length > maxDepth) throw new TooDeep();
   }
 
-  /** Ends the innermost elements, down to so many. */
+  /** Closes the innermost elements until this many are left. */
   shrink(length: number): void {
     while (this.#stack.length > length) {
       const one = this.#stack.pop() as Open;
@@ -59,7 +59,7 @@ export class OpenElements {
     }
   }
 
-  /** An end tag. False if nothing of that name has begun, or not within this cell or block. */
+  /** Handles an end tag. False if no element of that name is open, or not within this cell or block. */
   close(name: string): boolean {
     const inline = !blockElements.has(name);
     for (let at = this.#stack.length - 1; at >= 0; at--) {
@@ -75,7 +75,10 @@ export class OpenElements {
     return false;
   }
 
-  /** Ends what a browser ends before such an element begins. `null`: it cannot be here. Otherwise what has to begin before it. */
+  /**
+   * Closes what a browser closes before such an element begins. Returns the elements that have to be opened before it; null if it is not
+   * allowed here.
+   */
   makeRoom(out: string): string[] | null {
     if (tableParts.has(out)) return this.#roomInTable(out);
     const implied = this.#cellFor();
@@ -90,7 +93,7 @@ export class OpenElements {
     return [];
   }
 
-  /** What has to begin so that text or an element can be here: programs disagree about content between cells. */
+  /** Returns the elements to open so that text or an element is allowed here: programs disagree about content between cells. */
   #cellFor(): string[] {
     const out = this.around?.out ?? "";
     if (!tableFrames.has(out)) return [];
@@ -98,7 +101,7 @@ export class OpenElements {
     return out === "tr" ? ["td"] : ["tr", "td"];
   }
 
-  /** The same for text. */
+  /** Like `makeRoom`, for text. */
   makeRoomForText(): string[] {
     return this.#cellFor();
   }
@@ -121,7 +124,7 @@ export class OpenElements {
     return out === "col" && group < 0 ? ["colgroup"] : [];
   }
 
-  /** A paragraph ends where a block begins in it. */
+  /** Closes a paragraph where a block begins in it. */
   #endParagraph(): void {
     const at = this.#stack.findLastIndex(
       ({ out }) => out !== null && (out === "p" || out === "table" || cells.has(out)),
@@ -129,7 +132,7 @@ export class OpenElements {
     if (this.#stack[at]?.out === "p") this.shrink(at);
   }
 
-  /** An item ends where the next one begins. */
+  /** Closes an item where the next one begins. */
   #endLast(names: string[]): void {
     const at = this.#stack.findLastIndex(
       ({ out }) => out !== null && (names.includes(out) || (blockElements.has(out) && out !== "div" && out !== "p")),

@@ -1,6 +1,6 @@
 import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 
-/** Whether the raw value of an attribute (as it is between its quotes) says how something looks or where it leads, and no more. */
+/** True if the raw value of an attribute (the text between its quotes) only says how something looks or where it links to. */
 export function isPlainAttribute(element: string, name: string, raw: string): boolean {
   const value = decoded(raw);
   switch (name) {
@@ -26,7 +26,7 @@ export function isPlainAttribute(element: string, name: string, raw: string): bo
   }
 }
 
-/** Undefined if it has named references beyond the four of every markup. */
+/** Decodes a value; undefined if it has named references beyond the four common ones. */
 function decoded(raw: string): string | undefined {
   if (/&(?!(?:amp|lt|gt|quot);)[a-z][a-z0-9]*;/i.test(raw)) return undefined;
   return raw.replace(/&(#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot);?/gi, (whole, reference: string) => {
@@ -80,7 +80,7 @@ function isPlainDeclaration(property: string, value: string): boolean {
   return isLength(value, 600);
 }
 
-/** In px and pt the largest is judged here; `em` depends on what is around. */
+/** The maximum applies to px and pt; the size of `em` depends on the surroundings. */
 function isLength(value: string, most: number): boolean {
   const [, number, unit = ""] = /^(\d*\.?\d+)(px|pt|em|rem)?$/i.exec(value) ?? [];
   if (number === undefined) return false;

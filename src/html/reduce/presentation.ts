@@ -1,20 +1,20 @@
 import { asciiLower } from "./asciiLower.ts";
 import type { Attribute } from "./tokens.ts";
 
-/** A style that an attribute or an old element stood for. `property` "" where it stood for nothing that is worth a style. */
+/** A style that replaces an attribute or an obsolete element. `property` is "" if no style is worth keeping. */
 export type Meaning = { property: string; value: string; from: string };
 
-/** The looks that a table asks for in its own cells. `spansRows`: one of the cells so far spans rows. */
+/** The styles that a table's attributes give its cells. `spansRows`: a cell so far spans rows. */
 export type CellStyle = { padding: string | null; border: boolean; spansRows: boolean };
 
-/** How a table's attributes make its cells look. */
+/** Returns the cell styles that a table's attributes ask for. */
 export function cellStyleOf(attributes: readonly Attribute[]): CellStyle {
   const padding = pixels(textOf(attributes, "cellpadding"));
   const border = borderWidth(attributes);
   return { padding, border: border !== null && border !== "0px", spansRows: false };
 }
 
-/** What a cell takes over from its table. These are the table's attributes, so they are not counted at the cell. */
+/** Returns the styles that a cell takes from its table. The attributes are the table's, so they are not counted at the cell. */
 export function meaningsOfTable({ padding, border }: CellStyle): Meaning[] {
   return [
     ...(padding === null ? [] : [{ property: "padding", value: padding, from: "" }]),
@@ -22,7 +22,7 @@ export function meaningsOfTable({ padding, border }: CellStyle): Meaning[] {
   ];
 }
 
-/** The styles that presentational attributes stand for; an attribute that is not among them has none. `element` as it was written. */
+/** Returns the styles that replace presentational attributes; none for other attributes. `element`: its original name. */
 export function meaningsOf(element: string, attributes: readonly Attribute[]): Meaning[] {
   const found = attributes.flatMap((attribute) =>
     (meaningOf(element, attribute) ?? []).map(([property, value]) => ({ property, value, from: attribute.name })),
@@ -33,7 +33,7 @@ export function meaningsOf(element: string, attributes: readonly Attribute[]): M
 
 type Pairs = [property: string, value: string][];
 
-/** Undefined: no presentational attribute of this element, or of no meaning. */
+/** Undefined if the attribute is not presentational for this element, or has no effect. */
 function meaningOf(element: string, { name, value }: Attribute): Pairs | undefined {
   const text = value.trim();
   switch (name) {

@@ -2,10 +2,10 @@ import type { NotReduced, Reduced } from "./reduced.ts";
 import { reduceHtml } from "./reduceHtml.ts";
 import { NotWithinSubset } from "./secondOpinion.ts";
 
-/** Why HTML is not taken. `in_doubt`: two readers of what was made of it do not agree, which is a fault of ours and nothing to send. */
+/** Reason for refusing HTML. `in_doubt`: a check of the reduced form failed, which is a fault of ours, so it is not sent. */
 export type Refused = NotReduced["refused"] | "in_doubt" | "unreadable";
 
-/** HTML reduced to what can be shown, or why it is not taken; never throws. `pictures`: sha256 by source. */
+/** Reduces HTML, or returns why it is refused; never throws. `pictures`: sha256 by source. */
 export function reduceBody({
   html,
   pictures,

@@ -3,10 +3,10 @@ import { reduceWith } from "./reduceWith.ts";
 import { assertAgreed, NotWithinSubset } from "./secondOpinion.ts";
 
 /**
- * Reduces HTML to what can be shown. `pictures`: the sha256 (lower-case hex) of a picture's bytes by its source, as picturesNamed gives it;
- * a picture without an entry goes, and its alternative text stays. What is within the limits comes back as it is, byte for byte.
- * `secondOpinion` throws NotWithinSubset for what may not leave. Then all styles and most attributes go; where it throws for that, too,
- * so does this.
+ * Reduces HTML to what can be shown. `pictures`: sha256 (lower-case hex) of a picture's bytes by its source, as picturesNamed returns it;
+ * a picture without an entry is removed, and its alternative text stays. Input within the limits is returned byte for byte.
+ * `secondOpinion` throws NotWithinSubset if the result must not be sent. Then it is reduced again without styles and most attributes; if
+ * `secondOpinion` throws for that too, so does this.
  */
 export function reduceHtml(
   html: string,
@@ -31,9 +31,11 @@ function isAgreed(html: string, secondOpinion: (reducedHtml: string) => void): b
   }
 }
 
-/** The decoded sources of the pictures in HTML (`cid:`, `data:`, `https:` …), each once, in their order. None of HTML that is refused. */
+/**
+ * Returns the distinct decoded sources of the pictures in HTML (`cid:`, `data:`, `https:` …), in order; empty for HTML that is refused.
+ */
 export function picturesNamed(html: string): string[] {
-  // Most bodies show none, and need not be read for them.
+  // Most bodies have no pictures, and need not be parsed for them.
   if (!/<ima?ge?/i.test(html)) return [];
   const named = new Set<string>();
   const reduced = reduceWith(html, (source) => {

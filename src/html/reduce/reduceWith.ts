@@ -6,8 +6,8 @@ import { readTokens } from "./tokens.ts";
 import { TooLarge } from "./writer.ts";
 
 /**
- * Reduces HTML in time that grows with its length alone. Whether a ground hides text shows only once all of its text is read: a body with
- * such grounds is read a second time, without them. `bare`: no styles stay, only the elements, their text, targets, pictures and directions.
+ * Reduces HTML in time linear in its length. Only after all text was read is it known whether a background hides text: then the body is
+ * read a second time, without those backgrounds. `bare`: no styles stay, only the elements, their text, targets, pictures and directions.
  */
 export function reduceWith(html: string, pictureOf: PictureOf, bare = false): Reduced | NotReduced {
   try {

@@ -13,7 +13,7 @@ import { type Look, plainLookOn } from "./styles.ts";
 import type { Attribute, OpenTag, TokenHandler } from "./tokens.ts";
 import { textSource, Writer } from "./writer.ts";
 
-/** Reads, judges and writes in one go. Nothing is built of what is read but the places where colours change. */
+/** Parses, judges and writes in one pass. Keeps nothing of the input except the places where colours change. */
 export class Reducer implements TokenHandler {
   readonly #pictureOf: PictureOf;
   readonly #grounds: Grounds;
@@ -24,10 +24,10 @@ export class Reducer implements TokenHandler {
   readonly #open = new OpenElements(this.#writer);
   readonly #pictures = new Set<string>();
   #readable = false;
-  /** A document's head was seen and nothing of its body: blanks are no content yet. */
+  /** A document's head was read but nothing of its body: blanks are not content yet. */
   #prologue = false;
   #bodySeen = false;
-  /** `dir` and `lang` of the html element; its body takes them over. */
+  /** `dir` and `lang` of the html element, which its body inherits. */
   #ofDocument: Attribute[] = [];
 
   /** `bare`: without any style, and with few attributes. */
@@ -143,7 +143,7 @@ export class Reducer implements TokenHandler {
     } else this.#dropPicture(source, alt);
   }
 
-  /** Its alternative text stays, as text. */
+  /** Removes a picture and keeps its alternative text as text. */
   #dropPicture(source: string, alt: string): void {
     if (/^\s*(?:cid|data|blob|file|about):/i.test(source) || source.trim() === "") this.#tally.element("img");
     else this.#tally.remoteImage();
@@ -164,7 +164,7 @@ export class Reducer implements TokenHandler {
     }
   }
 
-  /** Answers how the element's content looks. */
+  /** Writes an element. Returns the look of its content. */
   #keep(tag: OpenTag, named: string): Look {
     const inherited = tag.name === "body" ? this.#ofDocument : [];
     if (tag.name === "body") this.#bodySeen = true;
@@ -186,7 +186,7 @@ export class Reducer implements TokenHandler {
     return dressed.look;
   }
 
-  /** Elements that the place asks for before text or another element can be there. */
+  /** Opens the elements that are needed before text or another element. */
   #begin(names: readonly string[]): void {
     for (const name of names) this.#keep({ name, attributes: [], source: `<${name}>` }, name);
   }
@@ -195,7 +195,7 @@ export class Reducer implements TokenHandler {
     return this.#open.top?.look ?? this.#plainLook;
   }
 
-  /** One that leaves nothing of itself and keeps its content, unless told otherwise. */
+  /** Opens an element that is not written but keeps its content, unless overridden. */
   #push({
     name,
     out = null,
@@ -210,6 +210,6 @@ export class Reducer implements TokenHandler {
 /** Elements that make text smaller. */
 const shrinking = new Set(["small", "sub", "sup", "h5", "h6", "pre", "code", "kbd"]);
 
-/** Targets and styles are spelled without references that a simple reader does not know (`https&colon;`). */
+/** True if the source is spelled without references that a simple reader does not know (`https&colon;`). */
 const isPlainlySpelled = (source: string): boolean =>
   !/&(?!(?:amp|lt|gt|quot);)[a-z][a-z0-9]*;/i.test(source.replace(/ alt="[^"]*"/, ""));

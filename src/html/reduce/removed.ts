@@ -1,12 +1,12 @@
 /**
- * What a reduction took away. `what` is `element:NAME`, `attribute:NAME`, `style:PROPERTY`, `comment`, `image:remote` or `link:SCHEME`,
- * with `other` for a name that is too long or too odd, or one too many.
+ * A count of removals. `what` is `element:NAME`, `attribute:NAME`, `style:PROPERTY`, `comment`, `image:remote` or `link:SCHEME`, with
+ * `other` for a name that is too long or invalid, or beyond the limit of kinds.
  */
 export type Removed = { what: string; count: number };
 
 const maxKinds = 60;
 
-/** Counts what is taken away, in a bounded number of kinds whatever the input has. */
+/** Counts removals, in a bounded number of kinds whatever the input contains. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -29,7 +29,7 @@ export class Tally {
     this.#add("comment");
   }
 
-  /** By name, so that the same removals read the same. */
+  /** By name, so that equal removals give equal lists. */
   sorted(): Removed[] {
     return [...this.#counts]
       .map(([what, count]) => ({ what, count }))

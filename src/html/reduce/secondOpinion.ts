@@ -2,10 +2,10 @@ import sanitizeHtml from "sanitize-html";
 import { globalAttributes, keptAttributes, keptElements } from "./names.ts";
 import { isWithinSubset } from "./withinSubset.ts";
 
-/** The reduced form is not what it has to be: a bug of ours, and nothing that may leave. */
+/** The reduced form breaks its own rules: a bug of ours, so it must not be sent. */
 export class NotWithinSubset extends Error {}
 
-/** Two more readers look at what the reducer made. Throws NotWithinSubset if one of them would take something away. */
+/** Checks the reducer's output with two other readers. Throws NotWithinSubset if one of them would remove something. */
 export function assertAgreed(html: string): void {
   if (!isWithinSubset(html)) throw new NotWithinSubset("the reduced form is outside its grammar");
   const strict = sanitizeHtml(html, { ...asItIs, ...withinTheList });

@@ -3,8 +3,8 @@ import { colourOf } from "./colours.ts";
 import { isBoxLength, measured } from "./lengths.ts";
 
 /**
- * Whether a value of such a property only says how something looks, and hides nothing. `em` in px. Sizes and colours of text depend on what
- * is around them: styles.ts judges those.
+ * True if a value of such a property only affects the look, and hides nothing. `em` in px. Sizes and colours of text depend on the
+ * surroundings: styles.ts judges those.
  */
 export function isPlainValue(property: string, value: string, em: number): boolean {
   const side = /^(margin|padding|border)-(?:top|right|bottom|left)$/.exec(property);
@@ -38,7 +38,7 @@ function border(value: string, em: number): boolean {
   return isBoxLength(width, em) && borderStyles(style, em, false) && colourOf(colour.join(" ")) !== undefined;
 }
 
-/** Fonts that show other signs than the letters they are given. */
+/** Fonts that draw other signs than the letters they are given. */
 const symbolFonts =
   /wing\s?dings|webdings|symbol|dingbat|mt extra|marlett|ornament|emoji|awesome|mdl2|icon|glyph|barcode|braille/i;
 const familyName = /^\s*(?:-?[\p{L}_][\p{L}\p{N}_ -]*|"[\p{L}\p{N}_ .&+-]+"|'[\p{L}\p{N}_ .&+-]+')\s*$/u;

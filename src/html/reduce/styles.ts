@@ -6,12 +6,12 @@ import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
 
 /**
- * How text looks at a place, as far as that can hide it. Sizes in px; `lineHeight` is null if it grows with the text. `monospace`: browsers
- * show such text smaller than they are told.
+ * The look of text at a place, as far as it can hide the text. Sizes in px; `lineHeight` is null if it scales with the text. `monospace`:
+ * browsers show such text smaller than specified.
  */
 export type Look = { place: Place; fontSize: number; lineHeight: number | null; monospace: boolean };
 
-/** Of a page without any style. */
+/** The look of a page without style. */
 export const plainLookOn = (page: Place): Look => ({
   place: page,
   fontSize: rootSize,
@@ -19,10 +19,10 @@ export const plainLookOn = (page: Place): Look => ({
   monospace: false,
 });
 
-/** `from`: the attribute or element that a declaration was made of; undefined for one that was written as such. */
+/** `from`: the attribute or element that a declaration was derived from; undefined for one from a style attribute. */
 export type Styling = Declaration & { from?: string };
 
-/** The element's own look before any style: browsers show some elements smaller or larger. */
+/** The element's look before any style: browsers show some elements smaller or larger. */
 export function lookOf(element: string, around: Look): Look {
   if (monospaced.has(element)) return monospaceLook(around);
   const scale = scales.get(element);
@@ -31,7 +31,7 @@ export function lookOf(element: string, around: Look): Look {
 
 const monospaced = new Set(["pre", "code", "kbd"]);
 
-/** Browsers take 13 px for 16 where a text becomes monospaced, whatever size it inherits. */
+/** Browsers change 16 px to 13 px where text becomes monospaced, whatever size it inherits. */
 const monospaceLook = (around: Look): Look =>
   around.monospace ? around : { ...around, fontSize: (around.fontSize * 13) / 16, monospace: true };
 
@@ -46,7 +46,7 @@ const scales = new Map([
   ["sup", 1 / 1.2],
 ]);
 
-/** The declarations that may stay on an element, in their order, those that go, and how its content then looks. */
+/** Returns the declarations that may stay on an element, in order, those that are removed, and the resulting look of its content. */
 export function judgeStyles(
   stylings: readonly Styling[],
   element: string,
@@ -73,7 +73,7 @@ export function judgeStyles(
     fits(one, () => isReadableLine(lineHeightOf(one.value, look.fontSize)?.multiple ?? 0));
   const line = onlyLast(kept, "line-height");
   if (line) look.lineHeight = lineHeightOf(line.value, look.fontSize)?.px ?? null;
-  // Lines of a set height lie on each other where an inner text is much larger.
+  // Lines of a fixed height overlap if an inner text is much larger.
   else if (size && look.lineHeight !== null && !isReadableLine(look.lineHeight / look.fontSize)) {
     kept.delete(size);
     look.fontSize = own.fontSize;
@@ -91,7 +91,7 @@ export function judgeStyles(
 
 const judgedHere = new Set(["font-size", "line-height", "color", "background", "background-color"]);
 
-/** Keeps the colours that hide nothing. Answers where the element's content is. */
+/** Keeps the colours that hide nothing. Returns the place of the element's content. */
 function judgeColours(
   kept: Set<Styling>,
   element: string,
@@ -112,8 +112,8 @@ function luminanceOf(styling: Styling | undefined): number | undefined {
 }
 
 /**
- * True if a length can be kept as far as it depends on the element: text would lie on what comes after it if its box is too low, and on
- * the next cell if it is too narrow.
+ * True if a length can stay on this kind of element: in a box that is too low, text would overlap what follows it, and in one too narrow
+ * the next cell.
  */
 function hasRoom({ property, value }: Styling, element: string, isInTable: boolean): boolean {
   if (element === "img" && /width|height/.test(property)) return isReadablePicture(value);
@@ -123,7 +123,7 @@ function hasRoom({ property, value }: Styling, element: string, isInTable: boole
   return isFree || !isBox || !isInTable;
 }
 
-/** A picture of fewer pixels, or of a smaller share of what is around it, shows nothing of what is on it. */
+/** A picture with fewer pixels, or a smaller share of its surroundings, shows nothing recognisable. */
 const isReadablePicture = (value: string): boolean =>
   value.endsWith("%") ? Number.parseFloat(value) >= 10 : value === "auto" || (lengthPx(value, rootSize) ?? 0) >= 8;
 
@@ -132,7 +132,7 @@ const ofSetWidth = new Set(["table", "td", "th", "col", "colgroup", "hr"]);
 const of = (kept: Set<Styling>, ...properties: string[]): Styling[] =>
   [...kept].filter((one) => properties.includes(one.property));
 
-/** Of declarations for the same, the one that counts stays: the last important one, or the last. */
+/** Keeps only the effective one of competing declarations: the last important one, or the last. */
 function onlyLast(kept: Set<Styling>, ...properties: string[]): Styling | undefined {
   const all = of(kept, ...properties);
   const last = all.filter((one) => one.important).at(-1) ?? all.at(-1);

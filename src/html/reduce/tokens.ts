@@ -3,23 +3,23 @@ import { asciiLower } from "./asciiLower.ts";
 
 export type Attribute = { name: string; value: string };
 
-/** `name` and the attributes' names are in lower case, values decoded; `source` is the tag as it is written. */
+/** `name` and the attributes' names are in lower case, values decoded; `source` is the original tag. */
 export type OpenTag = { name: string; attributes: Attribute[]; source: string };
 
-/** What a body consists of, in its order. */
+/** Receives the tokens of a body in order. */
 export type TokenHandler = {
   open(tag: OpenTag): void;
   close(name: string): void;
-  /** `text` is what it reads as. `reference`: it is one character reference (`&nbsp;`). */
+  /** `text`: the decoded text. `reference`: it is one character reference (`&nbsp;`). */
   text(source: string, text: string, reference: boolean): void;
-  /** Comments, conditional comments, CDATA and processing instructions. `text`: what is in it. */
+  /** Comments, conditional comments, CDATA and processing instructions. `text`: their content. */
   comment(text: string): void;
   doctype(): void;
 };
 
-/** Reads HTML as browsers split it into tags and text, without building anything of it. Takes time in proportion to its length. */
+/** Splits HTML into tags and text as browsers do, without building a tree. Linear in its length. */
 export function readTokens(html: string, handler: TokenHandler): void {
-  /** Where the last token ended. */
+  /** End of the last token. */
   let at = 0;
   let tag: OpenTag = { name: "", attributes: [], source: "" };
   let tagStart = 0;
@@ -63,7 +63,7 @@ export function readTokens(html: string, handler: TokenHandler): void {
         if (source) handler.text(source, source, false);
       },
       ontextentity(codePoint, end) {
-        // Some references stand for two characters: the second one has no source of its own.
+        // Some references decode to two characters: the second one has no source of its own.
         const source = end === at ? "" : html.slice(html.lastIndexOf("&", end - 1), end);
         at = end;
         handler.text(source, String.fromCodePoint(codePoint), true);

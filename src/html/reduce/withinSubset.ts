@@ -14,9 +14,9 @@ import {
 import { isPlainAttribute } from "./plainAttribute.ts";
 
 /**
- * Whether HTML is of the small grammar of reduced bodies: known elements in lower case, each closed in its order and where every program
- * would put it; known attributes in double quotes. Knows nothing of how the reducer works: only the tables of names are the same. Contrast
- * is not judged here.
+ * True if HTML follows the small grammar of reduced bodies: known elements in lower case, each closed in order and placed where every
+ * program would put it; known attributes in double quotes. Independent of the reducer: they share only the tables of names. Contrast is
+ * not checked here.
  */
 export function isWithinSubset(html: string): boolean {
   if (Buffer.byteLength(html) > maxReducedBytes) return false;
@@ -56,7 +56,7 @@ function match(pattern: RegExp, html: string, at: number): RegExpExecArray | nul
   return pattern.exec(html);
 }
 
-/** Whether it can be there without a program that closes or moves anything for it. */
+/** True if the element is allowed here without a program closing or moving anything for it. */
 function mayStand(name: string, open: readonly string[]): boolean {
   const parent = open.at(-1) ?? "";
   if (tableParts.has(name)) return parents.get(name)?.includes(parent) ?? parent === "table";

@@ -1,25 +1,25 @@
 import { maxReducedBytes, voidElements } from "./names.ts";
 import type { Attribute } from "./tokens.ts";
 
-/** The reduced form would be larger than is kept. */
+/** The reduced form would exceed the size limit. */
 export class TooLarge extends Error {}
 
-/** A tag in the form that a reduced body has: lower case, attributes in double quotes. */
+/** Matches a tag in the form of a reduced body: lower case, attributes in double quotes. */
 const written = /^<[a-z][a-z0-9]*(?:[ \t\n\f\r]+[a-z]+="[^"<]*")*[ \t\n\f\r]*(\/?)>$/;
 
 export type Opening = {
   name: string;
   block: boolean;
   attributes: readonly Attribute[];
-  /** The tag as written, if nothing of it has to change. */
+  /** The original tag, if it needs no change. */
   source: string | undefined;
 };
 
-/** Writes the reduced form, and keeps words apart that had something between them. */
+/** Writes the reduced form, and keeps words separate that had something between them. */
 export class Writer {
   readonly #parts: string[] = [];
   #length = 0;
-  /** The last thing written is text, and markup that left nothing came after it. */
+  /** Text was written last, followed by markup that left nothing. */
   #seam = false;
   #lastText: { reference: boolean } | undefined;
   /** Text or a picture is directly before this place. */
@@ -31,7 +31,7 @@ export class Writer {
     return this.#parts.length === 0;
   }
 
-  /** A kept element begins. */
+  /** Begins a kept element. */
   open({ name, block, attributes, source }: Opening): void {
     if (block || name === "br") this.#boundaryKept();
     else this.#separate("");
@@ -48,7 +48,7 @@ export class Writer {
     this.#lastText = undefined;
   }
 
-  /** `source` as written, `text` as read. */
+  /** `source`: original form, `text`: decoded. */
   text(source: string, text: string, reference: boolean): void {
     const blank = /^[ \t\n\f\r]*$/.test(text);
     if (!blank) this.#separate(text);
@@ -59,19 +59,19 @@ export class Writer {
     else this.#shown(/[ \t\n\f\r]$/.test(text));
   }
 
-  /** Something went that was on a line of its own. */
+  /** Something on its own line was removed. */
   line(): void {
     this.#seam = true;
     if (this.#inline) this.#apart = "line";
   }
 
-  /** Something went that was within a line. */
+  /** Something within a line was removed. */
   blank(): void {
     this.#seam = true;
     if (this.#inline && this.#apart === "") this.#apart = "blank";
   }
 
-  /** Markup went that was not seen. */
+  /** Invisible markup was removed. */
   nothing(): void {
     this.#seam = true;
   }
@@ -108,7 +108,7 @@ export class Writer {
     }
   }
 
-  /** Two texts that come together must not read as a reference (`&` and `lt;`) that neither of them had. */
+  /** Prevents two adjacent texts from forming a reference (`&` and `lt;`) that neither of them contained. */
   #mendSeam(): void {
     const last = this.#parts.length - 1;
     if (this.#seam && this.#lastText) {
@@ -126,7 +126,7 @@ export class Writer {
   }
 }
 
-/** Text as it is in an element. */
+/** Escapes text for an element. */
 export const textSource = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
 const quoted = (value: string): string => textSource(value).replace(/"/g, "&quot;");

@@ -3,23 +3,23 @@ import { decodeWords } from "./mime/encodedWords.ts";
 
 export type Mailbox = { name: string; address: string };
 
-/** A quoted string, an encoded word, an address in angle brackets, a comment, a separator, or what is none of these. */
+/** Matches a quoted string, an encoded word, an address in angle brackets, a comment, a separator, or any other run of text. */
 const tokens =
   /"(?:[^"\\]|\\.)*(?:"|\\?$)|=\?[^?\s]{1,100}\?[qb]\?[^?]*\?=|<(?:"(?:[^"\\]|\\.)*"|[^<>"])*>?|\([^()]*\)|[,;:]|[^"<(,;:=]+|[(=]/gis;
 
-/** Words that are read of a name with commas and without quotes. */
+/** Most words that are read as one name with commas and without quotes. */
 const maxNameWords = 20;
 
-/** The tokens between two separators, as they came. */
+/** The tokens between two separators, in their original form. */
 type Item = { words: string[]; comments: string[]; angle: string | null };
 
 /**
- * The mailboxes of a field with addresses, in their order; members of groups are among them. Reads what people and machines write: names with
- * commas and without quotes, `<mailto:…>`, an address alone. An address is never taken out of a quoted name, nor out of an encoded one.
+ * Returns the mailboxes of an address field in order, members of groups included. Reads what people and machines write: names with commas
+ * and without quotes, `<mailto:…>`, a bare address. Never takes an address out of a quoted or encoded name.
  */
 export function readAddresses(value: string): Mailbox[] {
   const mailboxes: Mailbox[] = [];
-  /** Words before commas that may be the first parts of a name, with the commas. */
+  /** Words before commas that may be the first parts of a name, with their commas. */
   let open: string[] = [];
   let item: Item = { words: [], comments: [], angle: null };
 
@@ -35,10 +35,10 @@ export function readAddresses(value: string): Mailbox[] {
   for (const [token] of value.matchAll(tokens)) {
     if (token === "," || token === ";") close(token);
     else if (token === ":") {
-      // The name of a group, unless it is part of an address.
+      // These words name a group, unless they are part of an address.
       if (item.angle === null) item.words = [];
     } else if (token.startsWith("<")) {
-      // An empty one, of two brackets in a row, is none.
+      // An empty pair of brackets before another one is not an address.
       if (item.angle === null || item.angle === "<") item.angle = token;
     } else if (token.startsWith("(") && token.length > 1) item.comments.push(token.slice(1, -1));
     else item.words.push(token);
@@ -56,14 +56,14 @@ function mailboxOf({ words, comments, angle }: Item, before: readonly string[]):
   return bare && { name: nameOf(bare.others, comments), address: bare.address };
 }
 
-/** Without what programs put around an address: a scheme, a route, blanks, a second bracket; of a link to write a mail the address alone. */
+/** Strips what programs put around an address: a scheme, a route, blanks, a second bracket. Of a mailto link only the address remains. */
 function inAngles(angle: string): string | null {
   const inside = angle.replace(/^<[<\s]*/, "").replace(/[\s>]*$/, "");
   const link = /^mailto:([^?]*)/i.exec(inside)?.[1];
   return canonicalAddress((link?.replace(/%40/g, "@") ?? inside).trim().replace(/^@[^:"]*:/, ""));
 }
 
-/** An address without brackets: a quoted local part with what follows it, or the last unquoted word with an at sign. */
+/** Finds an address without brackets: a quoted local part with what follows it, or the last unquoted word with an at sign. */
 function bareAddress(words: readonly string[]): { address: string; others: string[] } | undefined {
   const whole = canonicalAddress(
     words
@@ -85,7 +85,7 @@ function bareAddress(words: readonly string[]): { address: string; others: strin
   return undefined;
 }
 
-/** The words as a name; those in brackets where there is none. */
+/** Joins the words to a name; uses the comments if there are no words. */
 function nameOf(words: readonly string[], comments: readonly string[]): string {
   const plain = words.map((word) =>
     word.startsWith('"') ? word.slice(1).replace(/"$/, "").replace(/\\(.)/gs, "$1") : word,

@@ -8,10 +8,10 @@ import { textOfCalendar } from "./text/calendar.ts";
 import { unflowed } from "./text/flowed.ts";
 import { isBlankText, linesMissingIn, saysMoreThan } from "./text/words.ts";
 
-/** The text of a mail as it is shown. */
+/** The text of a mail as it is displayed. */
 export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
 
-/** A part of a mail in several forms (multipart/alternative), or in one. */
+/** One part of a mail, in several forms (multipart/alternative) or in one. */
 type Piece = { plain: string[]; html: string[]; calendars: string[] };
 
 const maxHtmlChars = 1024 * 1024;
@@ -25,7 +25,7 @@ export function bodiesOf(parts: readonly Part[]): MailBodies {
   return {
     text: texts.length === 0 ? null : texts.join("\n"),
     html: hasHtml ? pieces.flatMap(htmlOfPiece).join("\n") : null,
-    // Each by itself: a quotation that goes to the end of one does not go on in the next.
+    // Each text separately: a quotation that reaches the end of one does not continue in the next.
     extracted: texts
       .map(ownWords)
       .filter((text) => text !== "")
@@ -34,7 +34,7 @@ export function bodiesOf(parts: readonly Part[]): MailBodies {
   };
 }
 
-/** The parts of one multipart/alternative say the same; every other part says something by itself. */
+/** Groups the parts: alternatives of one multipart/alternative are one piece, every other part is its own piece. */
 function piecesOf(parts: readonly Part[], notes: string[]): Piece[] {
   const pieces = new Map<Part, Piece>();
   for (const part of parts) {
@@ -54,8 +54,9 @@ function piecesOf(parts: readonly Part[], notes: string[]): Piece[] {
 }
 
 /**
- * The plain text, or what the HTML says where there is none. Both where most of the words of the HTML are not in the plain text: then it says something
- * else, or only that the mail has HTML. Otherwise below the plain text the lines that only the HTML has.
+ * Returns the plain text, or the text of the HTML if there is no plain one. Returns both if most words of the HTML are not in the plain
+ * text: then the plain text says something else, or only that the mail has HTML. Otherwise appends the lines that only the HTML has to
+ * the plain text.
  */
 function textsOfPiece({ plain, html, calendars }: Piece, notes: string[]): string[] {
   const written = plain.join("\n");
@@ -79,7 +80,7 @@ function textsOfPiece({ plain, html, calendars }: Piece, notes: string[]): strin
   }
   const events = calendars.map(textOfCalendar).filter((event) => event !== "" && saysMoreThan(event, texts.join("\n")));
   if (texts.length + events.length > 0) return [...texts, ...events];
-  // A body without words is one all the same.
+  // A body without words still counts as a body.
   return plain.length + html.length > 0 ? [written.trim() === "" && page ? page.text : written] : [];
 }
 
@@ -91,7 +92,10 @@ const escapedText = (text: string): string =>
 
 const shownOfHidden = 300;
 
-/** Words that are there and that its reader does not see; not what the mail says openly too, as with a second form for small screens. */
+/**
+ * Notes words that the mail contains but its reader does not see, unless the visible text says them too, as with a second layout for
+ * small screens.
+ */
 function notesOnHidden({ hidden, veiled, text }: MailText): string[] {
   if (hidden.length + veiled.length === 0) return [];
   const open = letters(text);

@@ -2,18 +2,18 @@ import { type HeaderFields, readHeaderFields } from "./headerFields.ts";
 import { messageIdsIn, threadIdsOf } from "./messageIds.ts";
 import { decodeBase64 } from "./mime/transferEncodings.ts";
 
-/** How much of a report's body is read, in bytes, and how many Message-IDs are taken from it. */
+/** Most bytes that are read of a report's body, and most Message-IDs that are taken from it. */
 const maxReportBytes = 256 * 1024;
 const maxReportedIds = 10;
 
-/** The header of a part in base64, with its last line, and the lines below it. */
+/** Matches a base64 part: its header, with the last line of that, and the lines below it. */
 const base64Part =
   /^(content-transfer-encoding:[ \t]{0,20}base64[^\n]{0,80}\n(?:[^\r\n][^\n]{0,998}\n){0,20}\r?\n)((?:[A-Za-z0-9+/=]{1,998}\r?\n)+)/gim;
 const tag = /<[/!a-z][^<>@]{0,300}>/gi;
 
 /**
- * A report's body, its parts in base64 decoded. An id that quoted-printable has broken in two is whole again. Where HTML quotes a header, its lines follow
- * as text.
+ * Returns a report's body with its base64 parts decoded. Joins ids that quoted-printable has broken in two. If HTML quotes a header, its
+ * lines are appended as text.
  */
 function reportText(fields: HeaderFields): string {
   const body = fields.body.subarray(0, maxReportBytes);
@@ -31,13 +31,13 @@ function reportText(fields: HeaderFields): string {
   return `${text}\n${quoted}`;
 }
 
-/** A recipient's complaint, in the form that providers agreed on (RFC 5965). */
+/** True for a recipient's complaint in the feedback format that providers agreed on (RFC 5965). */
 export const isComplaint = (fields: HeaderFields): boolean =>
   /^(?:message\/feedback-report\b|multipart\/report\b.*report-type\s{0,5}=\s{0,5}"?feedback-report)/is.test(
     fields.first("content-type"),
   );
 
-/** The Message-IDs of the mail that a report is about: from the original header that it encloses. */
+/** Returns the Message-IDs of the mail that a report is about, from the original header it encloses. */
 export function reportedIds(fields: HeaderFields): string[] {
   const text = reportText(fields);
   const found = text.matchAll(/^[> \t]{0,20}(?:original-)?message-id:\s{0,20}<([^<>\s]{1,400})>/gim);
@@ -45,12 +45,12 @@ export function reportedIds(fields: HeaderFields): string[] {
 }
 
 const ownFields = new Set(["references", "in-reply-to"]);
-/** A blank line, which may be quoted. */
+/** Matches a blank line, which may be quoted. */
 const betweenBlocks = /\r?\n[> \t]{0,20}(?:\r?\n|$)/;
 
 /**
- * The ids that the reported mail named as its thread, from the same enclosed header: a mail that got another Message-ID on its way still
- * says there what it answers. Only of the first mail enclosed: others lie within it.
+ * Returns the thread ids that the reported mail named, from the same enclosed header: even if a relay replaced its Message-ID, they still
+ * say what it answers. Reads only the first enclosed mail: others are nested in it.
  */
 export function reportedReferences(fields: HeaderFields): string[] {
   const header = reportText(fields).split(betweenBlocks).find(isMailHeader);
@@ -60,11 +60,14 @@ export function reportedReferences(fields: HeaderFields): string[] {
   return threadIdsOf(readHeaderFields(Buffer.from(lines.join("\n"), "latin1"), ownFields));
 }
 
-/** The header of a part has no From, and what a bounce tells in its own words names no ids. */
+/** True for the header of a mail: the header of a part has no From, and a bounce's own prose names no ids. */
 const isMailHeader = (block: string): boolean =>
   /^[> \t]{0,20}from:/im.test(block) && /^[> \t]{0,20}(?:message-id|references|in-reply-to):/im.test(block);
 
-/** What a report is about by its content type: a delivery, something else (a receipt, a complaint); undefined: no report. */
+/**
+ * Classifies a report by its content type: about a delivery, about something else (a receipt, a complaint); undefined if it is not a
+ * report.
+ */
 export function reportType(fields: HeaderFields): "delivery" | "other" | undefined {
   const type = fields.first("content-type").toLowerCase();
   if (/^message\/(?:global-)?delivery-status\b/.test(type)) return "delivery";
@@ -73,12 +76,12 @@ export function reportType(fields: HeaderFields): "delivery" | "other" | undefin
   return /report-type\s{0,5}=\s{0,5}"?(?:disposition-notification|feedback-report)/.test(type) ? "other" : "delivery";
 }
 
-/** What RFC 3464 calls all that is no failure, and the word of a mere probe. */
+/** Actions of RFC 3464 that are not failures, and the one of a mere probe. */
 const harmless = ["delayed", "delivered", "relayed", "expanded", "deliverable"];
 
 /**
- * A report of a delay or of success tells of no failure; one that does not say, or in a word of its own, is taken for a failure. What it says of
- * its recipients counts: a line of the mail that it encloses may begin alike.
+ * True unless the report says that nothing failed: a delay or a success is no failure; a missing or unknown action counts as one. Only
+ * the fields about recipients count: a line of the enclosed mail may begin the same way.
  */
 export function reportsFailure(fields: HeaderFields): boolean {
   const text = reportText(fields);

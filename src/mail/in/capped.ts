@@ -1,20 +1,20 @@
 import { maxHeaderBytes } from "./headerFields.ts";
 
-/** What a parser is given of a mail. The mail itself stays as it came. */
+/** The part of a mail that a parser is given. The stored mail is not changed. */
 export type Capped = {
-  /** Of its own: nobody else sees these bytes. */
+  /** A separate copy that nothing else refers to. */
   bytes: Uint8Array<ArrayBuffer>;
-  /** What was left out that people might miss, in words; null if nothing was. */
+  /** Sentence about what was left out that people might miss; null if nothing was. */
   cut: string | null;
 };
 
-/** Lines cost a parser more than their bytes. Encoded attachments have long ones: a mail of 30 MB has 400,000 of them. */
+/** Most lines: they cost a parser more than bytes do. A mail of 30 MB with encoded attachments has about 400,000. */
 const maxLines = 500_000;
 const shortLineBytes = 60;
 const maxShortLines = 100_000;
-/** Lines that may begin a part. A mail with more than 100 attachments is not read anyway, but text may have rules of hyphens. */
+/** Most lines that may begin a part. A mail with more than 100 attachments is rejected anyway, but text may contain rules of hyphens. */
 const maxHyphenLines = 5_000;
-/** Of the fields that say how the body is to be read. */
+/** Most bytes of the fields that say how the body is to be read. */
 const maxHeadBytes = 64 * 1024;
 
 const lineFeed = 0x0a;
@@ -23,8 +23,8 @@ const hyphen = 0x2d;
 const deciding = /^(?:content-[a-z-]{2,40}|mime-version)[ \t]*:/i;
 
 /**
- * The mail as a parser of bodies needs it: of the header the fields that say how the body is to be read, all others are read elsewhere
- * (headers.ts); of the body as many lines as a parser can take.
+ * Cuts the mail to what a parser of bodies needs: of the header only the fields that say how the body is to be read (headers.ts reads the
+ * others); of the body as many lines as a parser can take.
  */
 export function cappedForParser(raw: Buffer): Capped {
   const head = readHead(raw);
@@ -37,7 +37,7 @@ export function cappedForParser(raw: Buffer): Capped {
   return { bytes, cut };
 }
 
-/** The end of the line that begins there, and of its text. */
+/** Returns the end of the text of the line at `start`, and the start of the next line. */
 function lineAt(raw: Buffer, start: number): { textEnd: number; next: number } {
   const newline = raw.indexOf(lineFeed, start);
   const next = newline < 0 ? raw.length : newline + 1;
@@ -66,7 +66,7 @@ function readHead(raw: Buffer): { fields: Buffer; bodyAt: number } | undefined {
   return { fields: Buffer.concat(fields), bodyAt: raw.length };
 }
 
-/** Where the body is cut, if it has more lines than a parser can take. */
+/** Returns where the body is cut if it has more lines than a parser can take. */
 function cutBody(raw: Buffer, bodyAt: number): { end: number; cut: string | null } {
   let [lines, short, hyphens] = [0, 0, 0];
   let at = bodyAt;

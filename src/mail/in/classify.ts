@@ -3,7 +3,7 @@ import { reportsFailure, reportType } from "./bounces.ts";
 import type { HeaderFields } from "./headerFields.ts";
 import { decodeWords } from "./mime/encodedWords.ts";
 
-/** The header fields that `classify` and bounces.ts look at. */
+/** The header fields that `classify` and bounces.ts read. */
 export const classifyingFields = [
   "auto-submitted",
   "content-transfer-encoding",
@@ -32,7 +32,7 @@ const listFields = ["list-id", "list-post", "list-unsubscribe", "list-help"];
 const failureSubject =
   /undeliver|delivery (?:status|failure|report|problem|error|has failed)|failure notice|returned mail|mail delivery|non[- ]?remis|unzustellbar|could not be delivered|delivery to the following/i;
 
-/** How Exchange begins the subject of an automatic reply, in its languages. */
+/** Beginnings of the subjects of Exchange's automatic replies, by language. */
 const exchangeSubjects = [
   ...["automatic reply", "out of office", "automatische antwort", "abwesenheitsnotiz", "réponse automatique"],
   ...["respuesta automática", "risposta automatica", "automatisch antwoord", "resposta automática", "autosvar"],
@@ -61,17 +61,17 @@ const exchangeSubjects = [
   ...["erantzun automatikoa", "автоматты жауап"],
 ];
 
-/** A field that is there and does not deny what its name says. */
+/** True if the field is present and its value is not a denial. */
 const affirms = (value: string): boolean => value !== "" && !/^(?:no|none|false|off|0)\b/i.test(value);
 
 /**
- * Who wrote it: a person, a machine's automatic reply, a bounce, or a list (which counts like a person).
- * X-Auto-Response-Suppress alone is no sign: people's clients send it too. Nor is a postmaster alone: postmasters write mail.
+ * Classifies the author: a person, an automatic reply, a bounce, or a mailing list (which counts like a person). X-Auto-Response-Suppress
+ * alone is no sign: people's clients send it too. Nor is a postmaster's address: postmasters write mail.
  */
 export function classify(fields: HeaderFields, envelopeFrom?: string): Classification {
   const report = reportType(fields);
   if (report === "other") return "auto_reply";
-  // Daemons tell of a mere delay too, and not all of them in the form of a report.
+  // Daemons report a mere delay too, and not all of them in the form of a report.
   const isReport = report === "delivery" || fields.count("x-ms-exchange-message-is-ndr") > 0;
   if (isReport || fields.count("x-failed-recipients") > 0 || isDaemon(fields, envelopeFrom))
     return reportsFailure(fields) ? "bounce" : "auto_reply";
@@ -94,14 +94,14 @@ function isAutomatic(fields: HeaderFields): boolean {
   return isExchangeReply(fields) || isCalendarReply(fields);
 }
 
-/** Exchange before it wrote Auto-Submitted, or with that taken away: the three together are no person's. */
+/** True for Exchange versions without Auto-Submitted, or with that field removed: no person's mail has all three signs. */
 function isExchangeReply(fields: HeaderFields): boolean {
   if (!affirms(fields.first("x-auto-response-suppress")) || fields.first("in-reply-to") === "") return false;
   const subject = decodeWords(fields.first("subject").slice(0, 2_000)).normalize("NFC").toLowerCase();
   return exchangeSubjects.some((words) => subject.startsWith(words) && /^\s?[:：]/.test(subject.slice(words.length)));
 }
 
-/** Bytes in which the parts of a mail are looked through for an answer to an invitation, which a calendar writes. */
+/** Most bytes of a mail's parts that are searched for a calendar's answer to an invitation. */
 const maxLookedThrough = 64 * 1024;
 const replyMethod = /\bmethod\s{0,5}=\s{0,5}"?reply\b/i;
 const calendarField = /^content-type:[ \t]{0,5}text\/calendar\b(?:[^\r\n]|\r?\n[ \t]){0,500}/gim;

@@ -1,17 +1,17 @@
 import { isUtf8 } from "node:buffer";
 
-/** The header of a mail as it came, and where its body begins. Values are unfolded, their encoded words are not decoded. */
+/** The raw header of a mail, and where its body begins. Values are unfolded; their encoded words are not decoded. */
 export type HeaderFields = {
-  /** How often the field occurs. */
+  /** Number of occurrences of the field. */
   count(name: string): number;
-  /** The first occurrence's value, "" if there is none. */
+  /** Value of the first occurrence; "" if there is none. */
   first(name: string): string;
-  /** The values of the first few occurrences, in order. */
+  /** Values of the first few occurrences, in order. */
   all(name: string): string[];
   body: Buffer;
 };
 
-/** Beyond this much header nothing is read. */
+/** Bytes beyond which no header is read. */
 export const maxHeaderBytes = 2 * 1024 * 1024;
 const maxValueBytes = 64 * 1024;
 const maxOccurrences = 10;
@@ -23,12 +23,12 @@ const colon = 0x3a;
 
 type Span = { start: number; end: number; text?: string };
 
-/** A field that is looked for, and where it was found: the first few times. */
+/** A requested field and the places of its first few occurrences. */
 type Wanted = { name: string; count: number; spans: Span[] };
 
 /**
- * Reads the fields of these (lower-case) names from any bytes at all, in the first two megabytes of them; never throws. These take a
- * few milliseconds, however many lines they are: the bytes are looked at once, and only what is asked for becomes text.
+ * Reads the fields with these (lower-case) names from any bytes, within the first two megabytes; never throws. Takes a few milliseconds
+ * for any number of lines: the bytes are scanned once, and only the requested fields become text.
  */
 export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): HeaderFields {
   const header = raw.subarray(0, maxHeaderBytes);
@@ -64,7 +64,7 @@ export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): Heade
   };
 }
 
-/** Where the body begins, as `readHeaderFields` finds it; as much work as a search for bytes, however many lines there are. */
+/** Returns where the body begins, as `readHeaderFields` finds it. Costs one byte search, whatever the number of lines. */
 export function startOfBody(raw: Buffer): number {
   const header = raw.subarray(0, maxHeaderBytes);
   for (const empty of ["\n", "\r\n"]) if (header.toString("latin1", 0, empty.length) === empty) return empty.length;
@@ -79,7 +79,7 @@ function groupedByLength(all: Iterable<Wanted>): Wanted[][] {
   return groups;
 }
 
-/** Lines are short: a search that is called for each costs more than this. */
+/** Finds the end of a line by a plain loop: lines are short, and calling a search function for each costs more. */
 function endOfLine(bytes: Buffer, start: number): number {
   let at = start;
   while (at < bytes.length && bytes[at] !== lineFeed) at += 1;
@@ -92,7 +92,7 @@ const isEmptyLine = (bytes: Buffer, start: number, end: number): boolean =>
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09;
 const isOfName = (byte: number): boolean => byte > 0x20 && byte < 0x7f && byte !== colon;
 
-/** The wanted field that begins with this line: its name is visible ASCII, with blanks at most before the colon. */
+/** Returns the wanted field that begins with this line: its name is visible ASCII, with at most blanks before the colon. */
 function fieldAt(
   bytes: Buffer,
   { start, end }: Span,
@@ -108,7 +108,7 @@ function fieldAt(
   return wanted && { wanted, valueStart: at + 1 };
 }
 
-/** Names are letters, digits and hyphens: of these the case is one bit. */
+/** Compares the name without regard to case, which is one bit: names are letters, digits and hyphens. */
 function isNamed(bytes: Buffer, start: number, name: string): boolean {
   for (let index = 0; index < name.length; index++) {
     if ((bytes[start + index]! | 0x20) !== name.charCodeAt(index)) return false;
@@ -124,11 +124,11 @@ function keep(wanted: Wanted, span: Span): void {
 function fieldValue(bytes: Buffer, { start, end }: Span): string {
   const value = bytes.subarray(start, Math.min(end, start + maxValueBytes));
   const line = unfolded(value);
-  // Windows' letters among the control characters are put right where text is made storable: so all versions of Node read the same.
+  // Windows characters in the C1 range are corrected where text is made storable, so all versions of Node read the same.
   return line.toString(isUtf8(value) ? "utf8" : "latin1").trim();
 }
 
-/** Without its line ends. */
+/** Removes line ends. */
 function unfolded(value: Buffer): Buffer {
   if (!value.includes(lineFeed)) return value;
   const line = Buffer.allocUnsafe(value.length);

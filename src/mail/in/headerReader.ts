@@ -4,16 +4,16 @@ import { readMailStart, withDigest } from "./headers.ts";
 
 export type HeaderReader = {
   /**
-   * What a received mail says about itself (headers.ts). Never fails because of what a mail contains, and says the same of the same bytes
-   * whatever else is going on. `rawSha256`: of the bytes.
+   * Reads the header facts of a received mail (headers.ts). Never fails because of the mail's content, and gives the same result for the
+   * same bytes at any load. `rawSha256`: sha256 of the bytes.
    */
   read(raw: Buffer, about: { rawSha256: string; envelopeFrom: string }): Promise<MailHeaders>;
 };
 
-/** Bodies above this are hashed outside the main thread. */
+/** Bodies larger than this many bytes are hashed outside the main thread. */
 const largeBytes = 1024 * 1024;
 
-/** Reads headers at once, on the main thread: that takes milliseconds, and waits for nobody. Only large bodies are hashed elsewhere. */
+/** Reads headers synchronously on the main thread, which takes milliseconds. Only large bodies are hashed elsewhere. */
 export const createHeaderReader = (): HeaderReader => ({
   async read(raw, { rawSha256, envelopeFrom }) {
     const start = readMailStart(raw, envelopeFrom);

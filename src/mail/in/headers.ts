@@ -23,25 +23,25 @@ const names = new Set([
 const maxSubjectLength = 998;
 const maxSubjectBytes = 16 * 1024;
 const maxNameLength = 256;
-/** Of a field with addresses, over all its occurrences: in characters as it came, and in bytes of what is kept. */
+/** Limits of an address field, over all its occurrences: characters of its raw value, and bytes of what is stored. */
 const maxAddressField = 32 * 1024;
 const maxAddresses = 200;
 const maxAddressBytes = 320;
 
-/** What a mail says, but for what tells it from all others. */
+/** The facts of a mail's header, before its digest is known. */
 export type MailStart = {
   headers: Omit<MailHeaders, "messageId" | "messageIdDerived" | "contentDigest">;
-  /** Its own Message-ID, if it has a usable one. */
+  /** The mail's own Message-ID, if it has a usable one. */
   ownId: string | undefined;
-  /** What of the header has to be the same in "the same message again". */
+  /** The header values that have to be equal for two mails to count as the same message. */
   told: string;
   body: Buffer;
 };
 
 /**
- * What a mail says about itself, read from any bytes at all: synchronous, bounded in time and size, never throws.
- * A parser may differ on what is broken; the threading, the sender and "the same message again" rest on this reading alone.
- * `envelopeFrom` is "" for the null sender, which only machines use.
+ * Reads a mail's header facts from any bytes: synchronous, bounded in time and size, never throws. Parsers may differ on broken mail;
+ * threading, the sender and duplicate detection rest on this reading alone. `envelopeFrom` is "" for the null sender, which only machines
+ * use.
  */
 export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
   const rawSha256 = createHash("sha256").update(raw).digest("hex");
@@ -50,7 +50,9 @@ export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
   return withDigest(start, { rawSha256, digest });
 }
 
-/** `digest`: the sha256 of what was told and the body. A mail without an id of its own is the same again if its bytes are. */
+/**
+ * Adds `digest`: the sha256 of the header values and the body. A mail without its own id is a duplicate only if all its bytes are equal.
+ */
 export const withDigest = (
   { headers, ownId }: MailStart,
   { rawSha256, digest }: { rawSha256: string; digest: string },
@@ -62,8 +64,8 @@ export const withDigest = (
 });
 
 /**
- * Reads a mail's header, and of its body what a report says. What it costs is bounded by sizes alone, never by time: the same bytes are read
- * the same way on a busy machine, whatever was put before what counts.
+ * Reads a mail's header and, from its body, what a delivery report says. Bounded by sizes, never by time: the same bytes give the same
+ * result on a busy machine.
  */
 export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
   const fields = readHeaderFields(raw, names);
@@ -75,7 +77,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
   const isReport = classification === "bounce" || classification === "auto_reply";
   const [from, replyTo, to, cc] = [
     addressesIn("from", fields.first("from")),
-    // A second Reply-To field is a forger's way in: it counts like a second address.
+    // A second Reply-To field is a forger's trick: it counts like a second address.
     addressesIn("reply-to", ...fields.all("reply-to")),
     addressesIn("to", fields.first("to")),
     addressesIn("cc", fields.first("cc")),
@@ -107,7 +109,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
 
 type AddressField = { field: string; mailboxes: Mailbox[]; isCut: boolean };
 
-/** The mailboxes of a field: of one that is too long, those in its first part. */
+/** Returns the mailboxes of a field; of a field that is too long, those in its first part. */
 function addressesIn(field: string, ...values: string[]): AddressField {
   const mailboxes: Mailbox[] = [];
   let [left, room] = [maxAddressField, maxAddressField];
@@ -126,7 +128,7 @@ function addressesIn(field: string, ...values: string[]): AddressField {
   return { field, mailboxes, isCut: false };
 }
 
-/** A part that ends at a comma outside quotes: half an address might be another one. */
+/** Cuts the value at a comma outside quotes: half an address might be another address. */
 function readablePart(value: string, maxLength: number): string {
   if (value.length <= maxLength) return value;
   let lastComma = 0;

@@ -7,7 +7,7 @@ const rows = setOf("td th tr");
 const rowGroups = setOf("td th tr tbody thead tfoot");
 const terms = setOf("dt dd");
 
-/** Elements that nobody closes by hand, and which open ones of their kind end when they begin. */
+/** Elements that people leave unclosed, with the open elements that each one closes when it begins. */
 const ends = new Map<string, ReadonlySet<string>>([
   ["p", setOf("p")],
   ["li", setOf("li")],
@@ -22,7 +22,7 @@ const ends = new Map<string, ReadonlySet<string>>([
   ["tfoot", rowGroups],
 ]);
 
-/** Whether elements lie more than `limit` deep in each other, as an HTML parser sees it. Linear in the length of the HTML. */
+/** True if elements are nested more than `limit` deep, as an HTML parser sees it. Linear in the length of the HTML. */
 export function isDeeperThan(html: string, limit: number): boolean {
   const open: string[] = [];
   for (const [, slash, written] of html.matchAll(tag)) {

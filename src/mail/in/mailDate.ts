@@ -4,7 +4,7 @@ const shape = new RegExp(
   "i",
 );
 
-/** A Date header as ISO 8601 in UTC; null if it is none. One without a zone is taken for UTC, wherever this runs. */
+/** Parses a Date header to ISO 8601 in UTC; null if invalid. A date without a zone is read as UTC. */
 export function parseMailDate(value: string): string | null {
   const match = shape.exec(value.slice(0, 200));
   if (!match) return null;
@@ -13,7 +13,7 @@ export function parseMailDate(value: string): string | null {
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
-/** RFC 5322, 4.3: two digits below 50 are of this century, three count from 1900. */
+/** Completes a short year (RFC 5322, 4.3): two digits below 50 are 20xx, three digits count from 1900. */
 function fullYear(year: number): number {
   if (year < 50) return 2000 + year;
   return year < 1000 ? 1900 + year : year;

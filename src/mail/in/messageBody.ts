@@ -1,35 +1,35 @@
 import { createHeldBytes } from "./smtp/heldBytes.ts";
 
-/** Too large by itself, or no room for it beside what its holder, or all together, hold already. */
+/** Reason for refusing a mail: it is too large, all mails together hold too much, or those of its holder do. */
 type Refusal = "too_large" | "no_room" | "no_room_for_holder";
 
-/** A mail read to its final dot, or why it was thrown away meanwhile. */
+/** A mail read up to its final dot, or the reason why it was discarded. */
 export type MessageBody = { raw: Buffer } | { refused: Refusal };
 
 export type MessageLimits = {
   maxBytes: number;
-  /** What all messages being read or stored may hold together. */
+  /** Most bytes that all messages being read or stored may hold together. */
   maxBufferedBytes: number;
-  /** What messages of one holder may hold together. */
+  /** Most bytes that the messages of one holder may hold together. */
   maxBytesOfHolder: number;
 };
 
 export type MessageReader = {
   /**
-   * Reads to the end, keeping nothing once the message is refused. Rejects if the stream breaks off. Calls `onFlood` if the
-   * sender goes on far beyond the limit. `holder`: under whose name it is counted; without one only the limit of all counts.
+   * Reads to the end, keeping nothing once the message is refused. Rejects if the stream breaks off. Calls `onFlood` if the sender
+   * continues far beyond the limit. `holder`: the name its bytes are counted under; without one only the total limit applies.
    */
   read(
     stream: AsyncIterable<Buffer>,
     { holder, onFlood }: { holder: string | undefined; onFlood: () => void },
   ): Promise<MessageBody>;
-  /** Gives back what a message that was read holds. */
+  /** Releases the bytes that a message holds. */
   release(body: MessageBody): void;
 };
 
 const firstBytes = 16 * 1024;
 
-/** Reads messages into memory, never more than the limits of one, of one holder's and of all together. */
+/** Reads messages into memory, within the limits per message, per holder and in total. */
 export function createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHolder }: MessageLimits): MessageReader {
   const heldBytes = createHeldBytes({ inAll: maxBufferedBytes, ofHolder: maxBytesOfHolder });
   const held = new Map<MessageBody, { holder: string | undefined; bytes: number }>();
@@ -48,7 +48,7 @@ export function createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHold
       buffer = Buffer.allocUnsafe(0);
     }
 
-    // One growing buffer: a list of chunks of a few bytes each would weigh many times what they hold.
+    // One growing buffer: a list of chunks of a few bytes each would take many times their size.
     function grow(needed: number): boolean {
       const capacity = Math.min(maxBytes, Math.max(firstBytes, needed, buffer.length * 2));
       const taken = heldBytes.take(holder, capacity - buffer.length);

@@ -7,14 +7,14 @@ export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
 
 export type MailParser = {
   /**
-   * Never fails because of what a mail contains: then `unreadable` says why. Rejects with ThreadsAway if no thread can be started, or
-   * after the pool was closed: then nothing is known of the mail. `turn`: the identity it is for. `sha256`: of the bytes; the same ones are parsed once, for
-   * all who ask at about the same time.
+   * Never fails because of a mail's content: `unreadable` then says why. Rejects with ThreadsAway if no thread can be started, or after
+   * the pool was closed: then nothing is known about the mail. `turn`: the identity it is for. `sha256`: of the bytes; concurrent
+   * requests for the same bytes share one parse.
    */
   parse(raw: Buffer, about: { turn: string; sha256: string }): Promise<ParsedMail>;
 };
 
-/** Parses mail in the threads of a pool, which has the limits of time and memory. */
+/** Parses mail in the threads of a pool, which limits time and memory. */
 export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<ParseLimits> = {}): MailParser {
   const { maxHtmlBytes = 1024 * 1024, maxTextBytes = 1024 * 1024, maxAttachments = 100 } = limits;
   const recent = createRecentReadings();
@@ -35,7 +35,7 @@ export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<
   };
 }
 
-/** Across threads a Buffer arrives as a plain Uint8Array. */
+/** A Buffer from another thread arrives as a plain Uint8Array. */
 const withBuffer = <T extends { bytes: Uint8Array }>(attachment: T): T & { bytes: Buffer } => {
   const { buffer, byteOffset, byteLength } = attachment.bytes;
   return { ...attachment, bytes: Buffer.from(buffer, byteOffset, byteLength) };

@@ -15,10 +15,10 @@ import {
 import { ownWords } from "./quotes/parts.ts";
 import { storableLine } from "./storable.ts";
 
-/** Deeper HTML costs every later reader (sanitisers, browsers) more than a letter is worth. */
+/** Deepest HTML nesting: deeper HTML costs every later reader (sanitisers, browsers) too much. */
 const maxHtmlDepth = 512;
 
-/** Reads a mail. What the parser refuses comes back as unreadable; bounds of time and memory are the caller's (readerPool.ts). */
+/** Parses a mail. A mail that the parser refuses is returned as unreadable; the caller (readerPool.ts) bounds time and memory. */
 export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<ParsedMail> {
   try {
     const { bytes, cut } = cappedForParser(raw);
@@ -39,13 +39,13 @@ export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<Parse
   }
 }
 
-/** Each note once, within the bounds of a message. */
+/** Returns each note once, within the bounds of a message. */
 const shownNotes = (notes: readonly string[]): string[] =>
   [...new Set(notes)].slice(0, maxNotes).map((note) => storableLine(note, maxNoteLength));
 
 type Fitting = Pick<ParsedMail, "bodyText" | "bodyHtml" | "extractedText" | "attachments"> & { said: string[] };
 
-/** The bodies within the limits. Those that do not fit are attached whole. */
+/** Returns the bodies within the limits. Bodies that do not fit are attached whole. */
 function fitting({ text, html, extracted }: MailBodies, { maxHtmlBytes, maxTextBytes }: ParseLimits): Fitting {
   const isTangled = html !== null && isDeeperThan(html, maxHtmlDepth);
   const htmlFits = html === null || (!isTangled && Buffer.byteLength(html) <= maxHtmlBytes);

@@ -1,24 +1,28 @@
 import { type MailRuns, uncheckedRuns } from "./links/tokenRuns.ts";
 
-/** A mail as people read it. Everything is text that JSON and PostgreSQL can hold. */
+/** A mail as people read it. All text can be stored in JSON and PostgreSQL. */
 export type ParsedMail = {
-  /** The whole text, quotes and signature included: what rules read. Made from the HTML if the mail has no text of its own, and of both if they differ. */
+  /**
+   * Whole text, quotes and signature included; rules match against it. Made from the HTML if the mail has no plain text, and from both if
+   * they differ.
+   */
   bodyText: string | null;
-  /** The HTML as it arrived: not sanitised. */
+  /** HTML as received: not sanitised. */
   bodyHtml: string | null;
-  /** The text without what has a mark of quotation and without a signature of contact details (quotes/parts.ts): a view only. */
+  /** Text without quotations and without a contact signature (quotes/parts.ts): for display only. */
   extractedText: string;
-  /** Bodies too large to be shown are among them, as `body.txt` and `body.html`. */
+  /** Include bodies too large to be shown, as `body.txt` and `body.html`. */
   attachments: ParsedAttachment[];
-  /** Why it could not be read, in one sentence; then there are no bodies and no attachments. */
+  /** Sentence saying why the mail could not be read; bodies and attachments are then empty. */
   unreadable: string | null;
-  /** What was left out because it is more than can be read, in one sentence; null if nothing was. */
+  /** Sentence about what was left out because it exceeds the limits; null if nothing was. */
   cut: string | null;
   /**
-   * Sentences for a reader of the mail, which is their subject: what of it could not be read, is encrypted or hidden, or was repaired. At most `maxNotes`, of at most `maxNoteLength` UTF-16 units each. They may quote the mail.
+   * Sentences about the mail for its reader: which part of it could not be read, is encrypted or hidden, or was repaired. At most
+   * `maxNotes`, each at most `maxNoteLength` UTF-16 units. They may quote the mail.
    */
   notes: string[];
-  /** What may be the token of an approval link. */
+  /** Possible tokens of approval links. */
   links: MailRuns;
 };
 
@@ -28,18 +32,18 @@ export const maxNoteLength = 500;
 export type ParsedAttachment = {
   filename: string | null;
   contentType: string;
-  /** Without angle brackets, as `cid:` links name it. */
+  /** Without angle brackets, as in `cid:` links. */
   contentId: string | null;
   inline: boolean;
   bytes: Buffer;
 };
 
 export type ParseLimits = {
-  /** HTML above this is an attachment instead of a body. */
+  /** HTML larger than this becomes an attachment instead of a body. */
   maxHtmlBytes: number;
-  /** Text above this is cut, with the whole of it as an attachment. */
+  /** Text longer than this is cut; the whole of it is attached. */
   maxTextBytes: number;
-  /** A mail with more is not read: all of them are listed in one event, whose size is limited. */
+  /** A mail with more is not read: one event lists all of them, and its size is limited. */
   maxAttachments: number;
 };
 

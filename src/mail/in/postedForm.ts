@@ -1,21 +1,21 @@
 import { MIMEType } from "node:util";
 import busboy from "busboy";
 
-/** The fields of a form by their names, each with its values in the order in which they came, byte for byte. */
+/** The fields of a form by name, each with its values in order, byte for byte. */
 export type PostedForm = ReadonlyMap<string, readonly Buffer[]>;
 
-/** A post that is no form, or not a whole one. `message` says why, for an operator. */
+/** Thrown for a post that is not a complete form. `message` gives the reason for an operator. */
 export class UnreadableForm extends Error {
   override readonly name = "UnreadableForm";
 }
 
-/** A provider's post has some twenty parts. */
+/** Most parts; a provider's post has about twenty. */
 const maxParts = 200;
 const maxNameBytes = 200;
 
 /**
- * Reads a body of multipart/form-data that is there whole. Mail is in bytes, and fields are not decoded: a value is the very stretch of `post`.
- * Throws UnreadableForm.
+ * Reads a complete body of multipart/form-data. Field values are not decoded, because mail is bytes: each is a slice of `post`. Throws
+ * UnreadableForm.
  */
 export function readForm(post: Buffer, contentType: string | undefined): Promise<PostedForm> {
   if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? ""))
@@ -37,7 +37,7 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
       parser.on("file", (name, stream) => {
         const chunks: Buffer[] = [];
         stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-        // A part that breaks off ends the form with an error of its own.
+        // A part that breaks off also makes the form emit an error.
         stream.on("error", () => {});
         stream.on("end", () => add(name, Buffer.concat(chunks)));
       });
@@ -57,9 +57,9 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
 }
 
 /**
- * The provider's boundary may always be the same. So a sender can put it into a mail, followed by fields of his own, such as an envelope, and by
- * the form's end: what the provider wrote after the mail would count for nothing. Each place with the boundary begins a part that was read, but for
- * the last, which ends the form and has nothing behind it.
+ * The provider's boundary may always be the same. A sender could put it into a mail, followed by forged fields (such as an envelope) and
+ * the form's end, so that the provider's later fields were ignored. So each occurrence of the boundary must begin a part that was read,
+ * except the last, which must end the form with nothing after it.
  */
 function faultOfBoundary(
   post: Buffer,
@@ -76,12 +76,12 @@ function faultOfBoundary(
 
 const headEnd = Buffer.from("\r\n\r\n");
 const firstBytes = 64;
-/** The first place that looks like the value is nearly always it. */
+/** The first candidate is nearly always right. */
 const maxPlaces = 100;
 
 /**
- * The bytes that a value was decoded from: Latin-1 unless its part says otherwise, which the library follows. Found again in the post, so that
- * nothing counts as a mail that was not there; undefined if it cannot be found.
+ * Finds the bytes that a value was decoded from: Latin-1 unless its part declares another charset, which the library follows. They are
+ * located in the post, so nothing that was not posted counts as mail; undefined if they cannot be found.
  */
 function bytesOf(value: string, post: Buffer): Buffer | undefined {
   for (const encoding of ["latin1", "utf8"] as const) {

@@ -2,15 +2,15 @@ import { LRUCache } from "lru-cache";
 import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import type { ParsedMail } from "./parsedMail.ts";
 
-/** What was read of mails a moment ago, by the hash of their bytes: one that came for many recipients is read once. */
+/** Cache of parsed mails by the hash of their bytes: a mail to many recipients is parsed once. */
 export type RecentReadings = {
-  /** What is known of these bytes or is being read; else what `read` answers. */
+  /** Returns the cached or pending result for these bytes; otherwise calls `read`. */
   of(sha256: string, read: () => Promise<ParsedMail>): Promise<ParsedMail>;
 };
 
-/** Milliseconds: the recipients of one mail are served one right after the other. */
+/** Milliseconds a result is kept: the recipients of one mail are served right after each other. */
 const keptMs = 15_000;
-/** Of what is kept when it is read, together: one of the largest mails. */
+/** Most bytes kept in all: one of the largest mails. */
 const maxBytes = 40 * 1024 * 1024;
 
 export function createRecentReadings(): RecentReadings {
@@ -19,7 +19,7 @@ export function createRecentReadings(): RecentReadings {
     maxSize: maxBytes,
     sizeCalculation: bytesOf,
     ttl: keptMs,
-    // An instance that receives nothing more gives the memory back.
+    // Frees the memory on an instance that receives no more mail.
     ttlAutopurge: true,
   });
 

@@ -1,37 +1,37 @@
-/** Who an envelope address belongs to: an agent's identity, or the service itself, which sends approval mail. */
+/** Owner of an envelope address: an agent's identity, or the service itself, which sends approval mail. */
 export type Recipient =
   | { kind: "identity"; identityId: string; workspaceId: string }
   | { kind: "approvals" }
-  /** The operator, whom every mail server has to let be written to. */
+  /** The operator: every mail server must accept mail for this address. */
   | { kind: "postmaster" };
 
-/** One mail as it was handed over, for all the recipients it was taken for: at least one. */
+/** One received mail with all recipients it was accepted for: at least one. */
 export type MailTransaction = {
-  /** `address`: the envelope recipient as the sender wrote it. Several of them may be one identity's. */
+  /** `address`: the envelope recipient as the sender wrote it. Several may belong to one identity. */
   recipients: readonly { recipient: Recipient; address: string }[];
-  /** The envelope sender, "" for the null sender. */
+  /** Envelope sender; "" for the null sender. */
   from: string;
-  /** Exactly as it came after DATA. */
+  /** Raw bytes as received after DATA. */
   raw: Buffer;
   remote: Remote;
 };
 
-/** Who handed a mail over. */
+/** The client that handed the mail over. */
 export type Remote = {
   ip: string;
-  /** How it greeted, "" if it did not. */
+  /** Name given in its greeting; "" if it gave none. */
   helo: string;
-  /** The address is that of a relay of ours, which did not say who its client was: nothing can be concluded from it about the sender. */
+  /** The address is that of our own relay, which did not name its client: it says nothing about the sender. */
   relay?: true;
 };
 
-/** Where received mail goes, by any route. Both throw Unavailable (src/eventStore/eventStore.ts) when storage is away. */
+/** Destination of received mail, by any route. Both methods throw Unavailable (src/eventStore/eventStore.ts) if storage is down. */
 export type Reception = {
   /**
-   * Whose address this is; undefined if no identity has it, which is never answered from memory. A recipient may be one who was there some seconds
-   * ago, unless it is asked for `anew`.
+   * Returns the owner of this address; undefined if no identity has it, which is never cached. A recipient may be some seconds out of
+   * date, unless `anew` is set.
    */
   resolve(address: string, options?: { anew?: boolean }): Promise<Recipient | undefined>;
-  /** Resolves when every recipient's copy is durable: from then on the sender may be told that we have the mail. */
+  /** Resolves when every recipient's copy is durable: only then may the sender be told that the mail was accepted. */
   accept(transaction: MailTransaction): Promise<void>;
 };

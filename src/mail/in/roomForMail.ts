@@ -3,23 +3,23 @@ import { repeatedly } from "#src/platform/clock.ts";
 
 const megabyte = 1_000_000;
 
-/** How many bytes of unanswered mail a workspace holds. */
+/** Bytes of unanswered mail that a workspace holds. */
 export type UnansweredMail = { workspace_id: string; bytes: number };
 
-/** How much unanswered mail one workspace, and all of them together, may hold, in MB. */
+/** Most unanswered mail of one workspace, and of all together, in MB. */
 export type RoomLimits = { workspaceMb: number; allMb: number };
 
-/** Tells which workspaces have room for more mail from strangers. */
+/** Says which workspaces have room for more mail from unauthenticated senders. */
 export type RoomForMail = {
   isFull(workspaceId: string): boolean;
-  /** The workspaces without room, in words; undefined if there is none. */
+  /** Sentence naming the workspaces without room; undefined if all have room. */
   trouble(): string | undefined;
   close(): void;
 };
 
 /**
- * The workspaces that take no more mail, and how many MB each holds: those above their own limit, and, while all together are above theirs, those
- * above their share of it. So who holds little is never refused for what others hold.
+ * Returns the workspaces that accept no more mail, with the MB each holds: those above their own limit and, while the total is above its
+ * limit, those above their fair share. So a workspace that holds little is never refused because of others.
  */
 export function withoutRoom(held: readonly UnansweredMail[], { workspaceMb, allMb }: RoomLimits): Map<string, number> {
   const share = fairShare(
@@ -31,7 +31,7 @@ export function withoutRoom(held: readonly UnansweredMail[], { workspaceMb, allM
   return new Map(full.map(({ workspace_id, bytes }) => [workspace_id, Math.ceil(bytes / megabyte)]));
 }
 
-/** The most that each may hold where all may hold `limit`: what those below it leave is shared by the others, so many small ones take little from them. */
+/** Returns the most each may hold if `limit` is shared: what small holders do not use is divided among the others. */
 function fairShare(held: readonly number[], limit: number): number {
   const ascending = held.toSorted((one, other) => one - other);
   let left = limit;
@@ -43,7 +43,7 @@ function fairShare(held: readonly number[], limit: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** Asks again and again what is held. While that cannot be found out, what was true last holds. */
+/** Polls how much mail is held. While that fails, the last result applies. */
 export async function watchRoomForMail(
   heldNow: () => Promise<readonly UnansweredMail[]>,
   limits: RoomLimits,

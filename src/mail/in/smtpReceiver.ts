@@ -21,58 +21,60 @@ import { storableLine } from "./storable.ts";
 
 export type SmtpReceiverOptions = {
   reception: Reception;
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number;
   host: string;
   logger: Logger;
-  /** Addresses and networks of our own relays (default: none). No limit of one address is meant for them, and mail that they bring without naming its client comes from nowhere. */
+  /**
+   * Addresses and networks of our own relays (default: none), which are exempt from limits per address. Mail that they bring without
+   * naming its client has an unknown origin.
+   */
   relays?: readonly string[];
-  /** Relays name the sender by the PROXY protocol first. */
+  /** Relays first name the client by the PROXY protocol. */
   proxied?: boolean;
-  /** Relays may name the sender by XCLIENT. */
+  /** Relays may name the client by XCLIENT. */
   xclient?: boolean;
-  /** What one address may send one identity (default: 600 messages and 500 MB in 10 minutes). */
+  /** Most mail from one address to one identity (default: 600 messages and 500 MB in 10 minutes). */
   budget?: Partial<BudgetLimits>;
-  /** Limits of one address; those of `smtp/limits.ts` by default. */
+  /** Limits per address; default: those of `smtp/limits.ts`. */
   limits?: Partial<StrangerLimits>;
-  /** Whether mail is refused for want of room on the disk; asked for each mail. */
+  /** True if mail is refused because the disk is full; called for each mail. */
   isDiskFull?: () => boolean;
-  /** True if a workspace takes no mail because it holds too much unanswered mail. */
+  /** True if a workspace accepts no mail because it holds too much unanswered mail. */
   isFull?: (workspaceId: string) => boolean;
   metrics?: Pick<Metrics, "mailRefused">;
-  /** The name in the greeting (default: the machine's). */
+  /** Host name in the greeting (default: the machine's). */
   name?: string;
-  /** A mail above this is refused with 552 (default 30 MB). */
+  /** Largest mail in bytes; a larger one is refused with 552 (default 30 MB). */
   maxBytes?: number;
-  /** Mail being received at one moment, over all connections; above it senders are asked to try again (default 256 MB). */
+  /** Most bytes of mail being received at once, over all connections; beyond it senders are asked to retry (default 256 MB). */
   maxBufferedBytes?: number;
-  /** Connections of strangers at one moment, and as many again of relays (default 1,000). */
+  /** Most concurrent connections of unauthenticated clients, and separately of relays (default 1,000). */
   maxConnections?: number;
   maxRecipients?: number;
-  /** Milliseconds a silent sender is waited for (default 60,000). */
+  /** Milliseconds before a silent client is disconnected (default 60,000). */
   idleMs?: number;
-  /** Milliseconds that looking up a recipient may take; then the sender is asked to try again (default 5,000). */
+  /** Most milliseconds for looking up a recipient; after that the sender is asked to retry (default 5,000). */
   resolveMs?: number;
-  /** Milliseconds `close` waits for what is under way (default 10,000). */
+  /** Most milliseconds that `close` waits for mail under way (default 10,000). */
   closeMs?: number;
-  /** With it STARTTLS is offered; it asks nobody for a certificate of theirs. */
+  /** Enables STARTTLS; client certificates are not requested. */
   tls?: Pem;
 };
 
 export type SmtpReceiver = {
   port: number;
-  /** Why no mail is accepted; undefined if it is. */
+  /** Reason why no mail is accepted; undefined if mail is accepted. */
   trouble(): string | undefined;
-  /** What connections that start TLS from now on are shown, in place of `tls`. */
+  /** Replaces `tls` for connections that start TLS from now on. */
   useCertificate(pem: Pem): void;
-  /** Takes no more connections or mail, finishes the mail already complete, then lets everybody go. */
+  /** Stops accepting connections and mail, stores the mail already complete, then ends all sessions. */
   close(): Promise<void>;
 };
 
 /**
- * Takes mail from any server that sends it: no authentication, our own recipients only. A sender is answered 250 once every recipient's
- * copy is durable; 550 of a recipient we do not have; 552 of too large a mail; 421, 451 or 452 of anything that a later try may cure.
- * Throws StartError if the port cannot be had.
+ * Receives mail from any server: no authentication, own recipients only. Replies 250 once every recipient's copy is durable; 550 for an
+ * unknown recipient; 552 for too large a mail; 421, 451 or 452 if a retry may help. Throws StartError if the port cannot be opened.
  */
 export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<SmtpReceiver> {
   const { reception, logger, maxBytes = 30 * 1024 * 1024, maxBufferedBytes = 256 * 1024 * 1024 } = options;
@@ -106,7 +108,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     hideENHANCEDSTATUSCODES: false,
     hideDSN: true,
     hideREQUIRETLS: true,
-    // Phones in Japan have two dots in a row, and hosts of senders have underscores.
+    // Japanese phones write two dots in a row, and some sending hosts have underscores.
     lenientAddressParsing: true,
     size: maxBytes,
     rejectOversized: true,
@@ -138,7 +140,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
         },
       );
     },
-    // Where TLS was started, the library has taken away every listener of the connection, so that its end is told here alone.
+    // After STARTTLS the library has removed all listeners of the connection, so its end is reported only here.
     onClose: ({ id }) => guests.leave(id),
     onData: (stream, session, reply) => {
       guests
@@ -190,7 +192,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 
   server.on("error", (error) => logger.warn({ err: error }, "SMTP connection failed"));
   const sockets = new Set<Socket>();
-  // In place of the library's own handling of a new connection, which knows neither networks nor limits of one address.
+  // Replaces the library's own connection handler, which knows neither networks nor limits per address.
   server.server.removeAllListeners("connection");
   server.server.on("connection", (socket) => {
     sockets.add(socket);
@@ -215,7 +217,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 
 const usualBudget: BudgetLimits = { messages: 600, bytes: 500_000_000, windowMs: 600_000 };
 
-/** A client may not begin the costly handshake again on a connection that it has. */
+/** Forbids renegotiation: a client may not repeat the costly handshake on an open connection. */
 const overTls = (pem: Pem) => ({
   ...pem,
   minVersion: "TLSv1.2" as const,
@@ -224,7 +226,7 @@ const overTls = (pem: Pem) => ({
 
 const isAddress = (address: string): boolean => storableLine(address, 320) === address;
 
-/** Calls it at once, and then no more for a while. */
+/** Calls the function at once, and then at most once per interval. */
 function atMostEvery<Argument>(ms: number, call: (argument: Argument) => void): (argument: Argument) => void {
   let quietUntil = 0;
   return (argument) => {

@@ -5,16 +5,16 @@ const windows1252 =
   "\ufffd\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\ufffd\u017e\u0178";
 
 /**
- * Text that JSON and PostgreSQL can hold: NUL and halves of surrogate pairs become U+FFFD. C1 control characters, which no letter holds,
- * become what Windows means by them: dashes and quotation marks. Node 20 decodes windows-1252 as if it were Latin-1, and some senders
- * declare it so.
+ * Makes text that JSON and PostgreSQL can hold: NUL and halves of surrogate pairs become U+FFFD. C1 control characters, which no mail
+ * uses as such, become the Windows characters of the same code: dashes and quotation marks. Node 20 decodes windows-1252 as if it were
+ * Latin-1, and some senders declare it so.
  */
 export const storable = (text: string): string =>
   Buffer.from(text.replaceAll("\0", "\ufffd"))
     .toString()
     .replace(c1Controls, (control) => windows1252[control.charCodeAt(0) - 0x80]!);
 
-/** The same on one line, without control characters, of at most `maxLength` UTF-16 units. */
+/** Like `storable`, on one line, without control characters, cut to `maxLength` UTF-16 units. */
 export const storableLine = (text: string, maxLength: number): string =>
   storable(
     storable(text.slice(0, maxLength * 2))

@@ -1,17 +1,17 @@
 import type { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider.ts";
 
-/** What a relay lets be open at once. Times are in milliseconds. */
+/** Connection limits for a relay. Times are in milliseconds. */
 export type RoomLimits = {
-  /** Connections that may be open at once. */
+  /** Most connections open at once. */
   connections: number;
-  /** Connections come free slowly where none did for so long: then only as many wait here as may be open. */
+  /** If no connection became free for this long, only as many callers wait here as connections may be open. */
   slowAfterMs: number;
-  /** How long somebody waits who cannot come back later. */
+  /** How long a caller waits that cannot come back later. */
   patienceMs: number;
-  /** A relay that took fewer connections is offered one more after so long. */
+  /** A relay that accepted fewer connections is offered one more after this time. */
   offerMoreAfterMs: number;
-  /** A relay that has been busy for so long, and took none of ours, counts as away. */
+  /** A relay that was busy for this long, and accepted none of ours, counts as away. */
   busyForMs: number;
 };
 
@@ -23,54 +23,54 @@ export const usualRoom: RoomLimits = {
   busyForMs: 300_000,
 };
 
-/** A connection that is ready, and when it has closed. */
+/** A ready connection, and a promise that settles when it has closed. */
 export type Opened<C> = { connection: C; closed: Promise<unknown> };
 
 export type ConnectionRoom = {
   /**
-   * Opens a connection once there is room for it. Waiting is no failure. A caller that `comesBack` is told NoRoom if that takes long. Throws what
-   * `open` throws if the relay took no connection, but NoRoom if the relay is only busy.
+   * Opens a connection once there is room for it. Waiting is not a failure. A caller with `comesBack` gets NoRoom if that takes long.
+   * Throws the error of `open` if the relay accepted no connection, but NoRoom if the relay is only busy.
    */
   take<C>(open: () => Promise<Opened<C>>, caller: { comesBack: boolean }): Promise<C>;
   /**
-   * Resolves when a caller that was told NoRoom is to come back: as many are called as may be let in or wait here, in the order of asking. A name
-   * that asks again keeps its place. While the relay is busy or away one is called at a time.
+   * Resolves when a caller that got NoRoom should retry: as many callers resume as may connect or wait here, in order of asking. A name
+   * that asks again keeps its place. While the relay is busy or away, one caller resumes at a time.
    */
   whenRoom(name: string): Promise<void>;
-  /** Tells those who wait NoRoom, and all who ask later; nobody is called any more. What is open, or being opened, goes on. */
+  /** Gives NoRoom to all callers that wait or ask later; none is called back. Connections that are open or being opened continue. */
   close(): void;
 };
 
 type Waiter = { comesBack: boolean; enter(): void; refuse(error: NoRoom): void };
 
-/** So many failures in a row, and one connection at a time finds out whether the relay is back. */
+/** After this many failures in a row, one connection at a time probes whether the relay is back. */
 const failuresUntilProbe = 3;
 
 /**
- * Who may open a connection to the relay, in the order of asking. A relay that takes some of the connections offered at once and refuses the
- * rest allows no more: it is offered no more for a while, and nobody has failed. After three failures in a row a single one is opened at
- * a time, until one succeeds. So it is with a relay that is busy and takes none, because another instance has all it allows; that is no
- * failure either, unless it lasts.
+ * Limits connections to the relay, in order of asking. A relay that accepts some of the connections offered at once and refuses the rest
+ * is at its limit: it is offered no more for a while, and no attempt counts as failed. After three failures in a row one connection is
+ * opened at a time, until one succeeds. The same applies to a relay that is busy and accepts none because another instance uses them all;
+ * that is not a failure either, unless it lasts.
  */
 export function createConnectionRoom(
   { connections, slowAfterMs, patienceMs, offerMoreAfterMs, busyForMs }: RoomLimits,
   now: () => number = () => performance.now(),
 ): ConnectionRoom {
   const waiting: Waiter[] = [];
-  /** Those who were told NoRoom and come back when they are called, by name. */
+  /** Callers that got NoRoom and wait to be called back, by name. */
   const absent = new Map<string, () => void>();
-  /** How many of them were called and are on their way, as far as is known. */
+  /** How many of them were called back and are expected, as far as is known. */
   let coming = 0;
   const opening = new Set<Promise<unknown>>();
   let ready = 0;
   let failures = 0;
   let lastFailure: Unavailable | undefined;
-  /** Since then the relay has said that it is busy, and has taken nobody. */
+  /** Time since which the relay has said that it is busy and accepted no connection. */
   let busySince: number | undefined;
   let askAgainAt = 0;
   let allowed = connections;
   let allowedSince = now();
-  /** When somebody was let in last, or began to wait where nobody did. */
+  /** Time when a caller last connected, or began to wait in an empty queue. */
   let movedAt = now();
   let isLooking = false;
   let isClosed = false;
@@ -92,7 +92,7 @@ export function createConnectionRoom(
   function letIn(): void {
     if (allowed < connections && now() - allowedSince >= offerMoreAfterMs) allow(allowed + 1);
     while (waiting.length > 0 && isFree()) waiting.shift()!.enter();
-    // One that is away is tried by one of those at each look, not again and again.
+    // While the relay is away, callers are called back by `look` alone, at intervals.
     if (!isAway()) callBack();
   }
 
@@ -110,7 +110,7 @@ export function createConnectionRoom(
     allowedSince = now();
   }
 
-  /** Those who can come back do so while connections come free slowly. */
+  /** Callers that can come back stop waiting while connections become free slowly. */
   function giveWay(): void {
     for (let n = waiting.length - 1; n >= mayWait() && isSlow(); n--) {
       if (waiting[n]!.comesBack) waiting.splice(n, 1)[0]!.refuse(noRoom());
@@ -120,7 +120,7 @@ export function createConnectionRoom(
   function look(): void {
     letIn();
     giveWay();
-    // Not each of those that were called comes: a draft may have been stopped meanwhile.
+    // Not every caller that was called back returns: its draft may have been stopped.
     coming = 0;
     callBack();
     isLooking = false;
@@ -133,7 +133,7 @@ export function createConnectionRoom(
     setTimeout(look, slowAfterMs / 2).unref();
   }
 
-  /** Waits for a place, and takes it for what `open` begins. Somebody who cannot come back waits until `patientUntil`. */
+  /** Waits for a place and takes it for the connection that `open` starts. A caller that cannot come back waits until `patientUntil`. */
   function enter<C>(
     open: () => Promise<Opened<C>>,
     { comesBack, patientUntil }: { comesBack: boolean; patientUntil: number },
@@ -168,7 +168,7 @@ export function createConnectionRoom(
     });
   }
 
-  /** Whether the relay takes one of the others that are open or being opened. */
+  /** True if the relay accepts one of the other connections that are open or being opened. */
   async function takesOthers(): Promise<boolean> {
     if (ready > 0) return true;
     return Promise.any(opening).then(
@@ -188,7 +188,7 @@ export function createConnectionRoom(
     });
   }
 
-  /** It is there and took nobody. It is asked again a little later: others are served meanwhile. */
+  /** The relay is up but accepted no connection: it is asked again a little later. */
   function saidBusy(error: ProviderBusy): void {
     failures = 0;
     lastFailure = error;
@@ -197,13 +197,13 @@ export function createConnectionRoom(
     giveWay();
   }
 
-  /** What came of an attempt that failed: throws, or the caller is to wait again. */
+  /** Handles a failed attempt: throws, or returns if the caller is to wait again. */
   async function refused(error: Unavailable, comesBack: boolean): Promise<void> {
     if (!(error instanceof CredentialsRefused) && (await takesOthers())) {
       allow(ready + opening.size);
       return letIn();
     }
-    // Closing ends what was being opened: that says nothing about the relay.
+    // Closing aborts connections being opened: that says nothing about the relay.
     if (isClosed) throw noRoom();
     if (error instanceof ProviderBusy) {
       saidBusy(error);

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** RFC 8785 canonical JSON. Throws on what JSON cannot hold (lone surrogates, NaN). */
+/** Serialises to RFC 8785 canonical JSON. Throws on values that JSON cannot hold (lone surrogates, NaN). */
 export function canonicalJson(value: unknown): string {
   const json = canonicalize(value);
   if (json === undefined) throw new TypeError("there is no JSON of this value");
   return json;
 }
 
-// Named one by one: what else an object happens to carry is not sent, so it is not hashed.
+// Properties are listed one by one: an object's other properties are not sent, so they are not hashed.
 const asSent = (content: DraftContent): DraftContent => ({
   from: { name: content.from.name, address: content.from.address },
   reply_to: content.reply_to,

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 const generate = promisify(generateKeyPair);
 const bits = 2048;
 
-/** A new RSA pair to sign mail with: the public half as DKIM publishes it (base64 of its DER), the private one as PEM of PKCS 8. */
+/** Makes an RSA key pair for signing mail: the public key as DKIM publishes it (base64 of its DER), the private key as PKCS 8 PEM. */
 export async function newDkimKeys(): Promise<{ publicKey: string; privateKey: string }> {
   const { publicKey, privateKey } = await generate("rsa", {
     modulusLength: bits,

@@ -1,7 +1,10 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import { sendableAddress } from "#streams/emailAddress/addrSpec.ts";
 
-/** The mail cannot be written as asked: a value would break out of its header, or an attachment's bytes are not there. Trying again does not help. */
+/**
+ * The mail cannot be written as requested: a value would break out of its header, or an attachment's bytes are missing. A retry does not
+ * help.
+ */
 export class Unrenderable extends Error {
   override readonly name = "Unrenderable";
 }
@@ -12,12 +15,15 @@ export function assertOneLine(field: string, value: string): void {
   if (breaksOut.test(value)) throw new Unrenderable(`${field} contains a line break or NUL`);
 }
 
-/** Throws Unrenderable unless it is one plain addr-spec: no name, no list, no group, nothing that a header or an SMTP command would read as two. */
+/**
+ * Throws Unrenderable unless the value is one plain addr-spec: no name, list or group, nothing that a header or an SMTP command would
+ * read as two.
+ */
 export function assertAddress(field: string, address: string): void {
   if (sendableAddress(address) === null) throw new Unrenderable(`${field} is not one plain address`);
 }
 
-/** Throws Unrenderable for the first value of a draft that could become more than the header it is meant for. */
+/** Throws Unrenderable for the first value of a draft that could break out of its header. */
 export function assertSafeHeaders(content: DraftContent): void {
   assertAddress("from.address", content.from.address);
   if (content.reply_to !== null) assertAddress("reply_to", content.reply_to);
@@ -33,7 +39,7 @@ export function assertSafeHeaders(content: DraftContent): void {
 
 const headerLine = /^([!-9;-~]+):[ \t]?/;
 
-/** A last look at what was built: only the headers asked for, each once, in lines that SMTP can carry. */
+/** Final check of the rendered mail: only the requested headers, each once, in lines that SMTP can carry. */
 export function assertHeaders(mime: Buffer, allowed: ReadonlySet<string>): void {
   const end = mime.indexOf("\r\n\r\n");
   if (end < 0) throw new Unrenderable("the mail's header section does not end");

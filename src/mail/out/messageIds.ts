@@ -1,20 +1,23 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { parse, stringify } from "uuid";
 
-/** Whose mail it is: everything needed to assign a reply, or a provider's event, without a look-up. */
+/** Origin of a mail: everything needed to assign a reply, or a provider's event, without a look-up. */
 export type MailOrigin = { identityId: string; threadId: string; attemptId: string };
 
-/** The thread of an origin that belongs to none. */
+/** Thread id for a mail that belongs to no thread. */
 export const noThread = "00000000-0000-0000-0000-000000000000";
 
 export type MessageIds = {
   /** `<…@domain>`: 80 characters of base64url (a dot-atom) before the @. The same origin always gives the same id. */
   mint(origin: MailOrigin & { domain: string }): string;
-  /** The origin, if the id (with or without angle brackets) is one of ours; otherwise undefined. Constant time in the mark. */
+  /**
+   * Returns the origin if the id (with or without angle brackets) is one of ours; otherwise undefined. Compares the mark in constant
+   * time.
+   */
   open(messageId: string): MailOrigin | undefined;
 };
 
-// Stored for ever in other people's mailboxes: three UUIDs, then the first 12 bytes of the HMAC over them.
+// A permanent format: these ids are stored in other people's mailboxes. Three UUIDs, then the first 12 bytes of the HMAC over them.
 const idBytes = 16;
 const markBytes = 12;
 const originBytes = 3 * idBytes;
@@ -23,7 +26,7 @@ const localPart = /^<?([A-Za-z0-9_-]{80})@[^<>@\s]+>?$/;
 const mark = (key: Buffer, origin: Uint8Array): Buffer =>
   createHmac("sha256", key).update(origin).digest().subarray(0, markBytes);
 
-/** The first key mints; every key opens, so that mail sent before a rotation is still known. */
+/** The first key mints; every key opens, so mail sent before a key rotation is still recognised. */
 export function createMessageIds(...keys: [Buffer, ...Buffer[]]): MessageIds {
   return {
     mint({ identityId, threadId, attemptId, domain }) {

@@ -8,7 +8,7 @@ export type CaughtMail = {
   at: Date;
   messageId: string;
   attemptId: string;
-  /** Who it really goes to, Bcc included. */
+  /** The real recipients, Bcc included. */
   envelope: Envelope;
   from: { name: string; address: string };
   subject: string;
@@ -19,14 +19,14 @@ export type CaughtMail = {
   attachments: { filename: string; contentType: string; bytes: number }[];
 };
 
-/** Reading what the outbox provider caught. */
+/** Reads the mail that the outbox provider caught. */
 export type Outbox = {
-  /** Newest first. */
+  /** Returns the newest mails first. */
   newest(limit: number): Promise<CaughtMail[]>;
-  /** Oldest first, all that came after that id, a few in memory at a time. */
+  /** Yields all mails after that id, oldest first, with a few in memory at a time. */
   after(id: number): AsyncIterable<CaughtMail>;
   find(id: number): Promise<CaughtMail | undefined>;
-  /** The MIME, byte for byte as it was handed over. */
+  /** Returns the MIME, byte for byte as it was handed over. */
   raw(id: number): Promise<Buffer | undefined>;
 };
 

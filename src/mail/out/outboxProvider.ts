@@ -3,14 +3,17 @@ import type { MailProvider, MayWrite, Outcome, OutgoingMail } from "#src/mail/ma
 import type { Database } from "#src/platform/postgres/database.ts";
 
 export type OutboxProvider = Required<Omit<MailProvider, "whenRoom" | "letNobodyIn" | "checkCredentials">> & {
-  /** How many hand-overs of this attempt were taken. More than one would be a mail sent twice. */
+  /** Number of accepted hand-overs of this attempt. More than one would be a mail sent twice. */
   accepts(attemptId: string): Promise<number>;
 };
 
-/** A database that was there so few milliseconds ago is not looked for again. */
+/** Milliseconds during which a database that answered is not checked again. */
 const believedForMs = 1_000;
 
-/** Catches mail in the database instead of delivering it (src/http/outbox/outbox.ts shows it). Behaves like a provider: it can be away, and its answer can get lost. */
+/**
+ * Catches mail in the database instead of delivering it (src/http/outbox/outbox.ts shows it). Behaves like a provider: it can be away,
+ * and its answer can get lost.
+ */
 export function createOutboxProvider(database: Database): OutboxProvider {
   const accepts = async (attemptId: string): Promise<number> => {
     const { rows } = await database.query<{ n: number }>(
@@ -19,7 +22,7 @@ export function createOutboxProvider(database: Database): OutboxProvider {
     );
     return rows[0]?.n ?? 0;
   };
-  /** When the last mail was caught. */
+  /** Time when the last mail was caught. */
   let reachedAt = Number.NEGATIVE_INFINITY;
   return {
     name: "outbox",
@@ -66,7 +69,7 @@ async function handOver(pool: pg.Pool, mail: OutgoingMail, mayWrite: MayWrite): 
     return { kind: "accepted", response: `caught as ${rows[0].id}`, providerId: String(rows[0].id) };
   } catch (error) {
     if (!broken) return { kind: "not_handed_over", message: messageOf(error) };
-    // An ERROR is the server's own answer to the statement, which it undid; after FATAL or a lost connection nobody knows.
+    // An ERROR is the server's answer to the statement, which it undid; after FATAL or a lost connection the result is unknown.
     const answered = error instanceof pg.DatabaseError && error.severity === "ERROR";
     if (!answered) return { kind: "unknown", message: messageOf(error) };
     broken = false;

@@ -10,20 +10,20 @@ import { assertAddress, assertHeaders, assertOneLine, assertSafeHeaders, Unrende
 import { endingOf, picturesIn, pictureTypeOf } from "./pictures.ts";
 import { boundReferences } from "./threadHeaders.ts";
 
-/** A mail as it is handed over: MIME with CRLF line ends, who it goes to (the MIME names no Bcc), and the same part by part. */
+/** A mail ready for hand-over: MIME with CRLF line ends, its recipients (the MIME names no Bcc), and the same content part by part. */
 export type RenderedMail = { mime: Buffer; envelope: Envelope; letter: Letter };
 
 export type MailToRender = {
   content: DraftContent;
   /** With angle brackets. */
   messageId: string;
-  /** Written with a precision of a second. */
+  /** Written with a precision of one second. */
   date: Date;
-  /** Bytes of the content's attachments, and of its signature's pictures, by their sha256. */
+  /** Bytes of the content's attachments, and of its signature's pictures, by sha256. */
   attachments: ReadonlyMap<string, Buffer>;
 };
 
-/** The hashes of all bytes that a mail of this content carries: a body shows pictures of its own attachments alone. */
+/** Returns the hashes of all bytes that a mail of this content carries: a body shows only pictures of its own attachments. */
 export const filesOf = (content: DraftContent): string[] => [
   ...new Set([...content.attachments.map(({ sha256 }) => sha256), ...signaturePictures(content)]),
 ];
@@ -31,11 +31,11 @@ export const filesOf = (content: DraftContent): string[] => [
 const signaturePictures = ({ body_html, signature_html }: DraftContent): string[] =>
   body_html === null ? [] : picturesIn(signature_html);
 
-/** Writes a draft as MIME. The same input gives the same bytes. Throws Unrenderable. */
+/** Renders a draft as MIME. The same input gives the same bytes. Throws Unrenderable. */
 export async function renderMail({ content, messageId, date, attachments }: MailToRender): Promise<RenderedMail> {
   assertSafeHeaders(content);
   const { text, html } = composeBodies(content);
-  // Its own id too, last: behind a relay that gives the mail another one, an answer still names it.
+  // Its own id comes last: if a relay replaces the Message-ID, an answer still names it.
   const references = boundReferences([...content.references, messageId]);
   const inReplyTo = boundReferences([content.in_reply_to ?? ""])[0];
   const parts = partsOf(content, attachments);
@@ -84,11 +84,14 @@ export type NoticeToRender = {
   /** With angle brackets. */
   messageId: string;
   date: Date;
-  /** More headers, by name; none of the usual ones. */
+  /** Additional headers by name; none of the usual ones. */
   headers?: Readonly<Record<string, string>>;
 };
 
-/** Writes a mail of the service's own (an approval request). Marked as made by a machine, so that no other machine answers it. Throws Unrenderable. */
+/**
+ * Renders a notification mail of the service (an approval request). Marked as automatic, so that no other machine answers it. Throws
+ * Unrenderable.
+ */
 export async function renderNotice(notice: NoticeToRender): Promise<RenderedMail> {
   const more = Object.entries(notice.headers ?? {});
   assertAddress("from.address", notice.from.address);
@@ -130,7 +133,10 @@ const usualHeaders: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Everything that would otherwise be drawn at random or taken from the clock. The boundary cannot be guessed before the Message-ID is minted. */
+/**
+ * Fixes everything that would otherwise be random or taken from the clock. The boundary cannot be guessed before the Message-ID is
+ * minted.
+ */
 function identification(messageId: string, date: Date): MailComposerOptions {
   assertOneLine("message_id", messageId);
   return {
@@ -151,12 +157,12 @@ async function compose(options: MailComposerOptions): Promise<Buffer> {
   return mime;
 }
 
-// As an object nodemailer takes it for one address, whatever is in it; as a string it would be parsed as a list.
+// nodemailer takes an object for one address, whatever is in it; it would parse a string as a list.
 const bare = (address: string) => ({ name: "", address: sendableAddress(address) ?? address });
 
 const unixLines = (text: string): string => text.replace(/\r\n?/g, "\n");
 
-/** A word too long for a line cannot be folded as it is, only as encoded words. */
+/** A word too long for a line can only be folded as encoded words. */
 const subjectHeader = (subject: string): Pick<MailComposerOptions, "subject" | "headers"> =>
   /\S{200}/.test(subject)
     ? { headers: { Subject: { prepared: true, foldLines: true, value: encodeWord(subject, "B", 52) } } }
@@ -171,13 +177,13 @@ type Part = {
   cid?: string;
 };
 
-/** What the HTML shows comes as a part that it names by hash, once; everything else is attached. */
+/** Files that the HTML shows become parts that it names by hash, once each; all others are attached. */
 function partsOf(content: DraftContent, bytes: MailToRender["attachments"]): Part[] {
   const ofSignature = new Set(signaturePictures(content));
   const shown = new Set([...picturesIn(content.body_html), ...ofSignature]);
   const parts = content.attachments.map((file) => {
     ofSignature.delete(file.sha256);
-    // Only pictures are shown inside the letter, whatever they are called.
+    // Only pictures are shown inside the mail, whatever their names.
     const isPicture = pictureTypeOf(bytes.get(file.sha256) ?? Buffer.alloc(0)) !== null;
     return isPicture && shown.delete(file.sha256) ? inline(file, bytes) : attached(file, bytes);
   });
@@ -192,7 +198,7 @@ function signaturePicture(sha256: string, bytes: MailToRender["attachments"]): D
 
 const inline = (file: DraftContent["attachments"][number], bytes: MailToRender["attachments"]): Part => ({
   ...attached(file, bytes),
-  // What its bytes are, not what was declared: a program may show a part of another type as it likes.
+  // The type of the actual bytes, not the declared one: a program may show a part of another type as it likes.
   contentType: pictureTypeOf(bytes.get(file.sha256) ?? Buffer.alloc(0)) ?? "application/octet-stream",
   cid: file.sha256,
   contentDisposition: "inline",
@@ -204,7 +210,7 @@ function attached(
 ): Part {
   const content = bytes.get(sha256);
   if (!content) throw new Unrenderable(`the bytes of attachment ${sha256} are missing`);
-  // These types may not be base64, and anything else might change their bytes on the way.
+  // These types may not be base64, and any other encoding might change their bytes in transit.
   const contentType = /^\s*(message|multipart)\//i.test(content_type) ? "application/octet-stream" : content_type;
   return { filename, content, contentType, contentDisposition: "attachment", contentTransferEncoding: "base64" };
 }
@@ -214,7 +220,9 @@ function envelopeOf(from: string, to: readonly string[]): Envelope {
   return { from: forSmtp(from), to: [...byAddress.values()] };
 }
 
-/** Quoted where it has to be, as in the headers; domains in ASCII unless the local part needs SMTPUTF8 anyway. */
+/**
+ * Formats an address for SMTP: quoted if necessary, as in the headers; its domain in ASCII unless the local part needs SMTPUTF8 anyway.
+ */
 function forSmtp(given: string): string {
   const { address } = bare(given);
   const at = address.lastIndexOf("@");

@@ -1,37 +1,38 @@
 import type { ProviderRecord, ProvidersRecord } from "#streams/domain/events.ts";
 
-/** A domain as the mail provider keeps it. `made`: it was made for this, and is nobody else's. */
+/** A domain as the mail provider stores it. `made`: this call created it, and no one else uses it. */
 export type ProviderDomain = { id: string; made: boolean; records: ProviderRecord[] };
 
-/** What is wrong with a record, as the provider found it. */
+/** A fault in a DNS record, as the provider found it. */
 export type ProviderFault = { record: ProvidersRecord; reason: string };
 
 /**
- * A mail provider's side of domains: it authenticates the names that mail is sent for, says which DNS records that takes, and brings their mail
- * in. Each call may be made again. Each throws ProviderAway or ProviderRefused, in words that hold no secret.
+ * A mail provider's operations on domains: it authenticates the names that mail is sent for, says which DNS records that needs, and
+ * delivers their inbound mail. Each call may be repeated. Each throws ProviderAway or ProviderRefused, with a message that holds no
+ * secret.
  */
 export type SendingDomains = {
-  /** What people know it as. */
+  /** Display name of the provider. */
   readonly provider: string;
-  /** Finds the domain there, or makes it. */
+  /** Finds the domain there, or creates it. */
   register(mailDomain: string): Promise<ProviderDomain>;
-  /** What the provider does not find in place; none if it will sign for the domain. "unknown": it has no such domain any more. */
+  /** Returns the faults the provider finds; none if it will sign for the domain. "unknown": it no longer has such a domain. */
   validate(id: string): Promise<ProviderFault[] | "unknown">;
-  /** Forgets a domain. */
+  /** Deletes a domain. */
   remove(id: string): Promise<void>;
-  /** Sees to it that mail for any address of this domain is brought to us. */
+  /** Ensures that mail for any address of this domain is delivered to us. */
   receive(mailDomain: string): Promise<void>;
-  /** Sees to it that it no longer is; a setting that brings the mail elsewhere stays. */
+  /** Ensures that it no longer is; a setting that delivers the mail elsewhere stays. */
   stopReceiving(mailDomain: string): Promise<void>;
   close(): Promise<void>;
 };
 
-/** It gave no answer, or none that counts: worth another try by itself. */
+/** The provider gave no usable answer: an automatic retry may help. */
 export class ProviderAway extends Error {
   override readonly name = "ProviderAway";
 }
 
-/** It said no: another try helps only once something is different. */
+/** The provider refused: a retry helps only after something has changed. */
 export class ProviderRefused extends Error {
   override readonly name = "ProviderRefused";
 }

@@ -4,27 +4,30 @@ import { CredentialsRefused } from "#src/mail/mailProvider.ts";
 import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 import type { SmtpOAuth } from "./smtpUrl/smtpUrl.ts";
 
-/** How long the endpoint may take, in milliseconds, and how much it may say. */
+/** Most milliseconds that the endpoint may take, and most bytes of its answer. */
 const answerMs = 10_000;
 const maxAnswerBytes = 64 * 1024;
-/** A token is renewed so long before it ends: a connection is opened with it, and signs in some seconds later. */
+/** A token is renewed this long before it expires: a connection is opened with it, and authenticates some seconds later. */
 const marginMs = 60_000;
 
-/** The access token of a relay: one for all connections, bought when there is none or its time is over. */
+/** The access token of a relay: shared by all connections, requested when there is none or it has expired. */
 export type SmtpAccessToken = {
-  /** What nodemailer signs in with; it asks for a new token once if the relay refuses the one it has. */
+  /** Token source for nodemailer, which requests a new token once if the relay refuses the current one. */
   readonly xoauth2: XOAuth2;
-  /** Sees to it that there is a token. Throws CredentialsRefused or Unavailable, neither with a secret in it. */
+  /** Ensures that there is a token. Throws CredentialsRefused or Unavailable, neither with a secret in it. */
   ready(): Promise<void>;
-  /** The token as it is now, and as XOAUTH2 says it. */
+  /** The current token, plain and in the form of XOAUTH2. */
   secrets(): string[];
-  /** The relay refused it: the next connection buys another one. */
+  /** Discards a token that the relay refused: the next connection requests another. */
   forget(): void;
 };
 
-/** By OAuth2's refresh token grant (RFC 6749, section 6), for XOAUTH2. */
+/** Uses OAuth2's refresh token grant (RFC 6749, section 6), for XOAUTH2. */
 export function createSmtpAccessToken(oauth: SmtpOAuth): SmtpAccessToken {
-  /** An endpoint may replace the refresh token with each answer (RFC 6749, section 6): the newest counts until the operator gives another. */
+  /**
+   * An endpoint may replace the refresh token with each answer (RFC 6749, section 6): the newest counts until the operator configures
+   * another.
+   */
   let replaced: { given: string; by: string } | undefined;
 
   async function buy(): Promise<{ accessToken: string; expires: number }> {
@@ -40,7 +43,7 @@ export function createSmtpAccessToken(oauth: SmtpOAuth): SmtpAccessToken {
     if (typeof answer.access_token !== "string" || !/^[\x21-\x7e]+$/.test(answer.access_token))
       throw new Unavailable("SMTP relay: the token endpoint answered without an access token");
     const lastsMs = Number(answer.expires_in) * 1000;
-    // Without a time it is good until the relay refuses it.
+    // A token without an expiry is used until the relay refuses it.
     const expires = lastsMs > 0 ? Date.now() + lastsMs - Math.min(marginMs, lastsMs / 2) : 0;
     return { accessToken: answer.access_token, expires };
   }
@@ -79,19 +82,19 @@ function secretsOf(oauth: SmtpOAuth): ReturnType<SmtpOAuth["secrets"]> {
 
 type Answer = Record<string, unknown>;
 
-/** Asks for a token. What the endpoint says of a refusal is not repeated but for OAuth2's own word: it may quote what it was sent. */
+/** Requests a token. Of a refusal only OAuth2's error code is repeated: its text may quote the request. */
 async function ask(url: string, form: Record<string, string>): Promise<Answer> {
   const { status, answer } = await post(url, form);
   if (status === 200) return answer ?? {};
   const code = refusals.find((word) => word === answer?.error);
   const said = `SMTP relay: the token endpoint answered ${status}${code ? ` (${code})` : ""}`;
-  // 429 and 5xx are its trouble; what else it refuses is ours.
+  // 429 and 5xx are the endpoint's trouble; other refusals are our configuration's.
   throw status >= 400 && status < 500 && status !== 408 && status !== 429
     ? new CredentialsRefused(said)
     : new Unavailable(said);
 }
 
-/** RFC 6749, section 5.2. */
+/** Error codes of RFC 6749, section 5.2. */
 const refusals = [
   "invalid_request",
   "invalid_client",
@@ -110,7 +113,7 @@ async function post(
       method: "POST",
       body: new URLSearchParams(form),
       headers: { accept: "application/json" },
-      // What is sent is for this address alone.
+      // The secrets are for this address alone.
       redirect: "error",
       signal: AbortSignal.timeout(answerMs),
     });

@@ -2,17 +2,17 @@ import { Readable } from "node:stream";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
 
-/** What nodemailer tells of a failure. `command` is left out on purpose: it names CONN for a connection lost after the final dot. */
+/** nodemailer's error. `command` is omitted on purpose: it names CONN for a connection lost after the final dot. */
 type SmtpError = Error & { code?: string; response?: string; responseCode?: number | false };
 
-/** `envelopeMs`: for each recipient. */
+/** `envelopeMs`: per recipient. */
 export type HandOverLimits = { envelopeMs: number; contentMs: number; answerMs: number };
 
 const chunkBytes = 64 * 1024;
 
 /**
- * One mail over a connection that is ready. The one fact everything rests on is whether content was begun: before that nothing was handed
- * over, whatever happens; after it only the server's own reply is an answer, and everything else is unknown. Never throws. The caller closes
+ * Hands one mail over a ready connection. Everything rests on one fact, whether content was begun: before that nothing was handed over,
+ * whatever happens; after it only the server's own reply is an answer, and everything else is unknown. Never throws. The caller closes
  * the connection as soon as it has the outcome.
  */
 export function handOverBySmtp(
@@ -21,7 +21,7 @@ export function handOverBySmtp(
   limits: HandOverLimits,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
-    // nodemailer keeps its account of the recipients on the envelope it is given.
+    // nodemailer records its results on the envelope object it is given.
     const envelope: SmtpEnvelope = { from: mail.envelope.from, to: [...mail.envelope.to], size: mail.mime.length };
     let settled = false;
     let timer = setTimeout(() => settle(lost("no go-ahead in time")), limits.envelopeMs * envelope.to.length);
@@ -30,7 +30,7 @@ export function handOverBySmtp(
       if (settled) return;
       settled = true;
       clearTimeout(timer);
-      // Never ended, only destroyed: an end would write the final dot.
+      // Destroyed, never ended: an end would write the final dot.
       if (!content.finished()) content.stream.destroy();
       resolve(outcome);
     };
@@ -69,7 +69,7 @@ type SmtpEnvelope = { from: string; to: string[]; size: number; rejectedErrors?:
 
 type ContentHooks = { mayBegin(): Promise<boolean>; progressed(): void; finished(): void };
 
-/** The content as a stream that is first read when the server has said 354, and asks then whether it may be. */
+/** Returns the content as a stream that is first read after the server's 354, and then asks whether it may be sent. */
 function contentOf(mime: Buffer, hooks: ContentHooks) {
   let at = 0;
   let begun = false;
@@ -89,10 +89,11 @@ function contentOf(mime: Buffer, hooks: ContentHooks) {
   const stream = new Readable({
     read() {
       if (begun) give();
-      // One turn later: an answer that came in one piece with the 354 is seen before anything is written, and is none to this mail.
+      // One turn later: an answer that arrived in one piece with the 354 is seen before anything is written, and does not answer this
+      // mail.
       else
         setImmediate(async () => {
-          // The connection may have been lost while the answer was awaited: then the stream is destroyed, and nothing is begun.
+          // The connection may have been lost while waiting: then the stream is destroyed, and nothing is begun.
           if (stream.destroyed || !(await hooks.mayBegin()) || stream.destroyed) return;
           begun = true;
           give();
@@ -110,7 +111,7 @@ async function says(mayWrite: MayWrite): Promise<boolean> {
   }
 }
 
-/** A reply of the server, or a mail that nodemailer will not offer to it; undefined if the error is no answer. */
+/** Interprets a reply of the server, or nodemailer's refusal to offer the mail; undefined if the error is not an answer. */
 function answer(error: SmtpError, envelope: SmtpEnvelope, begun: boolean): Outcome | undefined {
   if (!begun) {
     const refusal = refusedRecipients(envelope);
@@ -132,7 +133,7 @@ function refusalBy(error: SmtpError): Extract<Outcome, { kind: "refused" }> | un
   return code ? { kind: "refused", retryable: code.startsWith("4"), code, message: error.message } : undefined;
 }
 
-/** A refused recipient refuses the mail; permanently if one of them is refused permanently. */
+/** A refused recipient refuses the whole mail, permanently if one refusal is permanent. */
 function refusedRecipients(envelope: SmtpEnvelope): Outcome | undefined {
   const refusals = (envelope.rejectedErrors ?? []).map(refusalBy).filter((refusal) => refusal !== undefined);
   return refusals.find((refusal) => !refusal.retryable) ?? refusals[0];

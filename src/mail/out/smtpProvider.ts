@@ -7,15 +7,15 @@ import { handOverBySmtp } from "./smtpHandOver.ts";
 import { readSmtpUrl, type SmtpRelaySettings } from "./smtpUrl/smtpUrl.ts";
 import { authPlain, type Hide, hiding, withoutSecrets } from "./withoutSecrets.ts";
 
-/** How long each stage may take, in milliseconds. */
+/** Time limits of each stage, in milliseconds. */
 export type SmtpTimeouts = {
-  /** From the name's resolution to a connection that is greeted, encrypted and signed in. */
+  /** From the name's resolution to a connection that is greeted, encrypted and authenticated. */
   readyMs: number;
-  /** MAIL, RCPT and DATA together, up to the server's go-ahead; for each recipient, whom a relay may look up elsewhere first. */
+  /** MAIL, RCPT and DATA together, up to the server's go-ahead; per recipient, because a relay may look each one up elsewhere. */
   envelopeMs: number;
-  /** Without a byte of content taken. */
+  /** Longest time without a byte of content accepted. */
   contentMs: number;
-  /** From the final dot to the answer. Long (RFC 5321, 4.5.3.2.6): giving up early makes an unknown outcome of a good one. */
+  /** From the final dot to the answer. Long (RFC 5321, 4.5.3.2.6): giving up early turns a good outcome into an unknown one. */
   answerMs: number;
 };
 
@@ -27,8 +27,8 @@ export const usualTimeouts: SmtpTimeouts = {
 };
 
 /**
- * A relay that takes mail by SMTP, as SMTP_URL describes it (smtpUrl/smtpUrl.ts); throws where that is wrong.
- * One connection a mail, and so many at once as `room` says. A mail is sent to all of its recipients or, if the relay refuses one of them, to none.
+ * Sends mail to a relay by SMTP, as SMTP_URL describes it (smtpUrl/smtpUrl.ts); throws if that is invalid. One connection per mail, and
+ * as many at once as `room` allows. A mail is sent to all of its recipients or, if the relay refuses one of them, to none.
  */
 export function createSmtpProvider(
   url: string,
@@ -44,13 +44,13 @@ export function createSmtpProvider(
     const settings = readAnew(relay);
     await accessToken?.ready();
     const signIn = accessToken ?? settings.password;
-    // A token may be replaced while the relay is signed in to.
+    // A token may be replaced during authentication.
     const hide: Hide = (words) => hiding(secretsOf(signIn))(words);
     const connection = new SMTPConnection({
       ...settings.connection,
       connectionTimeout: limits.readyMs,
       greetingTimeout: limits.readyMs,
-      // A stage's own limit always comes first.
+      // A stage's own limit always expires first.
       socketTimeout: 1_000 + Math.max(...Object.values(limits)),
       socketCloseTimeout: 0,
     });
@@ -61,7 +61,7 @@ export function createSmtpProvider(
         resolve();
       }),
     );
-    // Without a listener a connection lost while idle would end the process; a mail under way is told by its own callback.
+    // Without a listener, an idle connection that is lost would end the process; a mail under way is informed by its own callback.
     connection.on("error", () => {});
     await ready(connection, signIn, limits.readyMs).catch((error) => {
       connection.close();
@@ -77,14 +77,17 @@ export function createSmtpProvider(
     whenRoom: room.whenRoom,
     letNobodyIn: room.close,
     async close() {
-      // First: each socket that closes would let the next one in.
+      // Close the room first: each closing socket would otherwise admit the next caller.
       room.close();
       for (const connection of sockets) connection.close();
     },
   };
 }
 
-/** A certificate or password in a file is replaced without a restart; a file that cannot be used keeps mail back, and says so. */
+/**
+ * Reads certificate and password files again, so they can be replaced without a restart; an unusable file keeps mail back and is
+ * reported.
+ */
 function readAnew(relay: SmtpRelaySettings) {
   try {
     return { connection: relay.connection(), password: relay.password() };
@@ -95,7 +98,7 @@ function readAnew(relay: SmtpRelaySettings) {
 
 type SignIn = { user: string; pass: string } | SmtpAccessToken;
 
-/** The secrets that the relay was told. */
+/** The secrets that the relay was given. */
 function secretsOf(signIn: SignIn | undefined): string[] {
   if (!signIn) return [];
   return "forget" in signIn ? signIn.secrets() : [signIn.pass, authPlain(signIn.user, signIn.pass)];
@@ -103,13 +106,13 @@ function secretsOf(signIn: SignIn | undefined): string[] {
 
 type Refusal = Error & { response?: string; responseCode?: number | false };
 
-/** The codes of the answer alone: a relay may quote the credentials in its words. */
+/** Returns only the codes of the reply: a relay may quote the credentials in its text. */
 function signInFailure({ response, message }: Refusal): string {
   const codes = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}(?=\s|$))?/.exec(response ?? "")?.[0];
   return codes ? `it refused to let us sign in: ${codes.replace("-", " ")}` : message;
 }
 
-/** Resolves once mail may be given; throws Unavailable, CredentialsRefused or ProviderBusy. */
+/** Resolves once mail may be handed over; throws Unavailable, CredentialsRefused or ProviderBusy. */
 function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(new Error(`not ready within ${limitMs} ms`)), limitMs);
@@ -119,13 +122,13 @@ function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: 
     };
     const fail = (error: Refusal, Kind: typeof Unavailable = Unavailable) => {
       clearTimeout(timer);
-      // By 421 it says that it is there and closes the connection, mostly for being one too many.
+      // 421 means that the relay is up but closes the connection, usually because it has one too many.
       const What = error.responseCode === 421 ? ProviderBusy : Kind;
       reject(error instanceof Unavailable ? error : new What(`SMTP relay: ${error.message}`, { cause: error }));
     };
     const signedIn = (error: Refusal | null) => {
       if (!error) return done();
-      // 454 and its like are the relay's trouble; 535 and its like are ours.
+      // 4xx replies such as 454 are the relay's trouble; 5xx such as 535 are our credentials'.
       const isRefused = Number(error.responseCode) >= 500;
       if (isRefused && signIn && "forget" in signIn) signIn.forget();
       if (error instanceof Unavailable) return fail(error);

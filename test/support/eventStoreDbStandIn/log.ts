@@ -1,4 +1,4 @@
-/** One event as it came over the wire: the stand-in looks into none of it. */
+/** One event as received: the stand-in does not read its content. */
 export type Proposed = { id: string; type: string; contentType: string; data: Uint8Array; metadata: Uint8Array };
 export type StoredRecord = Proposed & { stream: string; revision: number; position: number; writtenAt: number };
 
@@ -9,7 +9,7 @@ export type Answer =
   | { kind: "too_large" };
 
 export const maxAppendSize = 1_048_576;
-/** How many ids an append at "any" revision still recognises. */
+/** Number of recent ids that an append at "any" revision recognises. */
 const recentIds = 1000;
 
 /** The server's log in memory, with its rules for revisions and for ids it has seen before. */
@@ -38,13 +38,13 @@ export class RecordLog {
       return { kind: "written", last: this.#recent(stream, events) ?? this.write(stream, events) };
     }
     const revision = expected === "no_stream" ? -1 : expected;
-    // At the now current revision nothing is compared: the same ids are written a second time.
+    // At the current revision ids are not compared: the same ones are written a second time.
     if (revision === current) return { kind: "written", last: this.write(stream, events) };
     const last = this.#alreadyThere(stream, revision, events);
     return last ? { kind: "written", last } : { kind: "wrong", current };
   }
 
-  /** Appends without any question, as other applications on the same log do. */
+  /** Appends without any check, like other applications on the same log. */
   write(stream: string, events: Proposed[]): StoredRecord {
     const target = this.streams.get(stream) ?? [];
     this.streams.set(stream, target);
@@ -59,14 +59,17 @@ export class RecordLog {
     return written.at(-1) ?? target.at(-1)!;
   }
 
-  /** Index of the first record at this position or later; undefined for a position between records. */
+  /** Returns the index of the first record at this position or later; undefined for a position between records. */
   indexOf(position: number): number | undefined {
     if (position > (this.records.at(-1)?.position ?? 0)) return this.records.length;
     const index = this.records.findLastIndex((record) => record.position <= position);
     return this.records[index]?.position === position ? index : undefined;
   }
 
-  /** The very same ids from `revision` on: a prefix or run of what stands there is recognised, anything new is not. */
+  /**
+   * Returns the last record if the same ids are stored from `revision` on: a prefix or run of stored events is recognised, anything new
+   * is not.
+   */
   #alreadyThere(stream: string, revision: number, events: Proposed[]): StoredRecord | undefined {
     const there = (this.streams.get(stream) ?? []).slice(revision + 1, revision + 1 + events.length);
     const same = there.length === events.length && there.every(({ id }, index) => id === events[index]!.id);
@@ -82,5 +85,5 @@ export class RecordLog {
 
 const empty = { contentType: "application/json", data: Buffer.from("{}"), metadata: new Uint8Array() };
 
-/** An event of some other application. */
+/** Makes an event of some other application. */
 export const foreignEvent = (type = "SomethingElse"): Proposed => ({ id: crypto.randomUUID(), type, ...empty });

@@ -5,7 +5,7 @@ import { type Answer, type Expected, maxAppendSize, type Proposed, type StoredRe
 
 const { AppendResp, ReadResp } = streams;
 
-/** The wire's messages from and to plain values. */
+/** Converts the wire's messages from and to plain values. */
 export function readOptions(request: streams.AppendReq): { stream: string; expected: Expected } {
   const options = request.getOptions()!;
   const stream = nameOf(options.getStreamIdentifier());
@@ -32,7 +32,7 @@ export const nameOf = (identifier: shared.StreamIdentifier | undefined): string 
 const identifierOf = (name: string): shared.StreamIdentifier =>
   new shared.StreamIdentifier().setStreamName(Buffer.from(name));
 
-/** A refused revision is an answer like any other; only a size is an error. */
+/** Makes the answer to an append. A refused revision is a normal answer; only an excessive size is an error. */
 export function appendAnswer(answer: Exclude<Answer, { kind: "too_large" }>): streams.AppendResp {
   if (answer.kind === "wrong") {
     const wrong = new AppendResp.WrongExpectedVersion();

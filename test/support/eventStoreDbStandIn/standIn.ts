@@ -9,8 +9,8 @@ import { foreignEvent, RecordLog } from "./log.ts";
 import { StreamsCalls } from "./streamsCalls.ts";
 
 /**
- * An EventStoreDB to test against where there is none: the same protocol on a real socket, the same answers, and every trouble that
- * the real one was seen to make, at a word. Reads, unary appends and subscriptions to the whole log; nothing else is implemented.
+ * A stand-in for EventStoreDB: the same protocol on a real socket, the same answers, and on demand every fault seen in the real one.
+ * Reads, unary appends and subscriptions to the whole log; nothing else is implemented.
  */
 export class EventStoreDbStandIn {
   readonly calls = new StreamsCalls(new RecordLog());
@@ -25,7 +25,7 @@ export class EventStoreDbStandIn {
     return `esdb://127.0.0.1:${this.#port}?tls=false`;
   }
 
-  /** On a free port at first, on the same one ever after. */
+  /** Listens on a free port the first time, and on the same one later. */
   async start(): Promise<this> {
     const server = new Server();
     server.addService(StreamsService, this.calls.service());
@@ -42,7 +42,7 @@ export class EventStoreDbStandIn {
     return this;
   }
 
-  /** Cuts every connection; nobody listens until it is started again. What was written stays. */
+  /** Cuts every connection and stops listening until it is started again. The data stay. */
   stop(): void {
     this.#server?.forceShutdown();
     this.#server = undefined;
@@ -53,22 +53,22 @@ export class EventStoreDbStandIn {
     await this.start();
   }
 
-  /** Another application writes to the same log. */
+  /** Writes to the log as another application. */
   writeForeign(count: number, stream = "somebodyElse-1"): void {
     for (let n = 0; n < count; n++) this.log.write(stream, [foreignEvent()]);
   }
 
-  /** The log is gone and begins anew at lower positions, while connections and subscriptions stay. */
+  /** Empties the log, which starts again at lower positions, while connections and subscriptions stay. */
   wipe(): void {
     this.calls.replaceLog(new RecordLog(3));
   }
 
-  /** Ends every subscription, as a server does that resigns or restarts. */
+  /** Ends every subscription, like a server that resigns or restarts. */
   dropSubscriptions(code: status = status.UNAVAILABLE): void {
     for (const subscription of this.calls.subscriptions) subscription.end(code, "the server dropped it");
   }
 
-  /** The subscriptions there are go silent without ending. */
+  /** Makes the current subscriptions silent without ending them. */
   stallSubscriptions(): void {
     for (const subscription of this.calls.subscriptions) subscription.stalled = true;
   }

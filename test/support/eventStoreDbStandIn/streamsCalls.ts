@@ -20,16 +20,16 @@ import { type Filter, LogSubscription, type ReadCall } from "./subscription.ts";
 
 type AppendCall = ServerReadableStream<streams.AppendReq, streams.AppendResp>;
 
-/** How the next appends go wrong: written or not, and with a gRPC status or no answer at all. */
+/** A fault of an append: written or not, and with a gRPC status or no answer at all. */
 export type AppendFault = { written: boolean; code?: status };
 
-/** The Streams service, and what can be made to go wrong in it. */
+/** The Streams service, with its possible faults. */
 export class StreamsCalls {
   log: RecordLog;
   readonly subscriptions = new Set<LogSubscription>();
-  /** One for each append to come, in order. */
+  /** One entry for each future append, in order. */
   readonly appendFaults: AppendFault[] = [];
-  /** Reads are taken and never answered. */
+  /** Accepts reads but never answers them. */
   readsHang = false;
   appends = 0;
   batchAppends = 0;
@@ -124,7 +124,7 @@ export class StreamsCalls {
     return backwards ? this.log.records.slice(0, index).reverse() : this.log.records.slice(index);
   }
 
-  /** Where a read of the whole log starts. A position that is no record's is answered "unknown", one beyond the end is taken. */
+  /** Returns where a read of the whole log starts. A position without a record is answered "unknown", one beyond the end is accepted. */
   #startOf(call: ReadCall, options: streams.ReadReq.Options): number | undefined {
     const all = options.getAll()!;
     if (all.hasStart()) return 0;

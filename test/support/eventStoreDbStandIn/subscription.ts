@@ -7,14 +7,14 @@ import { caughtUpMessage, confirmationMessage, eventMessage } from "./messages.t
 export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 export type Filter = (record: StoredRecord) => boolean;
 
-/** Live events that may wait for a subscriber; one more and the subscription ends. */
+/** Most live events that may wait for a subscriber; beyond that the subscription ends. */
 const liveBuffer = 32;
 
 /** One subscription to the whole log: catches up, says so, then goes live with a small buffer. */
 export class LogSubscription {
-  /** A server that hangs sends nothing more, without saying so. */
+  /** Simulates a server that hangs and sends nothing more. */
   stalled = false;
-  /** It has read what was there, and hears of everything written from now on. */
+  /** It has caught up, and receives everything written from now on. */
   live = false;
   readonly #call: ReadCall;
   #log: RecordLog;
@@ -32,7 +32,7 @@ export class LogSubscription {
     call.once("cancelled", () => this.#finish());
   }
 
-  /** From the record at this index on. */
+  /** Runs from the record at this index on. */
   async run(from: number): Promise<void> {
     await this.#send(confirmationMessage(crypto.randomUUID()));
     let next = from;
@@ -46,7 +46,7 @@ export class LogSubscription {
     this.#enqueue(caughtUpMessage());
   }
 
-  /** The log under it is another one now; what is written there comes through as if nothing had happened. */
+  /** Replaces the log below it without notice; events written there are delivered as usual. */
   moveTo(log: RecordLog): void {
     this.#stopListening();
     this.#log = log;

@@ -40,7 +40,7 @@ export const edited = (version: number, different: Partial<Data<"DraftEdited">> 
   },
 });
 
-/** A version that the service itself made, after its identity's change. */
+/** A version made by the service itself, after its identity was changed. */
 export const refreshed = (version: number): Of<"DraftEdited"> =>
   edited(version, { changedFields: ["identity"], because: "identity_changed" });
 
@@ -88,7 +88,7 @@ export const failed = (code = "internal"): Of<"DraftFailed"> => ({
   data: { attemptId: "attempt 1", code, message: "no" },
 });
 
-/** Its tokens are hashed as `<notification> approve` and `<notification> reject`. */
+/** A request to approvers. Its tokens are hashed as `<notification> approve` and `<notification> reject`. */
 export const asked = (
   notificationId: string,
   {

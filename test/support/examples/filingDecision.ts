@@ -1,6 +1,6 @@
 import type { FilingDecision } from "#streams/filing/events.ts";
 
-/** Where the mail of this filing number belongs: the first opens the thread, unless something else is said. */
+/** Makes the filing decision with this number: the first opens the thread, unless overridden. */
 export const filingDecision = (number: number, different: Partial<FilingDecision> = {}): FilingDecision => ({
   number,
   deliveryId: `d${number}`,

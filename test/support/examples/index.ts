@@ -4,7 +4,7 @@ import type { InboxEvent, MailHeaders } from "#streams/inbox/events.ts";
 import type { Authentication, InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
 import type { WorkspaceEvent } from "#streams/workspace/events.ts";
 
-/** Named examples of what is stored, with whatever is to be different about them. */
+/** Named examples of stored values, with the given fields replaced. */
 
 type DataOf<E extends { type: string; data: unknown }, Type extends E["type"]> = Extract<E, { type: Type }>["data"];
 
@@ -51,7 +51,7 @@ export const mailHeaders = (different: Partial<MailHeaders> = {}): MailHeaders =
   ...different,
 });
 
-/** The n-th mail of a customer: `<n@customer.example>`, naming these others. */
+/** Makes the n-th mail of a customer: `<n@customer.example>`, with these References. */
 export const mailReceived = ({
   number,
   references,
@@ -80,7 +80,7 @@ export const mailReceived = ({
   }),
 });
 
-/** The n-th message of a thread. */
+/** Makes the n-th message of a thread. */
 export const inboundMessage = (number: number, different: Partial<InboundMessage> = {}): InboundMessage => ({
   identityId: "identity",
   messageId: `message ${number}`,
@@ -106,13 +106,13 @@ export const inboundMessage = (number: number, different: Partial<InboundMessage
   ...different,
 });
 
-/** What a mail proves: its sender, unless something is different. */
+/** Makes the authentication result of a mail: its sender is proven, unless overridden. */
 export const authentication = (different: Partial<Authentication> = {}): Authentication => ({
   ...{ spf: "pass", dkim: "pass", dmarc: "pass", aligned: true, arc: "none" },
   ...different,
 });
 
-/** What is found out about the n-th message of a thread. */
+/** Makes the event with the authentication result of the n-th message of a thread. */
 export const messageAuthenticated = (
   number: number,
   different: Partial<DataOf<ThreadEvent, "MessageAuthenticated">> = {},

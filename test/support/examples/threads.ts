@@ -56,5 +56,5 @@ export const mailSent = {
   rfcMessageId: "<o>",
   to: ["ann@customer.example"],
 };
-/** A thread that mail number 3 opened. */
+/** The history of a thread that mail number 3 opened. */
 export const base = [opened, received(3)];

@@ -3,31 +3,28 @@ import { exampleOf } from "#src/http/framework/openapi/examples.ts";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { type Answer, type Ask, asking } from "../asking.ts";
 
-/**
- * Tenants that own one of everything, made through the API. A route that is added with a new noun, or a field that names one, is met with a
- * sentence that says what to add here.
- */
+/** Tenants with one resource of every noun, made through the API. For a new noun in a route or field, an error says what to add here. */
 
 type Json = Record<string, any>;
 
-/** `ids`: one of each noun, by the path segment that its id follows. */
+/** `ids`: one id per noun; the noun is the path segment before the id. */
 export type Tenant = { workspaceId: string; key: string; ask: Ask; ids: Record<string, string> };
 
-/** What runs the service: this process, or another one. `deliver` resolves when the mail can be read. */
+/** The running service, in this process or another one. `deliver` resolves when the mail can be read. */
 export type Running = {
   url: string;
   workspace(): Promise<{ id: string; key: string }>;
   deliver(to: string, raw: string): Promise<void>;
 };
 
-/** Nobody answers there; WEBHOOK_ALLOWED_HOSTS has to allow it. */
+/** Nothing listens there; WEBHOOK_ALLOWED_HOSTS has to allow it. */
 export const webhookHost = "localhost:9";
 
 type Making = { service: Running; ask: Ask; ids: Record<string, string>; address: string };
 
 const here = "test/support/examples/world.ts";
 
-/** How a tenant gets one of each noun. Later ones stand on earlier ones. */
+/** Makes one resource of each noun for a tenant. Later ones depend on earlier ones. */
 const makers: Record<string, (making: Making) => Promise<string>> = {
   domains: async ({ ask }) => firstOf(await ask("GET /v1/domains")),
   assistants: async ({ ask }) => idOf(await ask("POST /v1/assistants", { json: { name: "Assistant" } })),
@@ -67,7 +64,7 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   "api-keys": async ({ ask }) => idOf(await ask("POST /v1/api-keys", { json: { name: "Another" } })),
   members: async ({ ask }) => {
     const answer = await ask("POST /v1/members", { json: { email: "colleague@people.example", role: "approver" } });
-    // A workspace's first key may not: then it has a member's id that is nobody's.
+    // A workspace's first key may not: then the tenant gets a random member id.
     return answer.status === 401 ? randomUUID() : idOf(answer);
   },
   contacts: async ({ ask }) => firstOf(await ask("GET /v1/contacts")),
@@ -91,7 +88,7 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     ).json.task_id,
 };
 
-/** A workspace with one of every noun that the document has routes for. */
+/** Makes a workspace with one resource of every noun in the document's routes. */
 export async function makeTenant(service: Running, document: Document): Promise<Tenant> {
   const { id: workspaceId, key } = await service.workspace();
   const ask = asking(service.url, key);
@@ -110,14 +107,14 @@ const nounsOf = (document: Document): string[] => [
   ...new Set(Object.keys(document.paths).flatMap((path) => paramsOf(path).map(({ noun }) => noun))),
 ];
 
-/** The parameters of a path, each with the noun whose id it is: the segment before it. */
+/** Returns the parameters of a path, each with its noun: the segment before it. */
 export const paramsOf = (path: string): { name: string; noun: string }[] =>
   [...path.matchAll(/\/([\w-]+)\/\{(\w+)\}/g)].map(([, noun, name]) => ({
     noun: noun as string,
     name: name as string,
   }));
 
-/** The noun whose id a field or a query parameter holds, for example `based_on_message_id`: messages. */
+/** Returns the noun of an id field or query parameter, for example messages for `based_on_message_id`. */
 export function nounOfField(field: string): string {
   const word = /([a-z]+)_ids?$/.exec(field)?.[1] ?? field;
   const noun = word.endsWith("y") ? `${word.slice(0, -1)}ies` : `${word}s`;
@@ -125,14 +122,14 @@ export function nounOfField(field: string): string {
   return noun;
 }
 
-/** The path with a tenant's own ids, but for those that are given. */
+/** Fills a path with a tenant's own ids, except the given ones. */
 export const pathOf = (path: string, { ids }: Tenant, others: Record<string, string> = {}): string =>
   paramsOf(path).reduce(
     (line, { name, noun }) => line.replace(`{${name}}`, others[name] ?? (ids[noun] as string)),
     path,
   );
 
-/** Where a body of this schema holds ids, as paths; an array's first element stands for all. */
+/** Returns the paths of the ids in a body of this schema; an array's first element represents all. */
 export function idPlaces(schema: Json, schemas: Json, at: (string | number)[] = []): (string | number)[][] {
   const resolved: Json = schema.$ref ? schemas[schema.$ref.split("/").at(-1)] : schema;
   const branches: Json[] = [...(resolved.anyOf ?? []), ...(resolved.oneOf ?? [])];
@@ -146,11 +143,11 @@ export function idPlaces(schema: Json, schemas: Json, at: (string | number)[] = 
   ];
 }
 
-/** The nearest name above an id's place: an array's elements are called as the array. */
+/** Returns the nearest field name above an id: an array's elements have the array's name. */
 export const fieldAt = (place: (string | number)[]): string =>
   place.findLast((step) => typeof step === "string") as string;
 
-/** A body of this schema with everything it requires, its ids those of the tenant. */
+/** Makes a body of this schema with all required fields, and the tenant's ids. */
 export function bodyOf(schema: Json, schemas: Json, { ids }: Tenant): Json {
   const body = exampleOf(schema, schemas) as Json;
   for (const place of idPlaces(schema, schemas)) {
@@ -162,7 +159,7 @@ export function bodyOf(schema: Json, schemas: Json, { ids }: Tenant): Json {
 const valueAt = (value: any, [step, ...rest]: (string | number)[]): unknown =>
   step === undefined ? value : value == null ? undefined : valueAt(value[step], rest);
 
-/** Puts a value into a body; what is missing on the way is made. */
+/** Puts a value into a body, creating missing parents. */
 export function put(body: Json, place: (string | number)[], value: unknown): Json {
   let at: any = body;
   for (const [index, step] of place.slice(0, -1).entries()) {

@@ -2,10 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-/** Where the provider's own descriptions (OpenAPI 3.1) lie, if they are on this machine: `SENDGRID_OPENAPI`, or a folder beside the repository. */
+/**
+ * Folders of the provider's own descriptions (OpenAPI 3.1), if they are on this machine: `SENDGRID_OPENAPI`, or a folder next to the
+ * repository.
+ */
 const folders = [process.env.SENDGRID_OPENAPI, join(import.meta.dirname, "../../../../shared/openapi")];
 
-/** The path of a description (`tsg_mail_v3.json`); undefined where it is not on this machine. */
+/** Returns the path of a description (`tsg_mail_v3.json`); undefined if it is not on this machine. */
 export const descriptionFile = (name: string): string | undefined =>
   folders
     .filter((folder) => folder !== undefined)
@@ -13,8 +16,8 @@ export const descriptionFile = (name: string): string | undefined =>
     .find((file) => existsSync(file));
 
 /**
- * Judges bodies by the schema at a JSON pointer of a description, or by `otherwise`, a smaller schema of our own, where the description is not on
- * this machine. Answers what is wrong in words, undefined where nothing is.
+ * Validates bodies by the schema at a JSON pointer of a description, or by `otherwise`, a smaller schema of our own, if the description
+ * is not on this machine. Returns the faults in words; undefined if there are none.
  */
 export function judgeBy(
   { file, pointer }: { file: string; pointer: string },

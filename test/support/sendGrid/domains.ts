@@ -36,8 +36,8 @@ export type MockSetting = {
 };
 
 /**
- * Domains, Inbound Parse settings and security policies of an account. `invalid`: what a validation finds wrong, by the name of the record; without one everything
- * is valid.
+ * Mocks the domains, Inbound Parse settings and security policies of an account. `invalid`: faults that a validation reports, by the name
+ * of the record; without one everything is valid.
  */
 export function mockDomains() {
   const domains = new Map<number, MockDomain>();

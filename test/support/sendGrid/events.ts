@@ -4,7 +4,7 @@ import type { MockMail } from "./mail.ts";
 /** An event as SendGrid's Event Webhook posts it, about a recipient of a mail. */
 export type MockEvent = Record<string, unknown> & { event: string; sg_event_id: string };
 
-/** What became of a mail, in SendGrid's words; its marks come back at the top level. */
+/** Makes an event about a mail in SendGrid's terms; its marks are returned at the top level. */
 export function eventOf(
   { id, body }: MockMail,
   event: string,
@@ -27,10 +27,10 @@ export function eventOf(
   };
 }
 
-/** A signed Event Webhook with a key of its own. */
+/** Makes a signed Event Webhook with its own key. */
 export function mockEventWebhook() {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
-  /** The headers under which SendGrid would post these bytes at that time. */
+  /** Returns the headers with which SendGrid would post these bytes at that time. */
   const signed = (body: string, at: Date): Record<string, string> => {
     const timestamp = String(Math.floor(at.getTime() / 1000));
     return {
@@ -42,12 +42,12 @@ export function mockEventWebhook() {
     };
   };
   return {
-    /** As the setting has it. */
+    /** In the form of the setting. */
     publicKey: publicKey.export({ type: "spki", format: "der" }).toString("base64"),
     signed,
-    /** Posts a batch to the service, signed now unless told otherwise. */
+    /** Posts a batch to the service, signed now unless a time is given. */
     post(url: string, events: readonly unknown[], at: Date): Promise<Response> {
-      // As real bodies may end.
+      // With a final line end, as in real bodies.
       const body = `${JSON.stringify(events)}\r\n`;
       return fetch(`${url}/hooks/sendgrid/events`, { method: "POST", headers: signed(body, at), body });
     },

@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { type MockFault, type MockSendGrid, problem } from "./mockSendGrid.ts";
 
-/** Where it goes wrong: when the connection is taken, before all of the request came, or after. */
+/** Moment of the fault: when the connection is accepted, before the whole request arrived, or after. */
 export type FaultStage = "connect" | "request" | "answer";
 
-/** `taken`: the mail is taken all the same. */
+/** `taken`: the mail is accepted nevertheless. */
 export type NamedFault = { at: FaultStage; what: string; fault: MockFault };
 
-/** Writes bytes as they are, past what HTTP would make of them. */
+/** Writes raw bytes, without HTTP encoding. */
 const raw = (response: ServerResponse, bytes: string, end = true): true => {
   const socket = response.socket!;
   socket.write(bytes);
@@ -28,7 +28,7 @@ const after = (what: string, does: (response: ServerResponse) => true): NamedFau
   what,
   fault: { after: (_call, _answer, response) => does(response) },
 });
-/** Instead of being handled at all. */
+/** Answers without handling the request. */
 const answered = (status: number, what: string, headers: Record<string, string> = {}): NamedFault => ({
   at: "request",
   what,
@@ -46,7 +46,7 @@ const answered = (status: number, what: string, headers: Record<string, string> 
 const page = "<html><body>Bad gateway</body></html>";
 const tenMegabytes = "x".repeat(10_000_000);
 
-/** Every way in which the mock fails to be SendGrid. */
+/** All faults of the mock. */
 export const faults: readonly NamedFault[] = [
   { at: "request", what: "reset", fault: { before: (_, response) => reset(response) } },
   { at: "request", what: "closed", fault: { before: (_, response) => drop(response) } },
@@ -81,7 +81,7 @@ export const faults: readonly NamedFault[] = [
   ),
 ];
 
-/** Goes wrong only for sends of mail, so often; the rest is as ever. */
+/** Fails only requests that send mail, this many times. */
 export function failSends(
   mock: Pick<MockSendGrid, "setFault">,
   fault: MockFault,

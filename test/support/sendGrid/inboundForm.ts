@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
 
-/** A field of a form: its name, its bytes, and headers of its part beside Content-Disposition. */
+/** A field of a form: its name, its bytes, and headers of its part besides Content-Disposition. */
 export type FormField = readonly [name: string, value: string | Buffer, headers?: readonly string[]];
 
 export type FormPost = { body: Buffer; headers: Record<string, string> };
 
-/** A body of multipart/form-data, written by hand. `end`: what follows the last part. */
+/** Makes a body of multipart/form-data, byte by byte. `end`: what follows the last part. */
 export function formPost(
   fields: readonly FormField[],
   { boundary = "xYzZY", end = `--${boundary}--\r\n` }: { boundary?: string; end?: string } = {},
@@ -26,7 +26,7 @@ export function formPost(
 
 type Inbound = { raw: string | Buffer; to: readonly string[]; from?: string; ip?: string };
 
-/** The fields that SendGrid posts in raw mode, as far as anybody looks at them, and some of the others. */
+/** The fields that SendGrid posts in raw mode: all that the service reads, and some others. */
 export const inboundFields = ({ raw, to, from = "ann@customer.example", ip = "192.0.2.1" }: Inbound): FormField[] => [
   ["dkim", "{@customer.example : pass}"],
   ["email", raw],
@@ -39,11 +39,11 @@ export const inboundFields = ({ raw, to, from = "ann@customer.example", ip = "19
   ["SPF", "pass"],
 ];
 
-/** As SendGrid posts a mail. Every post has a boundary of its own. */
+/** Makes a post like SendGrid's for a mail. Every post has its own boundary. */
 export const inboundPost = (inbound: Inbound): FormPost =>
   formPost(inboundFields(inbound), { boundary: `xYzZY-${randomUUID()}` });
 
-/** The pair of a security policy: its public half as SendGrid shows it, and how its posts are signed. */
+/** Makes the key pair of a security policy: its public key as SendGrid shows it, and a function that signs posts. */
 export function securityPolicy() {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   return {

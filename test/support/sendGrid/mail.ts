@@ -1,7 +1,7 @@
 import { judgeBy } from "./description.ts";
 import { type MockAnswer, type MockCall, type MockHandlers, problem } from "./mockSendGrid.ts";
 
-/** What the schema of ours says where the provider's description is not there: as much of it as our requests use. */
+/** Our own schema, used if the provider's description is missing: the part of it that our requests use. */
 const address = {
   type: "object",
   properties: { email: { type: "string" }, name: { type: "string" } },
@@ -54,13 +54,13 @@ const isLogsQuery = judgeBy(
   { type: "object", properties: { query: { type: "string" }, limit: { type: "integer", minimum: 1, maximum: 1000 } } },
 );
 
-/** A mail that it took. `id`: what X-Message-Id says. */
+/** An accepted mail. `id`: the value of X-Message-Id. */
 export type MockMail = { id: string; body: any; takenAt: Date };
 
 const forbiddenHeaders =
   /^(x-sg-id|x-sg-eid|received|dkim-signature|content-type|content-transfer-encoding|to|from|subject|reply-to|cc|bcc)$/i;
 
-/** What the description says only in words: each address once, none of its own headers, plain types of files. */
+/** Checks rules that the description has only in prose: each address once, none of its own headers, plain types of files. */
 function complaintInWords(body: any): string | undefined {
   const [personalization] = body.personalizations;
   const named = ["to", "cc", "bcc"].flatMap((field) => personalization[field] ?? []).map(({ email }) => email);
@@ -73,7 +73,7 @@ function complaintInWords(body: any): string | undefined {
   return undefined;
 }
 
-/** mail/send, the email logs and the key's scopes. It delivers nothing. */
+/** Mocks mail/send, the email logs and the key's scopes. It delivers nothing. */
 export function mockMail({ now = () => new Date() }: { now?: () => Date } = {}) {
   const taken: MockMail[] = [];
   let logs: "readable" | "not bought" = "readable";

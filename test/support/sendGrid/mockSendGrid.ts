@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A request as it came. `params`: what stood at the `:name` parts of the path; `body`: the JSON, undefined where there is none. */
+/** A received request. `params`: the values of the `:name` parts of the path; `body`: the JSON, undefined if there is none. */
 export type MockCall = {
   method: string;
   path: string;
@@ -15,12 +15,12 @@ export type MockCall = {
 
 export type MockAnswer = { status: number; body?: unknown; headers?: Record<string, string> };
 
-/** What is answered to whom, by method and path: `"GET /v3/things/:id"`. */
+/** Handlers by method and path: `"GET /v3/things/:id"`. */
 export type MockHandlers = Record<string, (call: MockCall) => MockAnswer | Promise<MockAnswer>>;
 
 /**
- * Takes a request out of the ordinary way: answers true where it has dealt with it, or will. `before`: its headers have come; `after`: it has
- * been handled, and would now be answered with `answer`.
+ * Intercepts a request: returns true if it answers it, now or later. `before`: called when its headers have arrived; `after`: called when
+ * it was handled, and would now be answered with `answer`.
  */
 export type MockFault = {
   before?(request: IncomingMessage, response: ServerResponse): boolean;
@@ -29,12 +29,12 @@ export type MockFault = {
 
 export type MockSendGrid = Awaited<ReturnType<typeof startMockSendGrid>>;
 
-/** The key it takes. */
+/** The API key that it accepts. */
 export const mockApiKey = "SG.mock.key-of-a-mock";
 
 /**
- * A mock of SendGrid's API on loopback: not the provider, only what its descriptions say of it. What it knows stands in tables of handlers, each
- * with a state of its own. Whoever comes with another key is told 401.
+ * Starts a mock of SendGrid's API on loopback, made from its descriptions only. Its behaviour is in tables of handlers, each with its own
+ * state. Another key gets 401.
  */
 export async function startMockSendGrid(...tables: MockHandlers[]) {
   const calls: MockCall[] = [];
@@ -75,9 +75,9 @@ export async function startMockSendGrid(...tables: MockHandlers[]) {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    /** Every request whose whole body came, in order. */
+    /** Every request whose whole body arrived, in order. */
     calls: calls as readonly MockCall[],
-    /** From now on every request goes this way; undefined: the ordinary one. */
+    /** Sets the fault for every later request; undefined: none. */
     setFault(next: MockFault | undefined): void {
       fault = next;
     },
@@ -89,7 +89,7 @@ export async function startMockSendGrid(...tables: MockHandlers[]) {
   };
 }
 
-/** A refusal in the provider's own form. */
+/** Makes a refusal in the provider's own form. */
 export const problem = (status: number, message: string, field: string | null = null): MockAnswer => ({
   status,
   body: { errors: [{ message, field, help: null }] },

@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net";
 import { createEmulator } from "emulate";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
-/** A request that came to Slack. `body` is its JSON. */
+/** A request to Slack. `body`: its JSON. */
 export type ToSlack = { path: string; token: string | undefined; body: any };
 
-/** Answers in Slack's place, or lets the emulator answer where it says nothing. */
+/** Answers in Slack's place; if it returns false, the emulator answers. */
 type Fault = (request: ToSlack, response: ServerResponse) => boolean | Promise<boolean>;
 
 export type TestSlack = Awaited<ReturnType<typeof startSlack>>;
@@ -16,8 +16,8 @@ export type TestSlack = Awaited<ReturnType<typeof startSlack>>;
 export const botToken = "xoxb-1-test-bot";
 
 /**
- * Slack on loopback: the emulator (webhooks, chat.postMessage, chat.update, views.open, conversations.history) behind a door of our own. The door keeps
- * what came, can answer in the emulator's place, and is a mock of what the emulator lacks: `response_url`.
+ * Slack on loopback: the emulator (webhooks, chat.postMessage, chat.update, views.open, conversations.history) behind a proxy of our own.
+ * The proxy records requests, can answer in the emulator's place, and mocks what the emulator lacks: `response_url`.
  */
 export async function startSlack() {
   const emulator = await createEmulator({
@@ -67,16 +67,16 @@ export async function startSlack() {
   return {
     host,
     url: `http://${host}`,
-    /** A webhook into a channel: the emulator takes its name from the message, else it goes to #general. */
+    /** A webhook into a channel: the emulator takes the channel's name from the message, or uses #general. */
     webhookUrl: `http://${host}/services/T000000001/B000000001/X000000001`,
     requests,
     channel: { general: idOf("general"), approvals: idOf("approvals"), elsewhere: idOf("elsewhere") },
-    /** What stands in a channel, oldest first. */
+    /** Returns the messages of a channel, oldest first. */
     async history(channel: string): Promise<any[]> {
       const { messages } = await call("conversations.history", { channel, limit: 1000 });
       return messages.reverse();
     },
-    /** What a press carries to open a form with, good for 3 s. */
+    /** Makes the trigger id of a press, which can open a form for 3 s. */
     trigger: async (): Promise<string> => (await call("views.generateTriggerId", {})).trigger_id,
     answersWith(next: Fault | undefined): void {
       fault = next ?? (() => false);
@@ -89,7 +89,7 @@ export async function startSlack() {
   };
 }
 
-/** The body of a call of Slack's, with the headers that its v0 scheme signs it by. */
+/** Makes the body of a call by Slack, with the signature headers of its v0 scheme. */
 export function signedCall(payload: object | string, secret: string, at = new Date()) {
   const text = typeof payload === "string" ? payload : JSON.stringify(payload);
   const body = new URLSearchParams({ payload: text }).toString();
@@ -107,7 +107,7 @@ export function signedCall(payload: object | string, secret: string, at = new Da
 
 export const user = { id: "U0ADA", username: "ada", name: "ada", team_id: "T000000001" };
 
-/** What Slack posts when a button of a message is pressed. */
+/** Makes Slack's call for a pressed button of a message. */
 export const pressOf = (
   message: { ts: string; text?: string; blocks: any[] },
   actionId: string,
@@ -130,7 +130,7 @@ export const pressOf = (
 export const buttonsOf = ({ blocks }: { blocks: any[] }): any[] =>
   blocks.filter(({ type }) => type === "actions").flatMap(({ elements }) => elements);
 
-/** What Slack posts when the form for the reason is sent. `view`: as it was opened. */
+/** Makes Slack's call for the submitted reason form. `view`: as it was opened. */
 export const submissionOf = (view: any, reason: string | null, more: Record<string, unknown> = {}) => ({
   type: "view_submission",
   user,

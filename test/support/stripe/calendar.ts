@@ -1,4 +1,4 @@
-/** Months as a payment processor counts them, apart from the service's own: whole days looked for one by one. UTC. */
+/** Counts months as a payment processor does, independently of the service's own code: searches whole days one by one. UTC. */
 export function monthsOn(from: Date, months: number): Date {
   const first = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + months, 1));
   const time = from.getTime() % 86_400_000;

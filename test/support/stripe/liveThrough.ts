@@ -20,15 +20,15 @@ const workspaceId = "0199aaaa-0000-7000-8000-000000000001";
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-/** Few, so that every life comes to its caps. */
+/** Small, so that every life reaches its caps. */
 export const caps = { builder_pack: 3, pro: 5, agency: 8 };
 
-/** What becomes of what the processor tells: when it arrives, in milliseconds after it was told; several times, or never. */
+/** The delivery of the processor's events: milliseconds from sending to each arrival; several times, or never. */
 export type Post = { arrivals: () => number[]; isAway: () => boolean; listensToTimers: boolean };
 
 export const inOrder: Post = { arrivals: () => [0], isAway: () => false, listensToTimers: false };
 
-/** A third is lost, a third comes twice, and nothing in order; now and then the processor cannot be asked. */
+/** Loses a third, delivers a third twice, and nothing in order; now and then the processor is unreachable. */
 export const shuffled = (random: Random): Post => ({
   arrivals: () => {
     const late = () => random.below(random.pick([minuteMs, 60 * minuteMs, 3 * dayMs]));
@@ -39,7 +39,7 @@ export const shuffled = (random: Random): Post => ({
 });
 
 export type Moment = {
-  /** What the service knows and allows, and what the customer has. */
+  /** The plan that the service knows and enforces, and what the customer has. */
   plan: Awaited<ReturnType<typeof currentPlan>>;
   truth: ReturnType<ReturnType<typeof createSubscriptionWorld>["truth"]>;
   now: Date;
@@ -48,8 +48,8 @@ export type Moment = {
 type Reserved = { stream: string; cap: number };
 
 /**
- * A workspace through a customer's life: the processor's events by this post, the process that follows subscriptions, and between them mail
- * until no more is allowed. `onMoment` is told when nothing more happens at a moment.
+ * Plays a customer's life for a workspace: the processor's events by this delivery, the process that follows subscriptions, and between
+ * them mail up to the cap. `onMoment` is called when nothing more happens at a moment.
  */
 export async function liveThrough(life: Life, post: Post, onMoment: (moment: Moment) => void = () => undefined) {
   let nowMs = life.begins.getTime();
@@ -82,7 +82,7 @@ export async function liveThrough(life: Life, post: Post, onMoment: (moment: Mom
   });
   const process = followSubscriptions(deps, world.payments);
 
-  /** As the runner of processes does it: the handler, its timers, and its wish to be asked again. */
+  /** Handles an event or timer as the runner of processes does: the handler, its timers, and its request to be called again. */
   async function handle(subject: Recorded | { key: string; name: string; dueAt: Date }, attempt = 1): Promise<void> {
     world.setAway(post.isAway());
     const timer = { payload: {}, ...subject } as never;
@@ -110,7 +110,7 @@ export async function liveThrough(life: Life, post: Post, onMoment: (moment: Mom
   }
 
   const reserved: Reserved[] = [];
-  /** Mail until no more is allowed. */
+  /** Sends mail up to the cap. */
   async function send(): Promise<void> {
     for (;;) {
       const quotaStream = await quotaStreamOf(deps, workspaceId);
@@ -151,11 +151,11 @@ export async function liveThrough(life: Life, post: Post, onMoment: (moment: Mom
       world.act(action);
     });
   }
-  // Mail comes to the cap every few days, and at the very turn of periods.
+  // Mail reaches the cap every few days, and exactly at the turn of periods.
   const ends = life.begins.getTime() + life.ends;
   for (let at = life.begins.getTime(); at < ends; at += 5 * dayMs) later(at, send);
 
-  // Long enough for whatever was delayed, and for the look of the day after.
+  // Long enough for everything that was delayed, and for the check of the next day.
   const settled = ends + 5 * dayMs;
   for (;;) {
     const dueTimer = post.listensToTimers ? [...timers].sort(([, one], [, other]) => one - other)[0] : undefined;
@@ -165,7 +165,7 @@ export async function liveThrough(life: Life, post: Post, onMoment: (moment: Mom
     nowMs = Math.max(nowMs, next);
     if (world.due() <= nowMs) {
       world.turn();
-      // In order, what the processor tells of it has arrived by then.
+      // Queued in order: by then the processor's event about it has arrived.
       later(nowMs, send);
     } else if (queue[0] && queue[0].at <= nowMs) await queue.shift()!.run();
     else if (dueTimer) {

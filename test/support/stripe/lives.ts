@@ -1,15 +1,15 @@
 import type { Random } from "../../../scripts/support/random.ts";
 import type { Action, Bought } from "./subscriptionWorld.ts";
 
-/** What happens in the life of a customer, and when: milliseconds since its beginning. */
+/** The events in a customer's life, with their times: milliseconds since its beginning. */
 export type Life = { begins: Date; steps: readonly { at: number; action: Action }[]; ends: number };
 
 const dayMs = 86_400_000;
 
-/** Days on which months are of different lengths. */
+/** Days after which months have different lengths. */
 const beginnings = ["2027-12-31", "2028-01-29", "2028-01-30", "2028-01-31", "2028-02-29", "2028-03-14", "2027-08-31"];
 
-/** A life like those that customers have: a first subscription, and whatever comes after it, for some months. */
+/** Makes a typical customer's life: a first subscription, and what follows it, for some months. */
 export function lifeOf(random: Random): Life {
   const plans = ["pro", "agency"] as const;
   const intervals = ["monthly", "monthly", "annual"] as const;
@@ -38,7 +38,7 @@ export function lifeOf(random: Random): Life {
   const steps = [{ at, action: subscribe() }];
   for (let left = 2 + random.below(9); left > 0; left--) {
     const { does } = steps.at(-1)!.action;
-    // A second subscription is found by the next day, whatever is lost: until then nothing else happens.
+    // A second subscription is found by the next day, whatever events are lost: until then nothing else happens.
     at += (does === "subscribe beside" ? 3 * dayMs : 0) + random.below(random.pick([1, 12, 40]) * dayMs);
     steps.push({ at, action: random.pick(anything)() });
   }

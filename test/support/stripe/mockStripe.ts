@@ -4,19 +4,19 @@ import Stripe from "stripe";
 import { hasEnded, type StripeEvent, StripeModel, type Subscription } from "./model.ts";
 
 /**
- * Our own mock of Stripe's API, on loopback: the calls we make, over the model beside it. It refuses what Stripe's reference does not know, and
- * remembers idempotency keys. It is a stand-in made by us, and no proof of how Stripe behaves.
+ * Our own mock of Stripe's API, on loopback: the calls that the service makes, over the model in this folder. It refuses what Stripe's
+ * reference does not define, and remembers idempotency keys. It proves nothing about how Stripe behaves.
  */
 
 export const secretKey = "sk_test_mockmockmockmockmock";
 export const webhookSecret = "whsec_mockmockmockmockmockmock";
 
-/** What a broken provider does in place of its answer. */
+/** The fault of a broken provider. */
 export type Fault =
   | { status: number; body: string; type?: string; headers?: Record<string, string> }
   | "silence"
   | "hang up"
-  /** It does what was asked, and its answer is lost. */
+  /** It executes the call, and its answer is lost. */
   | "lost answer";
 
 type Parameters = Record<string, string>;
@@ -36,7 +36,7 @@ const invalid = (code: string, status = 400): Answer => ({
 const missing = () => invalid("resource_missing", 404);
 const ok = (body: object): Answer => ({ status: 200, body });
 
-/** Which parameters each call may have: `#` stands for a number, `*` for a name. */
+/** Allowed parameters of each call: `#` means a number, `*` a name. */
 const known: [line: RegExp, names: string[]][] = [
   [/^POST \/v1\/customers(\/\w+)?$/, ["name", "metadata[*]"]],
   [
@@ -85,7 +85,7 @@ export async function startMockStripe(model = new StripeModel()) {
     response.end(JSON.stringify(json));
   }
 
-  /** The same key answers the same again; under other parameters it is refused. */
+  /** Answers the same key with the same answer; refuses it with other parameters. */
   function remembered(call: Call): Answer {
     if (call.method !== "POST" || call.key === undefined) return answerTo(model, call);
     const asked = JSON.stringify([call.path, call.parameters]);
@@ -114,7 +114,7 @@ export async function startMockStripe(model = new StripeModel()) {
     url,
     model,
     calls,
-    /** The next calls of this line, such as `POST /v1/customers`, go wrong this way. */
+    /** Makes the next calls of this line, such as `POST /v1/customers`, fail this way. */
     breakDown(line: RegExp, fault: Fault, times = Number.POSITIVE_INFINITY) {
       faults.unshift({ line, fault, times });
     },
@@ -135,7 +135,7 @@ const unauthorised: Answer = {
   body: { error: { type: "invalid_request_error", message: "mock: no such key" } },
 };
 
-/** An event as Stripe posts it. `atMs`: when it was signed. */
+/** Makes an event as Stripe posts it. `atMs`: time of its signature. */
 export function signedCall(event: StripeEvent, { secret = webhookSecret, atMs = Date.now() } = {}) {
   const body = JSON.stringify(event);
   const timestamp = Math.floor(atMs / 1_000);
@@ -235,7 +235,7 @@ const isAlive = (model: StripeModel, id: string | undefined): boolean => {
 
 const list = (data: object[]) => ({ object: "list", data, has_more: false });
 
-/** What was sent as `name[key]`. */
+/** Returns the values sent as `name[key]`. */
 const under = (given: Parameters, name: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(given)
@@ -249,7 +249,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** As it is listed: with its last invoice whole where that was asked for. */
+/** Returns a subscription as in a list: with its whole last invoice if requested. */
 const withInvoice = (model: StripeModel, subscription: Subscription, { "expand[0]": expand }: Call["parameters"]) => {
   const invoice = model.invoices.get(subscription.latest_invoice ?? "");
   return expand === "data.latest_invoice" && invoice ? { ...subscription, latest_invoice: invoice } : subscription;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * What an account at Stripe holds, as far as we use it: our own model, made from Stripe's API reference, without HTTP. Lives of subscriptions
- * are played on it (`completeCheckout`, `renew`, …); every change leaves an event behind, in order. Times are seconds.
+ * State of a Stripe account, as far as we use it: our own model, made from Stripe's API reference, without HTTP. Lives of subscriptions
+ * are played on it (`completeCheckout`, `renew`, …); every change appends an event, in order. Times are seconds.
  */
 
 export type Customer = {
@@ -85,9 +85,9 @@ export class StripeModel {
   readonly subscriptions = new Map<string, Subscription>();
   readonly invoices = new Map<string, Invoice>();
   readonly events: StripeEvent[] = [];
-  /** What time it is there, in seconds. */
+  /** The model's time, in seconds. */
   now: () => number;
-  /** How long a price's period is. */
+  /** True if a price's period is a year. */
   readonly isAnnual: (price: string) => boolean;
 
   constructor({ now = () => Math.floor(Date.now() / 1_000), isAnnual = (price: string) => /annual/.test(price) } = {}) {
@@ -124,7 +124,7 @@ export class StripeModel {
     return session;
   }
 
-  /** False: it is not open any more. */
+  /** Expires a checkout. False: it is no longer open. */
   expireCheckout(id: string): boolean {
     const session = this.sessions.get(id)!;
     if (session.status !== "open") return false;
@@ -133,7 +133,7 @@ export class StripeModel {
     return true;
   }
 
-  /** The customer gives a card. Throws if nobody can do that any more. */
+  /** Completes a checkout with a card. Throws if that is no longer possible. */
   completeCheckout(id: string): Subscription {
     const session = this.sessions.get(id)!;
     if (session.status !== "open") throw new Error(`checkout ${id} is ${session.status}`);
@@ -143,7 +143,7 @@ export class StripeModel {
     return subscription;
   }
 
-  /** A subscription begins: on trial, or paid at once. */
+  /** Begins a subscription: on trial, or paid at once. */
   subscribe(of: Pick<Session, "customer" | "price" | "trialDays"> & Partial<Session>): Subscription {
     const [start, trial] = [this.now(), of.trialDays];
     const end = trial === null ? this.periodEnd(of.price, start) : start + trial * day;
@@ -170,7 +170,7 @@ export class StripeModel {
     return subscription;
   }
 
-  /** The next period begins; whether it is paid decides how it goes on. */
+  /** Begins the next period; whether it is paid determines its status. */
   renew(id: string, { paid = true }: { paid?: boolean } = {}): void {
     const subscription = this.subscriptions.get(id)!;
     const item = subscription.items.data[0]!;
@@ -180,7 +180,7 @@ export class StripeModel {
     this.update(id, { status: paid ? "active" : "past_due" });
   }
 
-  /** Anything else that changes: its status, when it is canceled, its price. */
+  /** Makes any other change: its status, when it is canceled, its price. */
   update(id: string, { price, ...changes }: Partial<Subscription> & { price?: string }): void {
     const subscription = Object.assign(this.subscriptions.get(id)!, changes);
     if (price !== undefined) subscription.items.data[0]!.price.id = price;
@@ -194,7 +194,7 @@ export class StripeModel {
     this.tell("customer.subscription.deleted", subscription);
   }
 
-  /** False: it is given back already. */
+  /** Refunds a payment. False: it is refunded already. */
   refund(payment: string): boolean {
     const invoice = [...this.invoices.values()].find((each) => each.payment === payment)!;
     if (invoice.refunded) return false;
@@ -205,7 +205,7 @@ export class StripeModel {
   subscriptionsOf = (customer: string): Subscription[] =>
     [...this.subscriptions.values()].filter((each) => each.customer === customer).reverse();
 
-  /** Says that something happened. */
+  /** Appends an event. */
   tell(type: string, subject: object): StripeEvent {
     const event: StripeEvent = {
       ...{ id: newId("evt"), object: "event", type, created: this.now(), api_version: "2026-10-28.endive" },
@@ -229,7 +229,7 @@ export class StripeModel {
     this.tell(paid ? "invoice.paid" : "invoice.payment_failed", invoice);
   }
 
-  /** The same day of a later month, or its last one. */
+  /** Returns the same day of a later month, or its last one. */
   private periodEnd(price: string, start: number): number {
     const from = new Date(start * 1_000);
     const months = this.isAnnual(price) ? 12 : 1;

@@ -8,7 +8,7 @@ import { monthsOn } from "./calendar.ts";
 
 export type Bought = { plan: "pro" | "agency"; interval: Interval };
 
-/** What a customer does, and what happens to it. What makes no sense at that moment changes nothing. */
+/** The customer's actions, and events that happen to it. An action that is impossible at that moment changes nothing. */
 export type Action =
   | ({ does: "subscribe"; trial: boolean; firstPayment: "made" | "awaited" | "never" } & Bought)
   | ({ does: "subscribe beside" } & Bought)
@@ -22,10 +22,10 @@ export type Action =
   | { does: "payment is given up"; as: "unpaid" | "canceled" };
 
 type Held = ProcessorSubscription & {
-  /** Periods count from here. */
+  /** Periods count from this moment. */
   anchor: Date;
   periods: number;
-  /** When one that waits for its first payment gets it, or expires. */
+  /** Time of a pending first payment, and whether it is made or expires. */
   firstPayment: { at: Date; made: boolean } | null;
   second: boolean;
 };
@@ -38,8 +38,8 @@ const open = ["trialing", "active", "past_due", "unpaid"];
 export type Told = { id: string; type: string; createdAt: string; customerId: string };
 
 /**
- * Our own model of a payment processor with one customer, in its own time: subscriptions as they come, change and go, and what it says of that.
- * It can be away.
+ * Our own model of a payment processor with one customer, in its own time: its subscriptions, their changes, and the events about them.
+ * It can be unreachable.
  */
 export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells: (event: Told) => void }) {
   const customerId = "cus_1";
@@ -56,7 +56,7 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
       tells({ id, type: type.replace("sub.", "customer.subscription."), createdAt: now().toISOString(), customerId });
     }
   };
-  /** The one that the customer has, but for any that were started beside it. */
+  /** Returns the customer's subscription, ignoring any that were started in addition. */
   const main = () => held.find(({ status, second }) => !second && live.includes(status));
 
   function begin(sub: Held, at: Date, status: string): void {
@@ -116,7 +116,7 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
     subscribe,
     "subscribe beside": ({ plan, interval }) => {
       const first = main();
-      // While the first one surely lives on until the second is found.
+      // Only while the first one surely lasts until the second is found.
       if (!first || Date.parse(first.periodEnd) - now().getTime() < 5 * dayMs) return;
       add({ plan, interval }, true);
       say("checkout.session.completed", "sub.created", "invoice.paid");
@@ -166,7 +166,7 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
     },
   };
 
-  /** A period is over, or a first payment came or did not. */
+  /** Handles the end of a period, or the outcome of a first payment. */
   function turn(sub: Held): void {
     if (sub.firstPayment) {
       payFirst(sub, sub.firstPayment);
@@ -223,12 +223,12 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
       away = is;
     },
     act: (action: Action) => (actions[action.does] as (action: Action) => void)(action),
-    /** When something happens by itself next, in milliseconds. */
+    /** Returns when something happens by itself next, in milliseconds. */
     due: () => Math.min(Number.POSITIVE_INFINITY, ...held.map(dueOf)),
     turn() {
       for (const sub of held) if (dueOf(sub) <= now().getTime()) turn(sub);
     },
-    /** What the customer has at this moment, by what they bought and paid. */
+    /** Returns what the customer has at this moment, by what they bought and paid. */
     truth() {
       const planStatusOf: Record<string, PlanStatus> = { trialing: "trialing", active: "active" };
       const sub = main();

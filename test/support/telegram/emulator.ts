@@ -5,7 +5,7 @@ import { startFront } from "./front.ts";
 
 type Webhook = { url: string; secret_token?: string };
 
-/** What stands in a chat, as the emulator has it: numbers may be text, which is how they came over the wire. */
+/** A message in a chat, as the emulator stores it: numbers may be text, as received. */
 export type Shown = {
   id: number;
   chat: string;
@@ -18,8 +18,8 @@ export type Shown = {
 export type Person = { userId?: number; firstName?: string; userName?: string };
 
 /**
- * Telegram, as telegram-test-api emulates it on a socket of this machine, which in its part is what Telegram is: each call to a webhook shows the secret that
- * was given for it, and one that fails is told to whoever caused it.
+ * Telegram, as telegram-test-api emulates it on a socket of this machine: each call to a webhook has the secret registered for it, and a
+ * failing one is reported to its trigger.
  */
 export async function startTelegram() {
   const server = new TelegramServer({ host: "127.0.0.1", port: await freePort(), storeTimeout: 3_600 });
@@ -44,14 +44,14 @@ export async function startTelegram() {
     apiRoot: front.url,
     /** Every call of a bot, oldest first. */
     calls: front.calls,
-    /** From now on such calls are answered so; the answer of undefined is the emulator's. */
+    /** Overrides the answers to later calls; undefined leaves the answer to the emulator. */
     answers: front.answers,
     webhooks,
-    /** What the bot has sent to a chat, oldest first, as it stands there now. */
+    /** The bot's messages in a chat, oldest first, in their current form. */
     shown,
     /** The newest message with buttons. */
     question: (token: string, chat: string) => shown(token, chat).findLast(({ buttons }) => buttons.length > 0),
-    /** Somebody presses what carries `data` under a message. Resolves when the bot was told, rejects if it did not take it. */
+    /** Presses the button with `data` under a message, as a person. Resolves when the bot has got it, rejects if it refused it. */
     async press(
       token: string,
       { chat, message, data, by = {} }: { chat: string; message: Shown | number; data: string; by?: Person },
@@ -63,13 +63,13 @@ export async function startTelegram() {
       const placed = { ...query.message, message_id, reply_markup };
       await server.addUserCallback({ ...query, message: placed } as never);
     },
-    /** Somebody writes, in answer to a message. */
+    /** Writes an answer to a message, as a person. */
     async reply(token: string, { chat, to, text, by = {} }: { chat: string; to: number; text: string; by?: Person }) {
       const client = server.getClient(token, { chatId: Number(chat), ...by });
       const message = client.makeMessage(text) as object;
       await server.addUserMessage({ ...message, reply_to_message: { message_id: to } } as never);
     },
-    /** Anything that a bot can be told as a message. */
+    /** Sends any message update to the bot. */
     async tell(token: string, message: object) {
       await server.addUserMessage({ botToken: token, date: 0, ...message } as never);
     },
@@ -89,6 +89,6 @@ function shownOf(id: number, message: Record<string, any>): Shown {
   return { id, chat: String(chat_id), text, entities, buttons, asksReply: reply_markup.force_reply === true };
 }
 
-/** A token of the form that Telegram's have. */
+/** Makes a token in Telegram's form. */
 export const botToken = (id: number): string =>
   `${id}:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDs${String(id).padStart(3, "x").slice(-3)}`;

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A call of a bot's method, its parameters as they came: text, what is structured as JSON. */
+/** A call of a bot's method, with its parameters as received: text, and JSON for structured ones. */
 export type Call = { token: string; method: string; params: Record<string, string> };
 
-/** `body`: JSON of a value, or text as it is. `hangs`: nothing is answered. */
+/** `body`: a value as JSON, or text unchanged. `hangs`: no answer. */
 export type Answer = { status?: number; body?: unknown; hangs?: boolean };
 
 export const refused = (status: number, description: string, parameters?: object): Answer => ({
@@ -13,7 +13,7 @@ export const refused = (status: number, description: string, parameters?: object
   body: { ok: false, error_code: status, description, ...(parameters && { parameters }) },
 });
 
-/** A server of our own in front of the emulator: notes each call, and answers some of them as Telegram does on bad days. */
+/** A server of our own in front of the emulator: records each call, and answers some of them as Telegram does on bad days. */
 export async function startFront(behind?: string) {
   const calls: Call[] = [];
   const rules: ((call: Call) => Answer | undefined)[] = [];
@@ -35,7 +35,7 @@ export async function startFront(behind?: string) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
-    /** Answers what is called from now on, until the returned function is called. */
+    /** Answers later calls by this rule, until the returned function is called. */
     answers(rule: (call: Call) => Answer | undefined): () => void {
       rules.unshift(rule);
       return () => void rules.splice(rules.indexOf(rule), 1);

@@ -12,13 +12,13 @@ import { createMailVerifier } from "./verifier.ts";
 
 export type MailAuthenticator = {
   /**
-   * What a received mail proves about its sender. DNS has the time it may take and no longer. Never fails because of the mail; rejects where
-   * its bytes cannot be had, and after the pool was closed.
+   * Determines what a received mail proves about its sender. DNS look-ups have a fixed time limit. Never fails because of the mail's
+   * content; rejects if its bytes cannot be loaded, or after the pool was closed.
    */
   authenticate(mail: ReceivedMail, sender: ClaimedSender): Promise<Authentication>;
 };
 
-/** Nothing could be found out. */
+/** The result when no check could be completed. */
 export const unproven: Authentication = {
   spf: "temperror",
   dkim: "temperror",
@@ -29,8 +29,8 @@ export const unproven: Authentication = {
 
 const usualTimeMs = 10_000;
 /**
- * SPF, DKIM, DMARC and ARC by DNS, `timeMs` (10 s) for all that is asked about a mail: what could not be found out by then is `temperror`.
- * Where DNS is silent the next mails do not wait. What is reckoned meanwhile is bounded by the pool.
+ * Checks SPF, DKIM, DMARC and ARC by DNS. `timeMs` (default 10 s) limits all look-ups for one mail: a check that is not finished by then
+ * is `temperror`. Zones that do not answer are skipped for the next mails. The pool bounds the computation.
  */
 export function createMailAuthenticator(
   { resolver, clock, pool }: { resolver: Resolver; clock: Pick<Clock, "monotonic">; pool: Pick<ThreadPool, "run"> },
@@ -51,12 +51,12 @@ export function createMailAuthenticator(
   };
 }
 
-/** What the mail did to its reader makes nothing known of it; everything else is not the mail's. */
+/** A reader thread that the mail itself broke counts as an unknown result; every other error is thrown. */
 function asUnknown(error: unknown): undefined {
   if (!(error instanceof TaskFault)) throw error;
 }
 
-/** The same resolver for so long in all, counted while somebody waits for an answer: that others' mail is read meanwhile takes nothing away. */
+/** Wraps a resolver with a total time limit. Only time with a look-up under way counts: time spent on other mails does not. */
 function withinTimeOfItsOwn(
   resolver: Resolver,
   { clock, timeMs }: { clock: Pick<Clock, "monotonic">; timeMs: number },

@@ -4,7 +4,7 @@ import type { ReceivedMail } from "./findings.ts";
 
 const loopback = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i;
 
-/** Development only: mail handed in on this machine with one of these From domains counts as proven, its From alone. */
+/** Development only: mail handed in on this machine with one of these From domains counts as proven. Only its From address does. */
 export function withProvenDomains(authenticator: MailAuthenticator, domains: readonly string[]): MailAuthenticator {
   if (domains.length === 0) return authenticator;
   const proven = new Set(domains.map(asciiName));

@@ -1,13 +1,13 @@
 import { registrableDomain } from "#src/platform/dns/names.ts";
 import type { Resolver } from "#src/platform/dns/resolver.ts";
 
-/** What a domain asks of mail in its name, as far as it matters here: whether a subdomain's word counts. */
+/** The part of a domain's DMARC policy that matters here: whether a subdomain may speak for the domain. */
 export type DmarcPolicy =
   | { kind: "policy"; strictDkim: boolean; strictSpf: boolean }
   | { kind: "none" }
   | { kind: "temperror" };
 
-/** The policy of a From domain: its own record, else its registrable domain's (RFC 7489, 6.6.3). */
+/** Finds the policy of a From domain: its own record, otherwise that of its registrable domain (RFC 7489, 6.6.3). */
 export async function findDmarcPolicy(resolver: Pick<Resolver, "txt">, domain: string): Promise<DmarcPolicy> {
   const own = await policyAt(resolver, domain);
   const parent = registrableDomain(domain);
@@ -20,7 +20,7 @@ async function policyAt(resolver: Pick<Resolver, "txt">, domain: string): Promis
   if (lookup.outcome === "temporary_failure") return { kind: "temperror" };
   if (lookup.outcome === "missing") return { kind: "none" };
   const records = lookup.records.map(tagsOf).filter((tags) => tags[0]?.[0] === "v" && tags[0][1] === "DMARC1");
-  // None, or several: both are no policy.
+  // No record, or several of them, means no policy.
   if (records.length !== 1) return { kind: "none" };
   const tags = new Map(records[0]);
   const isStrict = (name: string): boolean => tags.get(name)?.toLowerCase() === "s";

@@ -1,59 +1,59 @@
 import type { Remote } from "#src/mail/in/reception.ts";
 
-/** What was found out about a mail by asking DNS and doing sums, before anybody judges what it proves. */
+/** Results of the DNS look-ups and signature checks of one mail, before anything is concluded from them. */
 
 export type SpfResult = "pass" | "fail" | "softfail" | "neutral" | "none" | "temperror" | "permerror";
 export type DkimResult = "pass" | "fail" | "neutral" | "temperror" | "permerror";
 export type ArcResult = "pass" | "fail" | "none";
 
-/** Address fields that a signature may cover beside From, as the header names them. */
+/** Address fields that a signature may cover besides From, as the header names them. */
 export const addressFields = ["to", "cc", "reply-to"] as const;
-/** How often each of them occurs. */
+/** Number of occurrences of each of these fields. */
 export type FieldCounts = Record<(typeof addressFields)[number], number>;
 
 export type Findings = {
   /** `domain`: of the envelope's sender, or of the greeting if there is none. */
   spf: { result: SpfResult; domain: string };
-  /** One per signature. `pass` only of those that cover all of the body and the From field. */
+  /** One entry per signature. `pass` only if the signature covers the whole body and the From field. */
   signatures: {
     result: DkimResult;
     domain: string;
-    /** How many of each field's occurrences it covers. */
+    /** Number of occurrences of each field that the signature covers. */
     signed: FieldCounts;
   }[];
-  /** How often each field occurs in the mail, by whichever reading finds more. */
+  /** Number of occurrences of each field in the mail; the higher count where two readings differ. */
   occurring: FieldCounts;
-  /** Only noted: a chain proves something only to readers who trust its sealers, and this service trusts none. */
+  /** Recorded only: an ARC chain proves something only to readers who trust its sealers, and this service trusts none. */
   arc: ArcResult;
-  /** Every address that is in a From field, as this reader reads it. */
+  /** Every address in a From field, as the verifying library reads it. */
   from: string[];
 };
 
-/** What was said around a mail. */
+/** SMTP facts about the sender, from outside the mail itself. */
 export type Sender = {
-  /** "" for the null sender. */
+  /** Envelope sender; "" for the null sender. */
   envelopeFrom: string;
   remote: Remote;
 };
 
 export type ReceivedMail = Sender & {
   /**
-   * Does something with the mail as it came, and holds its bytes no longer. Called several times, never while DNS is asked: that may take
-   * long, and the bytes be many. Undefined if there are none.
+   * Calls `work` with the mail's original bytes and keeps them no longer than that. May be called several times, but never during DNS
+   * look-ups, which can take long while the bytes can be many. Returns undefined if the bytes do not exist.
    */
   withRaw<T>(work: (raw: Buffer) => Promise<T>): Promise<T | undefined>;
-  /** Whose mail it is: identities take turns. */
+  /** The identity that the mail is for: identities take turns in the pool. */
   turn: string;
 };
 
-/** What DNS answers to a question: as node:dns does, or its code of a failure. */
+/** A DNS answer: records as node:dns returns them, or its error code. */
 export type Answer = { records: unknown } | { code: string };
 
 /** A question to DNS, "TXT example.com". */
 export type Question = string;
 
-/** What DNS is known to say. */
+/** DNS answers received so far. */
 export type Answers = ReadonlyMap<Question, Answer>;
 
-/** Something found out, or the questions that have to be answered first. */
+/** A result, or the DNS questions that have to be answered first. */
 export type Found<T> = { found: T } | { asks: Question[] };

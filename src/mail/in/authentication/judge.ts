@@ -3,12 +3,13 @@ import type { Authentication, AuthenticationResult } from "#streams/thread/event
 import type { DmarcPolicy } from "./dmarc.ts";
 import { addressFields, type FieldCounts, type Findings } from "./findings.ts";
 
-/** The sender as the service reads and shows it: the proof has to be of this address and no other. */
+/** The sender as the service reads and shows it: only a proof for exactly this address counts. */
 export type ClaimedSender = { address: string | null; fromCount: number };
 
 /**
- * What the findings prove about the sender. Alignment is compared here, domain by domain: the library takes strict for relaxed
- * (RFC 7489 section 3.1). A mail with more than one From proves nothing, nor does one that another reader reads otherwise.
+ * Concludes from the findings what is proven about the sender. Compares alignment itself, domain by domain, because the library takes
+ * strict for relaxed (RFC 7489 section 3.1). A mail with more than one From proves nothing, nor does one whose From the library reads
+ * differently.
  */
 export function judge({ address, fromCount }: ClaimedSender, findings: Findings, policy: DmarcPolicy): Authentication {
   const { spf, arc } = findings;
@@ -26,7 +27,10 @@ export function judge({ address, fromCount }: ClaimedSender, findings: Findings,
   return { ...only, dmarc, aligned, ...(covers.length > 0 && { covers }) };
 }
 
-/** Address fields of which an aligned signature covers every occurrence. SPF covers none, nor does a signature of another domain. */
+/**
+ * Lists the address fields of which an aligned signature covers every occurrence. SPF covers none, nor does a signature of another
+ * domain.
+ */
 function coveredFields(domain: string, { signatures, occurring }: Findings, strict: boolean) {
   const speaking = signatures.filter((each) => each.result === "pass" && isAligned(each.domain, domain, strict));
   const isCovered = (field: keyof FieldCounts) =>
@@ -41,11 +45,11 @@ function dmarcOf(domain: string, findings: Findings, policy: DmarcPolicy): Authe
   if (policy.kind !== "policy") return policy.kind;
   const strict = { dkim: policy.strictDkim, spf: policy.strictSpf };
   if (alignedWith(domain, findings, { result: "pass", strict })) return "pass";
-  // What could not be looked up might have been the proof.
+  // A check that failed temporarily might have been the proof.
   return alignedWith(domain, findings, { result: "temperror", strict }) ? "temperror" : "fail";
 }
 
-/** Whether a check that ended like this speaks for the domain. */
+/** True if a check with this result speaks for the domain. */
 const alignedWith = (
   domain: string,
   { spf, signatures }: Findings,

@@ -1,9 +1,9 @@
 import { startOfBody } from "#src/mail/in/headerFields.ts";
 
-/** Fields whose checking costs as much as the mail is large, each of them. */
+/** Fields whose check costs time in proportion to the size of the mail, once per occurrence. */
 export const signatureFields = ["dkim-signature", "arc-message-signature", "arc-seal"] as const;
 
-/** So many of each are looked at. */
+/** Most signatures of each kind that are checked. */
 const maxSignatures = 5;
 
 const maxHeaderBytes = 256 * 1024;
@@ -12,9 +12,9 @@ const maxFromBytes = 16 * 1024;
 
 const longFrom = /^from[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*/gim;
 
-/** A header as no mail needs it, whose checking would cost more than it is worth. Such a mail proves nothing, and never will. */
+/** True for a header that no honest mail needs and whose check would cost too much. Such a mail never proves anything. */
 export function isOverloaded(header: Buffer): boolean {
-  // The library reads a header that begins with blanks or empty lines otherwise than this service does.
+  // The library reads a header that begins with blanks or empty lines differently from this service.
   if (header.length > maxHeaderBytes || /^\s/.test(header.toString("latin1", 0, 1))) return true;
   let lines = 0;
   for (let at = header.indexOf(0x0a); at >= 0; at = header.indexOf(0x0a, at + 1)) lines += 1;
@@ -22,12 +22,12 @@ export function isOverloaded(header: Buffer): boolean {
   return (header.toString("latin1").match(longFrom) ?? []).some((field) => field.length > maxFromBytes);
 }
 
-/** As the library that checks them finds them: a name may be folded before its colon. */
+/** Matches signature fields as the verifying library finds them: a name may be folded before its colon. */
 const signature = /^(dkim-signature|arc-message-signature|arc-seal|arc-authentication-results)\s*:/gim;
 
 /**
- * The mail with at most five signatures of a kind: the lowest, which are those of who wrote it; others are above them. The rest is under
- * another name there, in a copy; whatever signed them does not verify any more. A chain of ARC with more is not looked at, nor is any of it.
+ * Returns a copy of the mail with at most five signatures of a kind: the lowest five, which are the author's; relays add theirs above.
+ * The other fields are renamed in the copy, so signatures that cover them fail. An ARC chain with more than five is not checked at all.
  */
 export function fewSignatures(raw: Buffer): Buffer {
   const found = [...raw.toString("latin1", 0, startOfBody(raw)).matchAll(signature)].map(({ index, 1: name }) => ({

@@ -3,17 +3,17 @@ import type { Clock } from "#src/platform/clock.ts";
 import { asciiName, registrableDomain } from "#src/platform/dns/names.ts";
 import { eachOf, type Lookup, type Resolver } from "#src/platform/dns/resolver.ts";
 
-/** Milliseconds a zone is not asked again. */
+/** Milliseconds during which a dead zone is not queried. */
 const deadMs = 60_000;
-/** A failure that came quicker costs nobody anything. */
+/** A failure faster than this costs too little to count. */
 const slowMs = 3_000;
-/** Of so many slow failures in a row it is the zone, and no lost packet. */
+/** After this many slow failures in a row the zone counts as dead: one failure may be a lost packet. */
 const failures = 3;
 const maxZones = 10_000;
 
 /**
- * The same resolver, which remembers for a minute where nobody answers: what a registered domain's servers keep silent about is not waited
- * for again by each mail. One answer, whatever it says, brings the zone back.
+ * Circuit breaker for DNS: if the servers of a registered domain do not answer, further queries for it fail at once for a minute. Any
+ * answer, whatever it says, closes the breaker.
  */
 export function sparingDeadZones(resolver: Resolver, clock: Pick<Clock, "monotonic">): Resolver {
   const silent = new LRUCache<string, { failures: number; at: number }>({ max: maxZones });

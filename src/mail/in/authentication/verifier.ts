@@ -5,16 +5,16 @@ import type { Answer, Findings, Found, Question, ReceivedMail, Sender } from "./
 
 export type MailVerifier = {
   /**
-   * Undefined if it could not be found out, whatever the mail does to the verifier. `resolver` has to have an end: each look-up answers in
-   * time. Never rejects because of the mail.
+   * Returns undefined if the checks could not be completed, whatever the mail does to the verifier. Each look-up of `resolver` must end
+   * in bounded time. Never rejects because of the mail.
    */
   verify(mail: ReceivedMail, resolver: Resolver): Promise<Findings | undefined>;
 };
 
-/** SPF asks one thing after the other; no honest record needs so many rounds. */
+/** SPF makes its queries one after the other; no honest record needs this many rounds. */
 const maxRounds = 40;
 
-/** Such a mail proves nothing, and never will. */
+/** Findings for an overloaded header. Such a mail never proves anything. */
 const overloaded: Findings = {
   spf: { result: "permerror", domain: "" },
   signatures: [{ result: "permerror", domain: "", signed: { to: 0, cc: 0, "reply-to": 0 } }],
@@ -28,11 +28,15 @@ const unknownSender: Findings["spf"] = { result: "none", domain: "" };
 type OfSignatures = Found<Omit<Findings, "spf">>;
 type Signers = { overloaded: boolean; asks: Question[]; read?: OfSignatures };
 
-/** A mail up to this size is copied for a thread in no time: that reads all of it where its header asks for no more. */
+/**
+ * Mails up to this size are copied to a thread whole, which costs nearly nothing; of larger ones only the header is, unless more is
+ * needed.
+ */
 const smallBytes = 64 * 1024;
 
 /**
- * Does the sums in the threads of a pool, and the look-ups here, in rounds: a thread says what it has to know, and is free while DNS is asked.
+ * Computes in the threads of a pool and makes look-ups on the main thread, in rounds: a thread returns the questions it needs answered,
+ * and is free while DNS is queried.
  */
 export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier {
   return {
@@ -44,7 +48,7 @@ export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier 
         const isWhole = raw.length <= smallBytes;
         const bytes = isWhole ? raw : raw.subarray(0, startOfBody(raw));
         const told = await run<Signers>({ name: "signers", isWhole, bytes });
-        // If nobody is to be asked, as of mail that is not signed, its bytes are fetched once.
+        // If there are no questions, as for unsigned mail, its bytes are fetched once.
         const isAsked = told.overloaded || told.asks.length > 0;
         return { ...told, read: told.read ?? (isAsked ? undefined : await signaturesOf(raw)) };
       });
@@ -57,7 +61,7 @@ export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier 
       const signatures = () => mail.withRaw(signaturesOf);
       const { read } = signers;
       const [found, rest] = await Promise.all([
-        // A relay of ours says nothing about who sent it.
+        // The address of our own relay says nothing about the sender.
         remote.relay ? unknownSender : dns.ask(firstOfSpf(sender)).then(() => rounds(spf, dns.ask)),
         read && "found" in read ? read.found : dns.ask(signers.asks).then(() => rounds(signatures, dns.ask)),
       ]);
@@ -68,7 +72,7 @@ export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier 
 
 const nothing = Buffer.alloc(0);
 
-/** What SPF asks of every sender first: a thread need not be asked what that is. Of what is no domain it asks nothing. */
+/** Returns the question that SPF asks about every sender first, so no thread is needed to learn it. Empty if the name is not a domain. */
 function firstOfSpf({ envelopeFrom, remote }: Sender): Question[] {
   const name = (
     envelopeFrom === "" ? remote.helo : envelopeFrom.slice(envelopeFrom.lastIndexOf("@") + 1)
@@ -77,10 +81,10 @@ function firstOfSpf({ envelopeFrom, remote }: Sender): Question[] {
 }
 
 const isDomain = /^([a-z0-9_-]+\.)+[a-z][a-z0-9-]*$/;
-/** Characters of a name in DNS. */
+/** Longest DNS name, in characters. */
 const longestName = 253;
 
-/** Tries with what is known, and asks for what is missing, until something is found. */
+/** Repeats the work, each time with the DNS answers it lacked, until it has a result. */
 async function rounds<T>(
   attempt: () => Promise<Found<T> | undefined>,
   ask: (questions: Question[]) => Promise<void>,
@@ -93,7 +97,7 @@ async function rounds<T>(
   return undefined;
 }
 
-/** What DNS has said about one mail: each thing is asked once. */
+/** Caches the DNS answers for one mail: each question is asked once. */
 function answersFrom(resolver: Resolver) {
   const answers = new Map<Question, Answer>();
   return {
@@ -112,7 +116,7 @@ async function answerTo(question: Question, resolver: Resolver): Promise<Answer>
   return { code: found.outcome === "missing" ? "ENOTFOUND" : "ETIMEOUT" };
 }
 
-/** As node:dns resolve answers that type. */
+/** Looks up a record type in the form of node:dns `resolve`. */
 async function lookUpAs(resolver: Resolver, name: string, type: string): Promise<Lookup<unknown>> {
   switch (type) {
     case "TXT": {

@@ -1,4 +1,4 @@
-// By its parts: all of it, with the checks of logos and certificates that nobody asks for here, takes twice the memory in each thread.
+// Imported part by part: the whole library, with its logo and certificate checks, takes twice the memory in each thread.
 import { arc } from "mailauth/lib/arc/index.js";
 import { dkimVerify } from "mailauth/lib/dkim/verify.js";
 import { spf } from "mailauth/lib/spf/index.js";
@@ -20,8 +20,8 @@ import { fewSignatures, isOverloaded, signatureFields } from "./signatureLimits.
 type Signers = { overloaded: boolean; asks: Question[] };
 
 /**
- * What of a mail has to be known before its signatures can be checked: which keys DNS is to be asked for, at most five of each kind of
- * signature. `overloaded`: no mail needs such a header, and its signatures are not looked at. Takes the header, or all of the mail.
+ * Finds what is needed to check a mail's signatures: the keys to query DNS for, at most five of each kind of signature. `overloaded`: no
+ * honest mail needs such a header, and its signatures are not checked. Takes the header, or the whole mail.
  */
 export function signersOf(raw: Buffer): Signers {
   const header = raw.subarray(0, startOfBody(raw));
@@ -34,14 +34,17 @@ export function signersOf(raw: Buffer): Signers {
   };
 }
 
-/** The same of a whole mail, and what its signatures say at once where that asks nobody: of mail that is not signed. */
+/** Like `signersOf`, for a whole mail. Adds the findings at once if no DNS query is needed, as for unsigned mail. */
 export async function signersOrFindings(raw: Buffer): Promise<Signers & { read?: Found<Omit<Findings, "spf">> }> {
   const signers = signersOf(raw);
   if (signers.overloaded || signers.asks.length > 0) return signers;
   return { ...signers, read: await verifySignatures(raw, new Map()) };
 }
 
-/** Where a signature's key is. A signature that the library reads otherwise costs another round of questions, no more. */
+/**
+ * Returns the DNS name of a signature's key. A signature that the library reads differently costs another round of questions, nothing
+ * else.
+ */
 function keyName(signature: string): string | undefined {
   const tags = signature.replace(/\s+/g, "").split(";");
   const tagged = (tag: string) => tags.find((each) => each.startsWith(`${tag}=`))?.slice(tag.length + 1);
@@ -49,7 +52,7 @@ function keyName(signature: string): string | undefined {
   return selector && domain ? `${selector}._domainkey.${domain}` : undefined;
 }
 
-/** SPF, of mail that no relay of ours brought: of such a one nothing follows from the address. */
+/** Checks SPF, unless our own relay brought the mail: then nothing follows from the address. */
 export async function verifySender(
   { envelopeFrom, remote }: Sender,
   answers: Answers,
@@ -61,10 +64,10 @@ export async function verifySender(
   });
 }
 
-/** Every DKIM signature and the ARC chain of a mail, by its bytes as they came. As dear as the mail is large. */
+/** Checks every DKIM signature and the ARC chain of a mail, by its original bytes. Costs time in proportion to the size of the mail. */
 export async function verifySignatures(raw: Buffer, answers: Answers): Promise<Found<Omit<Findings, "spf">>> {
   return replayed(answers, async (resolver) => {
-    // Without a sender it would read the Return-Path, however long that is.
+    // Without a sender the library would read the Return-Path, however long it is.
     const dkim = (await dkimVerify(fewSignatures(raw), { sender: "nobody@localhost", resolver })) as any;
     const chain = await arc(dkim.arc, { resolver });
     const signatures = dkim.results.filter((signature: any) => signature.signingDomain);
@@ -81,10 +84,10 @@ export async function verifySignatures(raw: Buffer, answers: Answers): Promise<F
   });
 }
 
-/** A look-up in the shape of node:dns, which the library expects; failures have its codes. */
+/** A look-up function in the form of node:dns, which the library expects; its failures have the codes of node:dns. */
 type LookUp = (name: string, type: string) => Promise<any>;
 
-/** Does the work with what is known. What it asks beside that makes it worthless: it is done again when the answers are there. */
+/** Runs the work with the answers known so far. If it asks for others, its result is discarded: it runs again once they are known. */
 async function replayed<T>(answers: Answers, work: (resolver: LookUp) => Promise<T>): Promise<Found<T>> {
   const asks = new Set<Question>();
   const found = await work(async (name, type) => {
@@ -102,7 +105,7 @@ const spfResult = (result: string): SpfResult => (spfResults.includes(result) ? 
 
 const arcResult = (result: unknown): ArcResult => (result === "pass" || result === "fail" ? result : "none");
 
-/** The library's result, and what it lets pass although it proves nothing: a body signed in part, From not signed at all, SHA-1. */
+/** Corrects the library's result where it passes what proves nothing: a body signed in part, an unsigned From, SHA-1. */
 function dkimResult({ status, signingHeaders, algo }: any): DkimResult {
   if (status.result === "fail" || status.comment === "body hash did not verify") return "fail";
   if (status.result === "temperror") return "temperror";
@@ -111,12 +114,12 @@ function dkimResult({ status, signingHeaders, algo }: any): DkimResult {
   return status.underSized || /sha1$/i.test(algo) ? "neutral" : "pass";
 }
 
-/** The names of the fields that were really signed: of those in `h=` the library keeps one for each occurrence that it found in the mail. */
+/** Names of the fields that are really signed: of those in `h=` the library keeps one per occurrence found in the mail. */
 const signedFields = ({ signingHeaders }: any): string[] => signingHeaders.keys.toLowerCase().split(/:\s*/);
 
 /**
- * By this service's own reading and by the library's: each takes for a field what the other does not (a name that is folded before its colon),
- * and a field that only one of them sees must not pass for a signed one.
+ * Counts occurrences by this service's own reading and by the library's: each recognises fields that the other misses (a name folded
+ * before its colon), and a field that only one of them sees must not pass for signed.
  */
 function occurrencesIn(raw: Buffer, parsed: readonly { key: string | null }[]): FieldCounts {
   const own = readHeaderFields(raw, new Set(addressFields));

@@ -3,7 +3,7 @@ import { type Declaration, readDeclarations } from "#src/html/reduce/declaration
 import { seenColour } from "./seenColour.ts";
 import { cssComment } from "./styleSheet.ts";
 
-/** How text looks within an element. `ground`, `color`: brightness from 0 to 1; null where that is not known. */
+/** Rendering of the text within an element. `ground`, `color`: brightness from 0 to 1; null if unknown. */
 export type Look = {
   gone: boolean;
   invisible: boolean;
@@ -12,16 +12,16 @@ export type Look = {
   ground: number | null;
 };
 
-/** The look of a page without any style. */
+/** The look of a page without style. */
 export const plainLook: Look = { gone: false, invisible: false, tiny: false, color: 0, ground: 1 };
 
-/** True if a reader does not see text that looks so. */
+/** True if a reader does not see text with this look. */
 export const isHidden = ({ gone, invisible, tiny, color, ground }: Look): boolean =>
   gone || invisible || tiny || (color !== null && ground !== null && contrast(color, ground) < 1.15);
 
 type Styled = { name: string; given: ReadonlyMap<string, string> };
 
-/** How text looks within an element with these attributes. `ofSheet`: declarations that a style sheet has for it. */
+/** Computes the look of text within an element with these attributes. `ofSheet`: declarations of a style sheet for it. */
 export function lookOf({ name, given }: Styled, around: Look, ofSheet = ""): Look {
   const look: Look = { ...around };
   if (given.has("hidden") || name === "template" || name === "noscript") look.gone = true;
@@ -35,7 +35,7 @@ export function lookOf({ name, given }: Styled, around: Look, ofSheet = ""): Loo
   return look;
 }
 
-/** Without comments and escapes. */
+/** Removes comments and escapes from CSS. */
 const plainCss = (css: string): string =>
   css
     .replace(cssComment, "")
@@ -64,7 +64,7 @@ function apply(look: Look, { property, value }: Declaration): void {
 }
 
 const farAway = /^-\d{3,}/;
-/** Values of a property by which nothing is seen of an element. */
+/** Property values that make an element invisible. */
 const hiding: ReadonlyMap<string, RegExp> = new Map(
   Object.entries({
     display: /^none$/,
@@ -82,7 +82,7 @@ const hiding: ReadonlyMap<string, RegExp> = new Map(
 
 const sizeInFont = /(?:^|\s)([\d.]+(?:px|pt|em|rem|%)?)(?=[/\s])/;
 
-/** Above 2 pixels it can be seen; a share of the size around it changes nothing, unless it is a tenth or less. */
+/** True if text of this size is tiny. More than 2 pixels are visible; a relative size changes nothing unless it is a tenth or less. */
 function tinyAfter(size: string, before: boolean): boolean {
   const [, number = "", unit = ""] = /^([\d.]+)(px|pt|em|rem|%|)/.exec(size) ?? [];
   if (number === "") return before && !/small|medium|large/.test(size);
@@ -98,7 +98,7 @@ function ground(look: Look, said: string): void {
   look.ground = colour && !said.includes("url(") ? luminance(colour) : null;
 }
 
-/** A box of next to no height or width that shows nothing beyond itself. */
+/** True for a box with nearly no height or width that clips its content. */
 function isFolded(declared: readonly Declaration[]): boolean {
   const is = (property: RegExp, value: RegExp) =>
     declared.some((one) => property.test(one.property) && value.test(one.value.toLowerCase()));

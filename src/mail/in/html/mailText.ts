@@ -4,37 +4,37 @@ import { isQuotation, type MailElement } from "./quotations.ts";
 import { createStyleSheet } from "./styleSheet.ts";
 import { createTextLines, type Place } from "./textLines.ts";
 
-/** The HTML of a mail, read as text. */
+/** The HTML of a mail, converted to text. */
 export type MailText = {
-  /** The text that is shown, with `> ` before the lines that a mail program quotes. */
+  /** The visible text, with `> ` before lines that a mail program quotes. */
   text: string;
-  /** Each run of text that is there and not shown. */
+  /** Runs of text that are present but not visible. */
   hidden: string[];
-  /** Each run that is in `text`, and that a style sheet may hide. */
+  /** Runs of `text` that a style sheet may hide. */
   veiled: string[];
-  /** Texts in places that no program shows: comments, the title. */
+  /** Texts in places that no program displays: comments, the title. */
   aside: string[];
 };
 
 type Row = { hasText: boolean; isOneLine: boolean };
 
-/** An element that has not ended. What a row, a cell and a list are, holds for all that is inside. */
+/** An element that has not ended. Its row, cell and list apply to everything inside it. */
 type Open = MailElement & {
   look: Look;
-  /** The look with what style sheets say. */
+  /** The look including style sheets. */
   veil: Look;
   isExact: boolean;
   row: Row | undefined;
-  /** `line`: where its text begins; undefined while it has none. */
+  /** `line`: the line where the cell's text begins; undefined while it has none. */
   cell: { line: number | undefined; around: Open["cell"] } | undefined;
   list: { isOrdered: boolean; next: number; depth: number } | undefined;
   quotes: boolean;
   link: { href: string; from: Place } | undefined;
 };
 
-/** How far out an end tag looks for its element: time stays small. */
+/** How many open elements an end tag searches for its own: bounds the time. */
 const reach = 200;
-/** Deeper elements change nothing about the text inside. */
+/** Elements deeper than this do not affect the text inside. */
 const maxOpen = 2_000;
 const maxHref = 2_000;
 const maxListDepth = 8;
@@ -42,7 +42,7 @@ const maxListDepth = 8;
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(" "));
 const empty = setOf("area base br col embed hr img input link meta param source track wbr");
 const unread = setOf("style script");
-/** Elements that look another way without any attribute. */
+/** Elements that look different without any attribute. */
 const ofItsOwn = setOf("a template noscript");
 const paragraphs = setOf("p h1 h2 h3 h4 h5 h6 ul ol table blockquote pre");
 const blocks = setOf(
@@ -51,8 +51,8 @@ const blocks = setOf(
 const cells = setOf("td th");
 
 /**
- * Reads the HTML of a mail in one pass: rows and cells of tables stay apart, pictures leave their alternative text, links their target. Takes time
- * in proportion to its length, whatever it holds.
+ * Converts the HTML of a mail to text in one pass: rows and cells of tables stay apart, pictures give their alternative text, links their
+ * target. Linear in the length of the HTML.
  */
 export function readMailHtml(html: string): MailText {
   const found: MailText = { text: "", hidden: [], veiled: [], aside: [] };
@@ -79,7 +79,7 @@ export function readMailHtml(html: string): MailText {
     veiled = "";
   }
 
-  /** Writes on the line of the cell before, if it is the first text of its cell. */
+  /** Writes on the line of the previous cell if this is the first text of its cell. */
   function write(writing: () => void): void {
     endHidden();
     const { cell, row } = top();
@@ -89,7 +89,7 @@ export function readMailHtml(html: string): MailText {
     for (let begun = cell; begun && begun.line === undefined; begun = begun.around) begun.line = line;
   }
 
-  /** A cell begins where its row is, whatever blocks it begins with. */
+  /** A cell begins on the line of its row, whatever blocks it begins with. */
   function breakLine(count: 1 | 2): void {
     const { cell, look } = top();
     if (!isHidden(look) && !(cell && cell.line === undefined)) lines.breakLine(count);
@@ -205,7 +205,7 @@ export function readMailHtml(html: string): MailText {
   return { ...found, text: lines.end() };
 }
 
-/** True for an open element that browsers end without an end tag when another begins. */
+/** True for an open element that browsers close without an end tag when another begins. */
 function isEndedBy(name: string, next: string): boolean {
   if (name === "p") return paragraphs.has(next) || blocks.has(next) || cells.has(next) || next === "hr";
   if (name === "li" || name === "tr" || name === "option") return next === name;
@@ -218,14 +218,17 @@ const hrefOf = (attributes: ReadonlyMap<string, string>): string => {
   return href.startsWith("#") ? "" : href.slice(0, maxHref);
 };
 
-/** True if the words of a link are its target. */
+/** True if the words of a link equal its target. */
 function isSaid(href: string, shown: string | undefined): boolean {
   if (shown === undefined) return false;
   const target = href.replace(/^mailto:/i, "");
   return [target, target.replace(/^https?:\/\//i, ""), target.replace(/\/$/, "")].includes(shown);
 }
 
-/** A picture without words that comes with the mail leaves a trace too; one from elsewhere often only counts readers. */
+/**
+ * Returns the text for a picture. One without words leaves a trace if it comes with the mail; a remote one is often only a tracking
+ * pixel.
+ */
 function pictureOf(attributes: ReadonlyMap<string, string>): string {
   const alternative = (attributes.get("alt") ?? "").trim();
   if (alternative !== "") return `[image: ${alternative}]`;

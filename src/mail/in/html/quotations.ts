@@ -4,18 +4,17 @@ import { isAttribution } from "../quotes/attribution.ts";
 export type MailElement = { name: string; attributes: ReadonlyMap<string, string> };
 
 type Surroundings = {
-  /** The elements around it. */
+  /** The elements around this one. */
   around: readonly MailElement[];
-  /** The last lines above it. */
+  /** Returns the last lines of text above it. */
   above(): string[];
 };
 
-/** Elements around it that are looked at. */
+/** Most surrounding elements that are checked. */
 const reach = 20;
 
 /**
- * True for an element by which a mail program quotes an earlier mail. A blockquote with nothing that marks it as one of these is formatting of
- * the writer's own words.
+ * True for an element by which a mail program quotes an earlier mail. A blockquote without such a mark is the writer's own formatting.
  */
 export function isQuotation(element: MailElement, { around, above }: Surroundings): boolean {
   if (element.name === "div") return isQuotingDivision(element);
@@ -25,7 +24,10 @@ export function isQuotation(element: MailElement, { around, above }: Surrounding
   return around.slice(-reach).some(isReplyContainer) || isAttribution(above());
 }
 
-/** Yahoo, GMX and web.de, Outlook's apps, Spark, Zoho: a division that holds the earlier mail with the line that introduces it. */
+/**
+ * True for the wrappers of Yahoo, GMX and web.de, Outlook's apps, Spark, Zoho: a div with the earlier mail and the line that introduces
+ * it.
+ */
 const isQuotingDivision = ({ attributes }: MailElement): boolean =>
   /^(?:yahoo_quoted|ydp\w{1,20}yahoo_quoted|mail-editor-reference-message-container)/.test(
     attributes.get("id") ?? "",
@@ -35,7 +37,10 @@ const isQuotingDivision = ({ attributes }: MailElement): boolean =>
   ) ||
   /^(?:quote|messageReplySection)$/.test(attributes.get("name") ?? "");
 
-/** Gmail, Proton and others put the introducing line and the blockquote into a division. A class alone on a blockquote may be the writer's formatting. */
+/**
+ * True for a div of Gmail, Proton and others with the introducing line and the blockquote. A class alone on a blockquote may be the
+ * writer's formatting.
+ */
 const isReplyContainer = ({ name, attributes }: MailElement): boolean =>
   name === "div" &&
   /(?:^|\s)(?:\w{1,30}_)?(?:gmail|protonmail|tutanota|hey|front)_quote(?:_container)?(?:\s|$)/.test(

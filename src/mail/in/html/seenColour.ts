@@ -2,7 +2,7 @@ import { colourOf, type Rgb } from "#src/html/reduce/colours.ts";
 
 const maxLength = 100;
 
-/** A colour in any form that browsers read; "clear" where it is see-through; undefined for what is none. */
+/** Parses a colour in any form that browsers read; "clear" if it is transparent; undefined if it is not a colour. */
 export function seenColour(value: string): Rgb | "clear" | undefined {
   const text = value.toLowerCase().slice(0, maxLength);
   if (text === "transparent") return "clear";

@@ -1,24 +1,24 @@
 import type { MailElement } from "./quotations.ts";
 
-/** UTF-16 units and selectors that are read of all style sheets of a mail. */
+/** Most UTF-16 units, and most selectors, that are read of all style sheets of a mail. */
 const maxLength = 128 * 1024;
 const maxSelectors = 2_000;
-/** Classes that are read of one element. */
+/** Most classes that are read of one element. */
 const maxClasses = 20;
 
 /** The declarations of a mail's style sheets by the last part of their selectors. */
 export type StyleSheet = {
   /** Adds the text of a style element. */
   add(css: string): void;
-  /** Declarations that may be for this element: what its selectors say of the elements around it is not judged. */
+  /** Returns declarations that may apply to this element: conditions of their selectors on surrounding elements are ignored. */
   declarationsFor(element: Pick<MailElement, "name" | "attributes">): string;
 };
 
-/** A comment of CSS. */
+/** Matches a CSS comment. */
 export const cssComment = /\/\*[^*]*(?:\*(?!\/)[^*]*)*\*\//g;
 const unread = new RegExp(`${cssComment.source}|<!--|-->`, "g");
 
-/** A class or an id, perhaps with its element; an element alone only where nothing is said of what is around it. */
+/** Matches a class or an id, perhaps with its element; a bare element only in a selector without surrounding elements. */
 const lastPart = /(?:^|[\s>+~])([a-z0-9]*[.#][\w-]+)$|^([a-z0-9]+)$/i;
 const atRule = /@[^;{}]{0,1000}(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})/g;
 const rule = /([^{}]+)\{([^{}]*)\}/g;
@@ -30,7 +30,7 @@ export function createStyleSheet(): StyleSheet {
     add(css) {
       const text = css.slice(0, left).replace(unread, "");
       left -= Math.min(left, css.length);
-      // Rules of a medium are for small screens and for printers.
+      // Media rules are for small screens and printers.
       for (const [, selectors = "", declared = ""] of text.replace(atRule, "").matchAll(rule)) {
         for (const selector of selectors.split(",")) {
           const [, ofClass, ofElement] = lastPart.exec(selector.trim().slice(-200)) ?? [];

@@ -1,32 +1,32 @@
-/** Lines in a row without words are at most so many. */
+/** Most blank lines in a row. */
 const maxBlankLines = 2;
 const blanks = /[ \t\r\n\f]+/g;
 
-/** A place in the text: the number of lines above it, and of characters before it in its line. */
+/** A position in the text: number of lines above, and of characters before it in its line. */
 export type Place = { line: number; column: number };
 
-/** Writes text in lines, with white space as a browser joins it. */
+/** Writes text in lines, collapsing white space as a browser does. */
 export type TextLines = {
-  /** Text in which white space counts once. */
+  /** Writes text with white space collapsed. */
   text(text: string): void;
-  /** Text in which it counts as it is. */
+  /** Writes text with white space preserved. */
   exactText(text: string): void;
-  /** Ends the line, if it has begun; at 2 a line without words follows. */
+  /** Ends the line if it has begun; 2 adds a blank line. */
   breakLine(count: 1 | 2): void;
-  /** Ends the line, begun or not. */
+  /** Ends the line even if it is empty. */
   forceBreak(): void;
-  /** Forgets breaks that nothing has come after yet. */
+  /** Drops pending line breaks. */
   withoutBreak(): void;
-  /** Puts this before the next text, if that is on the same line. */
+  /** Writes the separator before the next text if that is on the same line. */
   separate(separator: string): void;
-  /** Sets the beginning of the next line of text. */
+  /** Sets the marker that the next line of text begins with. */
   mark(marker: string): void;
-  /** From now on so many more, or fewer, marks of a quotation are before each line. */
+  /** Changes the number of quotation marks written before each following line. */
   quote(change: 1 | -1): void;
   place(): Place;
-  /** Returns the text written since, if it is within one line. */
+  /** Returns the text written since `place`, if it is within one line. */
   since(place: Place): string | undefined;
-  /** The last lines with words, at most so many, the newest last. */
+  /** Returns the last non-blank lines, at most this many, the newest last. */
   last(count: number): string[];
   end(): string;
 };
@@ -38,7 +38,7 @@ export function createTextLines(): TextLines {
   let lineDepth = 0;
   let breaks = 0;
   let blank = false;
-  /** Nothing but blanks that do not break are on the line so far: people use these for a line without words. */
+  /** True if the line has only non-breaking blanks so far: people use these for an empty line. */
   let isSpaced = false;
   let separator = "";
   let marker = "";

@@ -3,12 +3,12 @@ import { readEnveloped } from "../mime/signedData.ts";
 import { decodeBase64, decodeQuotedPrintable } from "../mime/transferEncodings.ts";
 import { filesOfZip, type Room, within, zipEnd } from "./zip.ts";
 
-/** A file as a mail or another file holds it. */
+/** A file contained in a mail or in another file. */
 export type HeldFile = { contentType: string; filename: string | null; bytes: Buffer };
 
 /**
- * The files that a file holds, which its own bytes do not show; none for most. Undefined where it may hold some that cannot be read: it is encrypted,
- * packed in a way that is not opened here, damaged, or beyond the room left.
+ * Returns the files inside a file that its own bytes do not show; none for most files. Undefined if it may contain some that cannot be
+ * read: it is encrypted, compressed in an unsupported way, damaged, or too large for the remaining room.
  */
 export function filesInside({ contentType, filename, bytes }: HeldFile, room: Room): HeldFile[] | undefined {
   if (/^application\/(?:x-)?pkcs7-mime\b/i.test(contentType) || /\.p7m$/i.test(filename ?? "")) return signed(bytes);
@@ -39,7 +39,7 @@ function signed(bytes: Buffer): HeldFile[] | undefined {
 const begins = (bytes: Buffer, text: string, at = 0): boolean =>
   bytes.toString("latin1", at, at + text.length) === text;
 
-/** First bytes of archives and packed files that are not opened here, and of encrypted ones. */
+/** First bytes of archives and compressed files that are not supported here, and of encrypted ones. */
 const closed: [at: number, text: string][] = [
   [0, "7z\xbc\xaf\x27\x1c"],
   [0, "Rar!\x1a\x07"],
@@ -69,14 +69,14 @@ const closed: [at: number, text: string][] = [
   [0, "-----BEGIN AGE ENCRYPTED FILE-----"],
 ];
 
-/** Files that hold others as they are: TNEF, the compound files of older Office and of .msg, tar. */
+/** Files that contain others uncompressed: TNEF, the compound files of older Office and of .msg, tar. */
 const plainContainers: [at: number, text: string][] = [
   [0, "\x78\x9f\x3e\x22"],
   [0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"],
   [257, "ustar"],
 ];
 
-/** Bytes that in these show a content that cannot be read as it is: compressed RTF, encrypted documents, archives. */
+/** Bytes in such a container that indicate unreadable content: compressed RTF, encrypted documents, archives. */
 const closedInside = [
   Buffer.from("LZFu"),
   Buffer.from("EncryptedPackage", "utf16le"),
@@ -94,7 +94,7 @@ function isClosed({ contentType, filename, bytes }: HeldFile): boolean {
 
 const rtfWords = /\\u(-?\d{1,6}) ?(?:\\'[\da-f]{2}|\?)?|\\'([\da-f]{2})|\\[a-z]+-?\d* ?|\\\*|[{}\r\n]/gi;
 
-/** Words of an RTF file without what formats them, which may split an address anywhere. */
+/** Removes the formatting commands of an RTF file, which may split an address anywhere. */
 const wordsOfRtf = (bytes: Buffer): Buffer =>
   Buffer.from(
     bytes.toString("latin1").replace(rtfWords, (_, code?: string, hex?: string) => {
@@ -103,11 +103,15 @@ const wordsOfRtf = (bytes: Buffer): Buffer =>
     }),
   );
 
-/** A value that says so, or a long line, with all that could go on with it: what follows the end is noise, and does no harm. */
+/**
+ * Matches a value declared as base64, or a long line, with everything that may continue it: bytes after its end decode to harmless noise.
+ */
 const base64Values =
   /(?:encoding=b(?:ase64)?\b[^:\r\n]{0,200}:|;base64[:,])([\w+/=\s]+)|[a-z0-9+/]{60}[a-z0-9+/=\s]*/gi;
 
-/** Decodes what a file of text has in an encoding: a card, a calendar, an archive of mails or of a page, a page with its pictures. */
+/**
+ * Decodes the encoded contents of a text file: a contact card, a calendar, an archive of mails or of a page, a page with its pictures.
+ */
 function encodedIn(bytes: Buffer, room: Room): HeldFile[] | undefined {
   const text = bytes.toString("latin1");
   const values = [...text.matchAll(base64Values)].map(([all, value = all]) => decodeBase64(Buffer.from(value)));

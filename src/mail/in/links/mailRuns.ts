@@ -10,19 +10,19 @@ import type { Room } from "./zip.ts";
 
 type Bodies = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
 
-/** Mails and files inside each other. */
+/** Most levels of mails and files nested in each other. */
 const maxDepth = 5;
-/** Unpacked from the archives of one mail, at most: as much as a mail may have. */
+/** Most bytes unpacked from the archives of one mail: the size limit of a mail. */
 const maxUnpackedBytes = 32 * 1024 * 1024;
 const maxUnpackedFiles = 1_000;
-/** Long attachments are read in parts that overlap by more than the longest way to write a link. */
+/** Long attachments are read in parts of this many bytes, which overlap by more than the longest form of a link. */
 const partBytes = 64 * 1024;
 const overlapBytes = 8 * 1024;
 
-/** A mail: as it came, its attachments, and whether something of it was left out before. */
+/** A mail: its original bytes, its attachments, and whether something was cut from it before. */
 type Whole = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut: boolean };
 
-/** Looks through a mail's bodies, then through its header, its attachments, what these hold, and what no part of it shows. */
+/** Searches a mail's bodies, its header, its attachments with their contents, and the bytes that no part shows. */
 export function runsInMail(
   { bodyText, bodyHtml, extractedText }: Bodies,
   { raw, attachments, isCut }: Whole,
@@ -56,7 +56,7 @@ export function runsInMail(
 
 type Looking = { list: List; room: Room; depth: number };
 
-/** False where something could not be looked through that should have been. */
+/** Searches the files. Returns false if one that should have been searched could not be. */
 function lookedThrough(files: readonly HeldFile[], looking: Looking): boolean {
   let all = true;
   for (const file of files) {
@@ -88,11 +88,11 @@ function lookedThroughMail(raw: Buffer, { list, room, depth }: Looking): boolean
   }
 }
 
-/** Fields of hashes and signatures. Many a one looks like a token, and each would have to be looked up. */
+/** Matches fields of hashes and signatures. Many of them look like a token, and each would have to be looked up. */
 const signatures = /^(?:[\w-]*(?:dkim|arc-|signature)[\w-]*):.*(?:\r?\n[ \t].*)*/gim;
 const maxHeaderBytes = 256 * 1024;
 
-/** A subject, names, ids, what gateways add: as it came, and with its encoded words decoded. */
+/** Searches the header (subject, names, ids, fields of gateways), in its raw form and with encoded words decoded. */
 function lookThroughHeader(raw: Buffer, list: List): void {
   const end = Math.min(headerEnd(raw), maxHeaderBytes);
   const header = raw.toString("latin1", 0, end).replace(signatures, "");
@@ -103,7 +103,7 @@ function lookThroughHeader(raw: Buffer, list: List): void {
 const tails = /\/(?:[al]\/[\w-]{43}|stop\/[\w-]{20,1000}\.[\w-]{32})/g;
 const longestHost = 300;
 
-/** Addresses that are readable in the mail as it came, wherever they are: also before its first part and behind its last, which no parser shows. */
+/** Searches for readable addresses anywhere in the raw mail, even before its first part and after its last, which no parser shows. */
 function lookThroughAsItCame(raw: Buffer, list: List): void {
   const known = new Set<string>();
   for (let at = 0; at < raw.length && !list.isOverfull(); at += partBytes) {
@@ -122,13 +122,13 @@ const headerEnd = (raw: Buffer): number => {
   return Math.min(end, raw.length);
 };
 
-/** Also under a type that says nothing of it, unless its beginning shows that it is none. */
+/** True for text, even under a type that does not say so, unless its first bytes show that it is something else. */
 function isText(contentType: string, bytes: Buffer): boolean {
   const isWide = bytes[0] === 0xff || bytes[0] === 0xfe;
   return /^(?:text|message)\//i.test(contentType) || isWide || !bytes.subarray(0, 1024).includes(0);
 }
 
-/** PDF, PNG, JPEG, GIF, WebP, TIFF, BMP. */
+/** Signatures of PDF, PNG, JPEG, GIF, WebP, TIFF, BMP. */
 const drawn = /^(?:%PDF-|\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP|II\*\0|MM\0\*|BM....\0\0\0\0)/s;
 
 function lookThrough(text: string, list: List): void {
@@ -137,12 +137,15 @@ function lookThrough(text: string, list: List): void {
   }
 }
 
-/** A zero that stands alone: of UTF-16, in which the ASCII that is looked for has every second byte zero, in either order. */
+/** Matches a single zero byte: in UTF-16 every second byte of ASCII text is zero, in either byte order. */
 const wideZeros = /(?<!\0)\0(?!\0)/g;
-/** As much of a token as is in a row wherever it is broken once. Nearly no binary file has so much, and to see that takes a tenth of reading it. */
+/**
+ * Matches the longest run of a token that survives one break anywhere. Nearly no binary file contains one, and this test takes a tenth of
+ * the time of a full search.
+ */
 const wordsInBinary = /[\w%&#;-]{20}|(?:[\w%&#;-]\0){20}/;
 
-/** Looks through the bytes of a file as Latin-1 and as UTF-16. Of a picture and of PDF, which draw their words, whole addresses alone. */
+/** Searches the bytes of a file as Latin-1 and as UTF-16. In pictures and PDF, which draw their words, only whole addresses count. */
 function lookThroughBytes({ contentType, bytes }: HeldFile, list: List): void {
   if (drawn.test(bytes.toString("latin1", 0, 16))) return void lookThroughAsItCame(bytes, list);
   const isWords = isText(contentType, bytes);

@@ -1,14 +1,14 @@
-/** A text as somebody may read it, with the way back to where each of its characters came from. */
+/** A text in one decoded form, with the way back to the original position of each character. */
 export type Reading = {
   text: string;
-  /** The part of the original that these characters came from: from `start`, up to and without `end`. */
+  /** Returns the part of the original that these characters came from: from `start`, up to and excluding `end`. */
   origin(start: number, end: number): { start: number; end: number };
 };
 
-/** Entities of one round, and percent-encoding of three: what gateways do to the addresses in a mail, one inside the other. */
+/** Most rounds: one of entities and three of percent-encoding, as gateways nest them in addresses. */
 const maxRounds = 4;
 
-/** Of ASCII alone: nothing else is looked for. */
+/** Matches encoded ASCII; other characters are not searched for. */
 const encoded =
   /%([0-7][0-9a-f])|&#x0*([0-7]?[0-9a-f])(?![0-9a-f]);?|&#0*(\d{1,3})(?!\d);?|&(amp|lowbar|underbar|percnt|num|sol);/gi;
 const named: Readonly<Record<string, string>> = {
@@ -20,24 +20,26 @@ const named: Readonly<Record<string, string>> = {
   sol: "/",
 };
 
-/** Where a mail program broke a line that was too long, with the marks of a quotation on the next one; and what has no width. */
+/** Matches the break of a line that was too long, with the quotation marks of the next line; and characters without width. */
 const breaks = /\r?\n(?<=[^\r\n]{20}\r?\n)[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
 const breaksAndTags = /<[^<>]{0,4000}>|\r?\n(?<=[^\r\n]{20}\r?\n)[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
 
-/** 32 random bytes in base64url. */
+/** Length of 32 random bytes in base64url. */
 export const tokenLength = 43;
-/** By its code, true for a character that a token is written with, in whatever way: its own characters, and those that encode one. */
+/** By character code: true for a character that may write a token, itself or in encoded form. */
 const writesToken = Array.from({ length: 128 }, (_, code) => /[\w%&#;-]/.test(String.fromCharCode(code)));
 
-/** False if no reading of a text has 43 characters of a token in a row. Nearly all text has none, and to see that takes a small part of reading it. */
+/**
+ * False if no reading of the text can have 43 token characters in a row. True for very few texts; costs a small part of a full search.
+ */
 export const mayHoldToken = (text: string): boolean =>
   hasTokenLength(text) ||
   hasTokenLength(text.replace(breaks, "")) ||
   (text.includes("<") && hasTokenLength(text.replace(breaksAndTags, "")));
 
 /**
- * True if a text has 43 such characters in a row. Tests every 43rd character, and those before it only as far as they are such ones: a regular expression
- * would test the letters of each word many times.
+ * True if a text has 43 such characters in a row. Tests every 43rd character, and those before it only as far as they are such: a regular
+ * expression would test the letters of each word many times.
  */
 function hasTokenLength(text: string): boolean {
   for (let last = tokenLength - 1; last < text.length; ) {
@@ -50,8 +52,8 @@ function hasTokenLength(text: string): boolean {
 }
 
 /**
- * A text in all the readings that count: as it is, with broken lines joined, without tags, and each of these with entities and percent-encoding
- * undone, up to four times. Each is made in one pass.
+ * Yields a text in all relevant readings: raw, with broken lines joined, without tags, and each of these with entities and
+ * percent-encoding undone up to four times. Each takes one pass.
  */
 export function* readingsOf(text: string): Generator<Reading> {
   const asItIs: Reading = { text, origin: (start, end) => ({ start, end }) };
@@ -66,7 +68,7 @@ export function* readingsOf(text: string): Generator<Reading> {
   }
 }
 
-/** The character that was encoded; undefined if it is none that can be in an address. Browsers leave out tabs and line ends in one. */
+/** Returns the decoded character; undefined if it cannot occur in an address. "" for tabs and line ends, which browsers leave out. */
 function decoded([, percent, hex, decimal, name]: RegExpMatchArray): string | undefined {
   if (name !== undefined) return named[name.toLowerCase()];
   const code = decimal === undefined ? Number.parseInt((percent ?? hex) as string, 16) : Number(decimal);
@@ -74,7 +76,7 @@ function decoded([, percent, hex, decimal, name]: RegExpMatchArray): string | un
   return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : undefined;
 }
 
-/** The same text with each match replaced by one character, by nothing, or (undefined) by itself; undefined if that changes nothing. */
+/** Replaces each match by one character, by nothing, or (undefined) leaves it; undefined if nothing changes. */
 function rewritten(
   before: Reading,
   pattern: RegExp,
@@ -82,7 +84,7 @@ function rewritten(
 ): Reading | undefined {
   const source = before.text;
   const pieces: string[] = [];
-  /** By piece: where it begins in the new text and in the source, and how long it was there. */
+  /** Per piece: its start in the new text, its start in the source, and its length in the source. */
   const [begins, origins, lengths]: [number[], number[], number[]] = [[], [], []];
   let [length, from] = [0, 0];
   const add = (piece: string, origin: number, sourceLength: number): void => {
@@ -108,7 +110,7 @@ function rewritten(
     const piece = lastAtMost(begins, position);
     const { length: shown } = pieces[piece] as string;
     const [origin, sourceLength] = [origins[piece] as number, lengths[piece] as number];
-    // A character that was encoded came from all that encoded it.
+    // An encoded character came from its whole encoded form.
     if (shown !== sourceLength) return { start: origin, end: origin + sourceLength };
     const start = origin + position - (begins[piece] as number);
     return { start, end: start + 1 };
@@ -119,7 +121,7 @@ function rewritten(
   };
 }
 
-/** The index of the last of these rising numbers that is not above a limit. The first never is. */
+/** Returns the index of the last of these rising numbers that is ≤ `limit`. The first always is. */
 function lastAtMost(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length - 1];
   while (low < high) {

@@ -1,23 +1,28 @@
 import { mayHoldToken } from "./readings.ts";
 import { type Places, tokenRuns } from "./tokenRuns.ts";
 
-/** Looked up for one mail: each costs a look into an index. */
+/** Most runs that are looked up for one mail: each costs an index look-up. */
 const maxRuns = 1_000;
-/** Bytes of the attachments of one mail that are read in all readings, of the parts that may hold a token: two seconds' work. A mail is given up after ten. */
+/**
+ * Most attachment bytes of one mail that are searched in all readings, counting only parts that may contain a token: two seconds of work.
+ * Parsing is aborted after ten.
+ */
 const maxReadBytes = 8 * 1024 * 1024;
 
 /** The runs found in one mail. */
 export type List = {
   found: string[];
-  /** Those of a text are put on the list. */
+  /** Adds the runs of a text to the list and returns their places. */
   placesIn(text: string): Places;
-  /** The same for a part of an attachment, of whose places nothing is wanted. False if it was not read: too much of the mail was. */
+  /**
+   * Adds the runs of a part of an attachment, without places. Returns false if it was not searched because the mail's limit is reached.
+   */
   lookThrough(part: string): boolean;
-  /** Reads no more. */
+  /** Stops searching. */
   giveUp(): void;
-  /** More is not looked up, or not looked through. */
+  /** True if further runs are not looked up, or further parts not searched. */
   isOverfull(): boolean;
-  /** Notes a file that cannot be looked through. */
+  /** Records a file that cannot be searched. */
   addClosed(): void;
   hasClosed(): boolean;
 };

@@ -1,23 +1,26 @@
 import { readingsOf, tokenLength } from "./readings.ts";
 
-/** Characters that may be the token of an approval link, of a link to somebody's account, or of one that stops such mail (with a dot), and where they are in a text, however they are written there. */
+/**
+ * Characters that may be the token of an approval link, an account link or (with a dot) an unsubscribe link, and their place in a text,
+ * in whatever encoding.
+ */
 export type TokenRun = { run: string; start: number; end: number };
 
-/** What a link that stops the service's mail has, with a dot in it: whom it is about, and a mark. */
+/** Matches the token of an unsubscribe link: the recipient, a dot, and a mark. */
 const stop = "(?<=/stop/)[\\w-]{20,1000}\\.[\\w-]{32}";
-/** Nothing of base64url is around it; or it is where a link has its token, whatever follows. */
+/** Matches a token with no base64url character around it, or at the place of a link where its token is, whatever follows. */
 const runs = new RegExp(
   `${stop}|(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/(?:[al]|confirm|reset|new-email|invitation)/)[\\w-]{${tokenLength}}`,
   "g",
 );
 
-/** An address as one gateway writes it: `_` for a slash, `-XX` for what others write `%XX`. */
+/** Matches an address as one gateway writes it: `_` for a slash, `-XX` for `%XX`. */
 const dashed = /urldefense\.proofpoint\.com\/v2\/url\?u=([\w.=-]+)/gi;
 
-/** A whole address, from its `http` on, in base64 or as hexadecimal digits: other gateways put it so behind theirs. */
+/** Matches a whole address, beginning with `http`, in base64 or hexadecimal: other gateways append it to their own address. */
 const wrapped = /aHR0c[\w+/-]{20,4000}|68747470[\da-fA-F]{80,4000}/g;
 
-/** Every run in a text, in all readings of it, each at each of its places once. */
+/** Finds every run in all readings of a text, each place once. */
 export function tokenRuns(text: string): TokenRun[] {
   const found: TokenRun[] = [];
   const known = new Set<string>();
@@ -51,25 +54,25 @@ const undashed = (address: string): string =>
 const unwrapped = (address: string): string =>
   Buffer.from(address, address.startsWith("6") ? "hex" : "base64").toString("latin1");
 
-/** Three numbers a place: its start and end in a text, and the index of its run in a list. */
+/** Three numbers per place: its start and end in a text, and the index of its run in a list. */
 export type Places = readonly number[];
 
-/** What in a mail may be the token of an approval link. Which of it is one the caller finds out: here nobody is asked. */
+/** Runs in a mail that may be tokens of approval links. The caller looks them up; nothing is queried here. */
 export type MailRuns = {
-  /** Each once, so many at most. Those of the bodies come first. */
+  /** Distinct runs, up to a limit. Those of the bodies come first. */
   found: string[];
-  /** Where they are in the bodies, by their index in `found`. */
+  /** Places of the runs in the bodies, by index in `found`. */
   places: { text: Places; html: Places; extracted: Places };
-  /** The bodies had more than are looked up: what they show has none left. */
+  /** The bodies had more runs than are looked up; all runs are then removed from what is shown. */
   tooMany: boolean;
-  /** Not all of the mail was looked through. */
+  /** Part of the mail was not searched. */
   unchecked: boolean;
-  /** It has files that nobody can look through here: encrypted ones, archives of other formats or beyond the bounds, compressed text. */
+  /** The mail has files that cannot be searched: encrypted ones, unsupported or too large archives, compressed text. */
   hasClosed: boolean;
 };
 
 export const noPlaces: MailRuns["places"] = { text: [], html: [], extracted: [] };
-/** Of a mail of which nothing can be read. */
+/** The runs of a mail that could not be read at all. */
 export const uncheckedRuns: MailRuns = {
   found: [],
   places: noPlaces,
@@ -80,7 +83,7 @@ export const uncheckedRuns: MailRuns = {
 
 const mark = "[approval link removed]";
 
-/** The text with what is at these places taken out. `isRemoved` says of which runs; all by default. */
+/** Removes the text at these places. `isRemoved` says for which runs; all by default. */
 export function withoutRuns(text: string, places: Places, isRemoved: (index: number) => boolean = () => true): string {
   const removed: { start: number; end: number }[] = [];
   for (let at = 0; at < places.length; at += 3) {

@@ -8,23 +8,23 @@ export type Inside = { filename: string; bytes: Buffer };
 
 const endRecord = Buffer.from("PK\x05\x06", "latin1");
 const endRecordBytes = 22;
-/** The end record may have a comment behind it. */
+/** A comment of up to this many bytes may follow the end record. */
 const maxCommentBytes = 0xffff;
 const entryBytes = 46;
 const localHeaderBytes = 30;
-/** Sizes and a checksum may follow a file's bytes, with 64-bit sizes at most. */
+/** Sizes (64-bit at most) and a checksum may follow a file's bytes. */
 const maxDescriptorBytes = 24;
 const isEncrypted = 1;
 
-/** Finds a ZIP archive's end record; -1 if the file has none. Other files may have an archive appended. */
+/** Finds the end record of a ZIP archive; -1 if the file has none. An archive may be appended to another file. */
 export const zipEnd = (file: Buffer): number => {
   const at = file.lastIndexOf(endRecord);
   return at >= file.length - endRecordBytes - maxCommentBytes ? at : -1;
 };
 
 /**
- * The files of a ZIP archive; undefined where it may hold more than can be seen: it is damaged, encrypted, larger than the room left, packed in
- * another way than deflate, has 64-bit sizes, or has bytes between its files that its directory does not name.
+ * Returns the files of a ZIP archive; undefined if it may contain more than can be seen: it is damaged, encrypted, too large for the
+ * remaining room, not compressed by deflate, has 64-bit sizes, or has bytes between its files that its directory does not list.
  */
 export function filesOfZip(file: Buffer, room: Room): Inside[] | undefined {
   const end = zipEnd(file);
@@ -63,7 +63,7 @@ const lengthsAt = (file: Buffer, at: number, count: number): number => {
   return sum;
 };
 
-/** False if files overlap, or if bytes before, between or behind them belong to no file of the directory. */
+/** False if files overlap, or if bytes before, between or after them belong to no file of the directory. */
 function isSeamless(regions: { start: number; end: number }[], directory: number): boolean {
   let reached = 0;
   for (const { start, end } of regions.sort((a, b) => a.start - b.start)) {
@@ -80,7 +80,7 @@ function unpacked(packed: Buffer, method: number, room: Room): Buffer | undefine
     : within(room, (maxOutputLength) => inflateRawSync(packed, { maxOutputLength }));
 }
 
-/** Unpacks into the room left; undefined if it is damaged or does not fit. */
+/** Unpacks into the remaining room; undefined if the data is damaged or does not fit. */
 export function within(room: Room, unpack: (most: number) => Buffer): Buffer | undefined {
   if (room.bytes <= 0) return undefined;
   try {

@@ -4,13 +4,13 @@ import { unshifted } from "./shiftedText.ts";
 
 export type DecodedText = {
   text: string;
-  /** A doubt about the decoding, in one sentence whose subject is a text; null if nothing is doubtful. */
+  /** Sentence about a doubtful decoding, whose subject is a text; null if there is no doubt. */
   doubt: string | null;
 };
 
 /**
- * The text of these bytes; never throws. `label`: the declared charset, which is believed unless the bytes are no text in it. `isHtml`: the
- * bytes may declare their charset themselves, in a `<meta>` element. All versions of Node read the same: the tables are the library's.
+ * Decodes bytes to text; never throws. `label`: the declared charset, used unless the bytes are invalid in it. `isHtml`: the bytes may
+ * declare their own charset in a `<meta>` element. Independent of the version of Node: the tables are the library's.
  */
 export function decodeText(
   bytes: Buffer,
@@ -34,17 +34,20 @@ export function decodeText(
   };
 }
 
-/** True for ASCII with the escapes of Japanese mail, which nothing else writes. */
+/** True for ASCII with the escapes of Japanese mail, which no other encoding uses. */
 const hasJapaneseEscapes = (bytes: Buffer): boolean => bytes.includes("\x1b$B") && bytes.includes("\x1b(");
 
-/** Bytes that are valid UTF-8 are UTF-8 where no charset is known, or one is declared whose bytes would all be ASCII. */
+/** True for valid UTF-8 if no charset is known, or if the declared one would make all bytes ASCII. */
 function isProvenUtf8(bytes: Buffer, charset: string | undefined): boolean {
   if (charset === undefined || charset === "ascii" || charset === "utf8") return isUtf8(bytes);
   if (isWide(charset)) return !bytes.includes(0) && isUtf8(bytes);
   return isSevenBit(charset) && !isAscii(bytes) && isUtf8(bytes);
 }
 
-/** The reading of the charset that was declared, or of a likelier one where that leaves more holes than letters. `all`: every charset declared. */
+/**
+ * Decodes in the declared charset, or in a likelier one if that gives more replacement characters than letters. `all`: every declared
+ * charset.
+ */
 function decodedAs(bytes: Buffer, charset: string, all: readonly string[]): DecodedText {
   const text = decodeBy(charset, bytes);
   if (!text.includes(hole)) return { text, doubt: null };
@@ -65,7 +68,7 @@ function decodedAs(bytes: Buffer, charset: string, all: readonly string[]): Deco
 
 const hole = "\ufffd";
 const holesIn = (text: string): number => text.split(hole).length - 1;
-/** Letters outside ASCII. */
+/** Counts letters outside ASCII. */
 const lettersIn = (text: string): number => text.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0;
 
 const damageIn = (text: string): string | null =>
@@ -76,10 +79,10 @@ const decodeBy = (charset: string, bytes: Buffer): string => {
   return iconv.decode(plain, encoding);
 };
 
-/** Encodings that the library offers and that are no charsets. */
+/** Encodings that the library offers but that are not charsets. */
 const notCharsets = ["binary", "base64", "hex"];
 
-/** Names that the library does not know, without punctuation, prefixes and language. */
+/** Charset names that the library does not know, without punctuation, prefixes and language. */
 const aliases: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ...{ usascii: "ascii", ascii: "ascii", ansix341968: "ascii", iso646us: "ascii", "646": "ascii", us: "ascii" },
@@ -106,7 +109,7 @@ const aliases: ReadonlyMap<string, string> = new Map(
       cp1361: "cp949",
       cp20127: "ascii",
     },
-    // The newest table has all of the older ones.
+    // The newest table contains all older ones.
     ...{ gb2312: "gb18030", gbk: "gb18030", cp936: "gb18030", xgbk: "gb18030", euccn: "gb18030", dbcs936: "gb18030" },
     ...{ "936": "gb18030", cp858: "cp858", xmacce: "maccenteuro", macce: "maccenteuro", shiftjisx0213: "shift_jis" },
     ...{ iso10646ucs2: "utf-16be", xuserdefined: "windows-1252" },
@@ -117,12 +120,12 @@ const aliases: ReadonlyMap<string, string> = new Map(
 const known = new Map<string, string | undefined>();
 const maxKnown = 500;
 
-/** The encoding that a label means; undefined if it means none. */
+/** Returns the encoding that a label means; undefined if it is unknown. */
 function charsetOf(label: string): string | undefined {
   const name = label
     .slice(0, 60)
     .toLowerCase()
-    // The language, or the year of a standard.
+    // Drops the language, or the year of a standard.
     .replace(/[*:].*$/, "")
     .replace(/[^a-z0-9]/g, "");
   if (known.has(name)) return known.get(name);
@@ -135,7 +138,7 @@ function charsetOf(label: string): string | undefined {
 
 const isEncoding = (name: string): boolean => name !== "" && !notCharsets.includes(name) && iconv.encodingExists(name);
 
-/** The name, then without its prefixes, then as a number of a code page. */
+/** Yields the name, then without its prefixes, then as a code page number. */
 function candidates(name: string): string[] {
   const bare = name.replace(/^(?:xms|x|cs)+/, "");
   const page = /^(?:windows|win|ibm|ms|oem|dos|codepage|ccsid|cp)?0{0,2}(\d{3,5})$/.exec(bare)?.[1];

@@ -6,19 +6,19 @@ import { readEnveloped } from "./signedData.ts";
 /** The parts that are a mail's text, and its files. A part may be both. */
 export type Contents = { texts: Part[]; files: ParsedAttachment[]; notes: string[] };
 
-/** Signed mails inside signed mails. */
+/** Most signed mails nested in signed mails. */
 const maxEnvelopes = 3;
 
 const textTypes = ["text/plain", "text/html"];
 const envelope = /^application\/(?:x-)?pkcs7-mime$/;
-/** Types of parts that only encrypted mail has, and how it is encrypted. */
+/** Part types that only encrypted mail has, with the kind of encryption. */
 const encryptedTypes: Readonly<Record<string, string>> = {
   "multipart/encrypted": "OpenPGP",
   "application/pgp-encrypted": "OpenPGP",
   "application/x-microsoft-rpmsg-message": "Microsoft Purview",
 };
 
-/** Finds what of a mail is its text, also within a signature, and what its files are. Throws for a mail that has more of them than the limit. */
+/** Finds the text parts of a mail, even inside a signature, and its files. Throws if the mail has more of them than the limit. */
 export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "maxAttachments">): Contents {
   const found: Contents = { texts: [], files: [], notes: [] };
 
@@ -67,13 +67,13 @@ function leavesOf(part: Part): Part[] {
   return part.parts.length === 0 ? [part] : part.parts.flatMap(leavesOf);
 }
 
-/** Shown as text. A multipart in which no part was found is text as it came. */
+/** True for a part shown as text. A multipart in which no part was found is shown raw. */
 const isText = ({ contentType: { value }, disposition }: Part): boolean =>
   (textTypes.includes(value) || value.startsWith("multipart/")) && disposition.value !== "attachment";
 
 /**
- * The part that is a mail's own text, whatever it is marked as: the mail itself where it has no parts; otherwise the first part that is text, or that
- * some program marked as an attachment though it has no name.
+ * Returns the part that is a mail's own text, however it is marked: the mail itself if it has no parts; otherwise the first part that is
+ * text, or that a program marked as an attachment without a name.
  */
 function bodyAmong(leaves: readonly Part[]): Part | undefined {
   if (leaves[0]?.around.length === 0) return leaves.find(isWriting);

@@ -8,7 +8,7 @@ import { type Content, contentOf } from "./transferEncodings.ts";
 
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** Reads a part as text, whatever its type says that it is; lines end in LF. Neither format=flowed nor HTML is read. */
+/** Decodes a part as text, whatever its type; lines end in LF. Interprets neither format=flowed nor HTML. */
 export function textOfPart(part: Part): { text: string; notes: string[] } {
   const { encoding, content } = decoded(part, true);
   const { value, parameters } = part.contentType;
@@ -21,7 +21,7 @@ export function textOfPart(part: Part): { text: string; notes: string[] } {
   return { text: isEnded ? lines : `${lines}\n`, notes: [content.repaired, doubt].filter((note) => note !== null) };
 }
 
-/** A part as a file, as it was before it was encoded. */
+/** Decodes a part as a file, to its original bytes. */
 export function fileOfPart(part: Part): ParsedAttachment {
   const { content, contentId } = decoded(part, false);
   const { contentType, disposition, around } = part;
@@ -45,6 +45,6 @@ function decoded({ source, bodyAt }: Part, isText: boolean): { encoding: string;
   return { encoding, contentId: fields.first("content-id"), content };
 }
 
-/** Not a slice of Node's shared pool: that cannot be handed to another thread. */
+/** Returns a separate buffer, not a slice of Node's shared pool, which cannot be transferred to another thread. */
 export const ownBuffer = (content: ArrayBuffer | Uint8Array): ArrayBuffer =>
   content instanceof ArrayBuffer ? content : (new Uint8Array(content).buffer as ArrayBuffer);

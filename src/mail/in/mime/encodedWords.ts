@@ -1,14 +1,14 @@
 import { decodeText } from "./charsets.ts";
 import { decodeBase64, decodeQuotedPrintable } from "./transferEncodings.ts";
 
-/** `=?charset?encoding?text?=`; the charset may name a language behind a `*`. */
+/** Matches `=?charset?encoding?text?=`; the charset may name a language after a `*`. */
 const encodedWord = /=\?([^?\s]{1,100})\?([qb])\?([^?]*)\?=/gi;
 
 type Word = { charset: string; bytes: Buffer };
 
 /**
- * A header's value with its encoded words as text. Words of one charset that follow each other are decoded together: a writer may have parted
- * them inside a character.
+ * Decodes the encoded words of a header's value. Adjacent words of one charset are decoded together: a writer may have split them inside
+ * a character.
  */
 export function decodeWords(value: string): string {
   if (!value.includes("=?")) return value;
@@ -32,7 +32,7 @@ export function decodeWords(value: string): string {
   return written.join("") + value.slice(end);
 }
 
-/** The words, those of one charset together. */
+/** Decodes the words, those of one charset together. */
 function decoded(words: readonly Word[]): string[] {
   const groups: { charset: string; bytes: Buffer[] }[] = [];
   for (const { charset, bytes } of words) {

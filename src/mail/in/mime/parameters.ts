@@ -3,12 +3,12 @@ import { decodeText } from "./charsets.ts";
 /** A header value like `text/plain; charset=utf-8`: its first word in lower case, and its parameters by their lower-case names. */
 export type Parameterised = { value: string; parameters: ReadonlyMap<string, string> };
 
-/** A quoted string, a comment where one may be, a semicolon, or what is none of these. */
+/** Matches a quoted string, a comment, a semicolon, or other text. */
 const tokens = /"(?:[^"\\]|\\.)*(?:"|\\?$)|(?<=^|[\s;])\([^()]*\)|;|[^";(]+|\(/gs;
-/** Parameters that are read of one value. */
+/** Most parameters that are read of one value. */
 const maxParameters = 1_000;
 
-/** Reads any value at all. Of a parameter that occurs twice the first counts; pieces of one (RFC 2231) are put together. */
+/** Reads any value. If a parameter occurs twice, the first counts; pieces of one parameter (RFC 2231) are joined. */
 export function readParameters(header: string): Parameterised {
   const [value = "", ...rest] = splitAtSemicolons(header);
   const given = new Map<string, string>();
@@ -31,7 +31,7 @@ function splitAtSemicolons(header: string): string[] {
   return parts.map((part) => part.join(""));
 }
 
-/** Returns the content of a quoted string, whatever follows it; anything else as it is. */
+/** Returns the content of a quoted string, ignoring what follows it; any other value unchanged. */
 function unquoted(value: string): string {
   const quoted = /^"((?:[^"\\]|\\.)*)/s.exec(value)?.[1];
   return quoted === undefined ? value : quoted.replace(/\\(.)/gs, "$1");
@@ -39,7 +39,7 @@ function unquoted(value: string): string {
 
 type Piece = { number: number; value: string; isEncoded: boolean };
 
-/** `name*0*=utf-8''a%20; name*1="b"` is one parameter; it counts before a plain one of that name. */
+/** Joins `name*0*=utf-8''a%20; name*1="b"` to one parameter; it overrides a plain one of that name. */
 function joined(given: ReadonlyMap<string, string>): Map<string, string> {
   const parameters = new Map<string, string>();
   const pieces = new Map<string, Piece[]>();
@@ -55,7 +55,7 @@ function joined(given: ReadonlyMap<string, string>): Map<string, string> {
   return parameters;
 }
 
-/** The first piece names the charset of those that are encoded. A character may be parted between two of them. */
+/** Decodes the pieces. The first one names the charset of those that are encoded; a character may be split between two of them. */
 function textOf(pieces: readonly Piece[]): string {
   const [, label = "", first] = (pieces[0]!.isEncoded && /^([^']*)'[^']*'(.*)$/s.exec(pieces[0]!.value)) || [];
   const written: string[] = [];

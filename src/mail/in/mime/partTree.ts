@@ -5,17 +5,17 @@ import { type Parameterised, readParameters } from "./parameters.ts";
 export type Part = {
   contentType: Parameterised;
   disposition: Parameterised;
-  /** Header and body as they came; of a multipart the rest of the mail. */
+  /** Raw header and body; for a multipart, the rest of the mail from its header on. */
   source: Buffer;
-  /** The beginning of the body in `source`. */
+  /** Offset of the body in `source`. */
   bodyAt: number;
-  /** The parts of a multipart, in their order. */
+  /** The parts of a multipart, in order. */
   parts: Part[];
-  /** Parts around it, the nearest last. */
+  /** Enclosing parts, the nearest last. */
   around: readonly Part[];
 };
 
-/** Parts inside parts deeper than this are refused, and so are more parts than this. */
+/** Deepest nesting of parts, and most parts, beyond which a mail is refused. */
 const maxDepth = 100;
 const maxParts = 5_000;
 
@@ -24,12 +24,12 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const hyphen = 0x2d;
 
-/** A part that has not ended yet. */
+/** A part whose end has not been found yet. */
 type Open = { part: Part; start: number; delimiter: Buffer | undefined };
 
 /**
- * Splits a mail into its parts at the lines that begin with the boundary of an open multipart. Text before a multipart's first part and behind
- * its last belongs to no part. Throws for a mail with too many parts or too deep ones.
+ * Splits a mail into its parts at the lines that begin with the boundary of an open multipart. Text before a multipart's first part and
+ * after its last belongs to no part. Throws if the mail has too many parts, or too deep ones.
  */
 export function readParts(mail: Buffer): Part {
   const open: Open[] = [];
@@ -40,7 +40,8 @@ export function readParts(mail: Buffer): Part {
     count += 1;
     if (count > maxParts) throw new Error(`it has more than ${maxParts} parts`);
     const around = open.map(({ part }) => part);
-    // A line with two hyphens is no field: without this bound a thousand headers without an end would each be read to the mail's.
+    // A line with two hyphens is not a field: without this bound, each of a thousand unended headers would be read to the end of the
+    // mail.
     const part = partAt({
       source: mail.subarray(start),
       header: mail.subarray(start, nextHyphens(mail, start)),
@@ -83,13 +84,13 @@ function partAt({ source, header, around }: { source: Buffer; header: Buffer; ar
 
 function typeOf(fields: HeaderFields, parent: Part | undefined): Parameterised {
   const given = readParameters(fields.first("content-type"));
-  // A value without a slash is no type: then a part is what it is without any (RFC 2045, 5.2).
+  // A value without a slash is not a type: the part then has the default type (RFC 2045, 5.2).
   if (given.value.includes("/")) return given;
   const value = parent?.contentType.value === "multipart/digest" ? "message/rfc822" : "text/plain";
   return { ...given, value };
 }
 
-/** The beginning of the next line that begins with two hyphens; the end if there is none. */
+/** Finds the next line that begins with two hyphens; the end of the mail if there is none. */
 function nextHyphens(mail: Buffer, from: number): number {
   if (mail[from] === hyphen && mail[from + 1] === hyphen) return from;
   const found = mail.indexOf("\n--", Math.max(0, from - 1));
@@ -101,7 +102,7 @@ function endOfLine(mail: Buffer, start: number): number {
   return end < 0 ? mail.length : end + 1;
 }
 
-/** The line end before a delimiter belongs to the delimiter. */
+/** Excludes the line end before a delimiter, which belongs to the delimiter. */
 function withoutLineEnd(mail: Buffer, at: number): number {
   if (at === mail.length || mail[at - 1] !== lineFeed) return at;
   return mail[at - 2] === carriageReturn ? at - 2 : at - 1;

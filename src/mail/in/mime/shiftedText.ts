@@ -1,16 +1,16 @@
 /**
- * Text of the 7-bit charsets of East Asia, which switch between ASCII and a national table by escapes. The tables are those of the EUC
- * encodings, where the same numbers have the high bit set: so the escapes are followed here, and the library reads the rest. Undefined for
- * a charset that has no such escapes.
+ * Rewrites text of East Asian 7-bit charsets, which switch between ASCII and a national table by escapes, to the matching EUC encoding,
+ * which has the same numbers with the high bit set: escapes are followed here, and the library decodes the rest. Undefined for a charset
+ * without such escapes.
  */
 export function unshifted(charset: string, bytes: Buffer): { encoding: string; plain: Buffer } | undefined {
   const shifts = shiftsOf[charset];
   return shifts && { encoding: shifts.encoding, plain: follow(shifts.next, bytes) };
 }
 
-/** The characters that follow an escape: one-byte characters, or two-byte ones, each with what comes before it in EUC. */
+/** The characters after an escape: one or two bytes wide, with the bytes that precede each of them in EUC. */
 type Table = { width: 1 | 2; prefix: readonly number[] } | undefined;
-/** The escape at this place: its length and the table that it begins; undefined if there is none. */
+/** Returns the escape at this place: its length and the table it selects; undefined if there is none. */
 type NextShift = (bytes: Buffer, at: number, current: Table) => { length: number; table: Table } | undefined;
 
 const twoBytes: Table = { width: 2, prefix: [] };
@@ -34,7 +34,7 @@ const japanese: NextShift = (bytes, at) => {
   return undefined;
 };
 
-/** SO and SI; the escape before the first of them says which table, of which there is one. A line begins in ASCII. */
+/** Handles SO and SI; the only table is chosen by the escape before the first of them. Each line begins in ASCII. */
 const koreanOrChinese: NextShift = (bytes, at) => {
   if (bytes[at] === shiftOut) return { length: 1, table: twoBytes };
   if (bytes[at] === shiftIn) return { length: 1, table: undefined };
@@ -45,7 +45,7 @@ const hz: NextShift = (bytes, at, current) => {
   if (bytes[at] !== tilde) return undefined;
   if (current) return bytes[at + 1] === 0x7d ? { length: 2, table: undefined } : undefined;
   if (bytes[at + 1] === 0x7b) return { length: 2, table: twoBytes };
-  // A doubled tilde is one, and one before a line end joins the lines.
+  // A doubled tilde is one tilde; a tilde before a line end joins the lines.
   if (bytes[at + 1] === tilde) return { length: 1, table: undefined };
   return bytes[at + 1] === newline ? { length: 2, table: undefined } : undefined;
 };
@@ -58,7 +58,7 @@ const shiftsOf: Readonly<Record<string, { encoding: string; next: NextShift }>> 
 };
 
 function follow(next: NextShift, bytes: Buffer): Buffer {
-  // A one-byte character with its prefix is two bytes at most, a two-byte one three.
+  // With its prefix a one-byte character takes at most two bytes, a two-byte one three.
   const plain = Buffer.allocUnsafe(2 * bytes.length);
   let length = 0;
   let table: Table;

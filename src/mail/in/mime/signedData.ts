@@ -1,31 +1,31 @@
-/** The kind of a file of S/MIME (RFC 5652). `content`: what was signed, if it is inside. */
+/** The content kind of an S/MIME file (RFC 5652). `content`: the signed content, if it is inside. */
 export type Enveloped = { kind: "signed"; content: Buffer | undefined } | { kind: "encrypted" | "unknown" };
 
 const octetString = 0x04;
 const objectIdentifier = 0x06;
 const constructed = 0x20;
-/** Values inside values deeper than this, and more of them than this, are not read. */
+/** Deepest nesting, and most values, that are read. */
 const maxDepth = 16;
 const maxPieces = 100_000;
 
-/** Object identifiers, as they are written. */
+/** Object identifiers in their encoded form. */
 const kinds: Record<string, "signed" | "encrypted"> = {
   "2a864886f70d010702": "signed",
   "2a864886f70d010703": "encrypted",
   "2a864886f70d0109100117": "encrypted",
 };
 
-/** A value in BER. `end`: of its content; where its length is not said, that of all there is. */
+/** A BER value. `end`: end of its content; if its length is indefinite, the end of all bytes. */
 type Value = { tag: number; start: number; end: number; isOpenEnded: boolean };
 
-/** Looks into a file of S/MIME, signatures unchecked. Whatever is wrong with it, it is `unknown`. */
+/** Reads an S/MIME file without checking signatures. Any defect makes it `unknown`. */
 export function readEnveloped(bytes: Buffer): Enveloped {
   const info = valueAt(bytes, 0, bytes.length);
   const [type, wrapped] = info ? valuesIn(bytes, info, 2) : [];
   const kind = type?.tag === objectIdentifier ? kinds[bytes.toString("hex", type.start, type.end)] : undefined;
   if (kind !== "signed" || !wrapped) return { kind: kind === "encrypted" ? kind : "unknown" };
   const [data] = valuesIn(bytes, wrapped, 1);
-  // Version, hash functions, content.
+  // The three values: version, hash functions, content.
   const [, , inside] = data ? valuesIn(bytes, data, 3) : [];
   const [, explicit] = inside ? valuesIn(bytes, inside, 2) : [];
   const [content] = explicit ? valuesIn(bytes, explicit, 1) : [];
@@ -63,7 +63,7 @@ const bounded = ({
   isOpenEnded: false,
 });
 
-/** The first values inside another, at most so many. */
+/** Returns the first values inside another one, at most this many. */
 function valuesIn(bytes: Buffer, around: Value, most: number): Value[] {
   const found: Value[] = [];
   let at = around.start;
@@ -78,7 +78,7 @@ function valuesIn(bytes: Buffer, around: Value, most: number): Value[] {
   return found;
 }
 
-/** Finds the beginning of the next value. One without a length ends with an empty value; what is inside is stepped over. */
+/** Returns the beginning of the next value. A value of indefinite length ends at an empty value; nested values are skipped. */
 function endOf(bytes: Buffer, value: Value, depth: number): number | undefined {
   if (!value.isOpenEnded) return value.end;
   if (depth > maxDepth) return undefined;
@@ -93,7 +93,7 @@ function endOf(bytes: Buffer, value: Value, depth: number): number | undefined {
   }
 }
 
-/** A text of bytes may come in pieces. */
+/** Collects a byte string, which may be in pieces. */
 function collect(bytes: Buffer, value: Value, { pieces, depth }: { pieces: Buffer[]; depth: number }): void {
   if ((value.tag & constructed) === 0) {
     if (value.tag === octetString) pieces.push(bytes.subarray(value.start, value.end));

@@ -1,11 +1,11 @@
-/** A part's bytes without their transfer encoding. */
+/** The bytes of a part, without transfer encoding. */
 export type Content = {
   bytes: Buffer;
-  /** The repair that was made, in one sentence; null if there was none. */
+  /** Sentence about the repair that was made; null if there was none. */
   repaired: string | null;
 };
 
-/** The content of a part as its writer had it. `encoding`: its Content-Transfer-Encoding as declared; an unknown one changes nothing. */
+/** Decodes the content of a part. `encoding`: its declared Content-Transfer-Encoding; an unknown one changes nothing. */
 export function contentOf(body: Buffer, { encoding, isText }: { encoding: string; isText: boolean }): Content {
   const name = /[\w-]+/.exec(encoding.toLowerCase().replace(/\([^()]*\)/g, ""))?.[0];
   if (name === "quoted-printable") return { bytes: decodeQuotedPrintable(body), repaired: null };
@@ -15,14 +15,14 @@ export function contentOf(body: Buffer, { encoding, isText }: { encoding: string
 
 const isCleanBase64 = (text: string): boolean => /^[A-Za-z0-9+/\s]*=?\s*=?\s*$/.test(text);
 
-/** All that is not of its alphabet is skipped. Some programs pad every line, or every part that they encode by itself. */
+/** Decodes base64, skipping bytes outside its alphabet. Some programs pad every line, or every chunk they encode. */
 export function decodeBase64(body: Buffer): Buffer {
   const text = body.toString("latin1");
   if (isCleanBase64(text)) return Buffer.from(text, "base64");
   return Buffer.concat(text.split(/=[=\s]*/).map((part) => Buffer.from(part.replace(/[^A-Za-z0-9+/]/g, ""), "base64")));
 }
 
-/** A gateway may have put words in plain text below the encoded ones, the footer of a list mostly. */
+/** Decodes base64 text. A gateway may have appended plain text, usually a list's footer. */
 function base64Text(body: Buffer): Content {
   const text = body.toString("latin1");
   const left = text.replace(/[\s=]/g, "").length % 4;
@@ -42,8 +42,8 @@ function base64Text(body: Buffer): Content {
 const encodedLine = /^\s*[A-Za-z0-9+/]+(={0,2})\s*$/;
 
 /**
- * The first line that is no base64, if most of what follows is none either: a single such line is noise, and skipped. A padded line is the end; what
- * follows it, and every line shorter than those before, is base64 only if it is text by itself.
+ * Returns the start of the first line that is not base64, if most of the rest is not either: a single such line is noise and is skipped.
+ * A padded line is the end; later lines, and lines shorter than earlier ones, are base64 only if they decode to text.
  */
 function startOfFooter(text: string): number {
   let [at, start, width, isEnded, encoded, others] = [0, text.length, 0, false, 0, 0];
@@ -60,7 +60,10 @@ function startOfFooter(text: string): number {
   return encoded < others ? start : text.length;
 }
 
-/** True for a line whose bytes are text, in UTF-8 if those of the first line are; a character may begin in the line before, or be cut off. */
+/**
+ * True for a line whose bytes are text, in UTF-8 if those of the first line are; a character may begin in the previous line, or be cut
+ * off.
+ */
 function isEncodedText(line: string, text: string): boolean {
   const isUnicode = (encoded: string): boolean =>
     !Buffer.from(encoded, "base64")
@@ -74,7 +77,7 @@ function isEncodedText(line: string, text: string): boolean {
 
 const isControl = (byte: number): boolean => byte < 0x20 && ![0x09, 0x0a, 0x0d, 0x1b].includes(byte);
 
-/** Also of an encoded word. What is no escape stays as it is. */
+/** Decodes quoted-printable, of encoded words too. Invalid escapes stay unchanged. */
 export function decodeQuotedPrintable(body: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(body.length);
   let length = 0;
@@ -96,7 +99,7 @@ export function decodeQuotedPrintable(body: Buffer): Buffer {
   return bytes.subarray(0, length);
 }
 
-/** The last byte of the line's end, if nothing but a few blanks comes before it: then the line is joined to the next. */
+/** Returns the last byte of the line's end if only a few blanks come before it: then the line is joined to the next. */
 function endOfBlankRest(bytes: Buffer, start: number): number | undefined {
   let at = start;
   while (at < start + 10 && (bytes[at] === 0x20 || bytes[at] === 0x09)) at += 1;

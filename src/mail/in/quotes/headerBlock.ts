@@ -1,9 +1,9 @@
 import { isBroken, namesAddress, namesTime } from "./attribution.ts";
 
-/** A label of one to three words in any language, perhaps in the asterisks of bold type, a colon, and something behind it. */
+/** Matches a label of one to three words in any language, perhaps in the asterisks of bold type, a colon, and a value. */
 const labelled =
   /^[\s\p{Cf}]*\*{0,2}[\p{L}\p{M}.'’-]{1,30}(?: [\p{L}\p{M}.'’-]{1,30}){0,2}\*{0,2}[\s\p{Cf}]?[:：]\*{0,2}\s*(?=[^\s*])/u;
-/** "-----Original Message-----" or a line of the like above a block: it has at most six words. */
+/** Matches "-----Original Message-----" or a similar line above a block, of at most six words. */
 const rule = /^\s*([-_=*])\1{2,}(?:\s*(?:[^\s\p{P}]+[\s\p{P}]*){1,6}\1{2,}|\1*)\s*$/u;
 const maxLength = 1_000;
 const fewestLines = 3;
@@ -11,13 +11,14 @@ const mostLines = 12;
 
 const isLabelled = (line: string): boolean => labelled.test(line.slice(0, 120));
 
-/** An address behind a name, as mail programs name a sender. A form has it alone. */
+/** Matches an address after a name, as mail programs write a sender. A form has a bare address. */
 const bracketed = /[<[(＜]\s?(?:mailto:)?[^\s<>@]{1,64}@/i;
 
 /**
- * The end of the block of header fields that a mail program has put above an earlier mail, and which begins at this line; undefined if there is
- * none. Its first field has an address, one of the others a day and a time, and a line without words ends it. An address alone counts only below
- * a line of hyphens, or with a second address. Other lines that look like fields (a trip from Berlin to Paris, a form) have not all of these.
+ * Returns the end of the header block that a mail program has put above an earlier mail and that begins at this line; undefined if there
+ * is none. Its first field has an address, another field a date and a time, and a blank line ends it. An address alone counts only below
+ * a line of hyphens, or with a second address. Other lines that look like fields (a trip from Berlin to Paris, a form) lack some of
+ * these.
  */
 export function endOfHeaderBlock(lines: readonly string[], start: number): number | undefined {
   if (!beginsWithSender(lines[start] ?? "", lines[start + 1] ?? "")) return undefined;
@@ -40,15 +41,18 @@ export function endOfHeaderBlock(lines: readonly string[], start: number): numbe
     : undefined;
 }
 
-/** True for a first field with an address, which may be on the next line where it had no room on this one. */
+/** True for a first field with an address, which may be on the next line if it did not fit. */
 const beginsWithSender = (line: string, next: string): boolean =>
   isLabelled(line) && (namesAddress(line) || (!isLabelled(next) && isBroken(line, next) && namesAddress(next)));
 
-/** A list of recipients may go on in further lines, and any field that had no room on its line. */
+/** True for a continuation: a list of recipients, or any field that did not fit on its line. */
 const isMoreOfField = (line: string, above: string): boolean =>
   /^[ \t]/.test(line) || namesAddress(line) || isBroken(above, line);
 
-/** The first line of what a mail program put above a block: a line of hyphens or underscores, perhaps with words between; else the block's own. */
+/**
+ * Returns the first line of what a mail program put above a block: a line of hyphens or underscores, perhaps with words between;
+ * otherwise the block's own first line.
+ */
 export function startWithRule(lines: readonly string[], block: number): number {
   for (let at = block - 1; at >= Math.max(0, block - 2); at -= 1) {
     const line = (lines[at] as string).slice(0, 200);

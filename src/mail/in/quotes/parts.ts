@@ -2,15 +2,15 @@ import { linesOfAttribution } from "./attribution.ts";
 import { endOfHeaderBlock, startWithRule } from "./headerBlock.ts";
 import { startOfSignature } from "./signature.ts";
 
-/** `header`, `attribution`: what a mail program puts above the mail that it quotes. */
+/** `header`, `attribution`: lines that a mail program puts above a quoted mail. */
 export type PartKind = "own" | "quoted" | "attribution" | "header" | "signature";
 
-/** Lines of a mail in a row that are of one kind. */
+/** Consecutive lines of a mail that are of one kind. */
 export type TextPart = { kind: PartKind; lines: string[] };
 
 /**
- * Parts what somebody wrote in a mail from what it quotes, by marks of mail programs alone, never by its words. What has no mark is the writer's own.
- * Takes time in proportion to the text's length.
+ * Separates a writer's own text from quotations, by marks of mail programs only, never by wording. Unmarked text is the writer's own.
+ * Linear in the length of the text.
  */
 export function partsOf(text: string): TextPart[] {
   const lines = text.split(/\r?\n/);
@@ -26,14 +26,14 @@ export function partsOf(text: string): TextPart[] {
 const isBlank = (line: string | undefined): boolean => line === undefined || line.trim() === "";
 const hasMark = (line: string): boolean => /^[ \t]{0,3}>/.test(line);
 
-/** Programs that store mail write ">From" for a line that begins with "From": one alone is no quotation. */
+/** Mail stores write ">From" for a line that begins with "From": a single one is not a quotation. */
 function unmarkEscaped(lines: readonly string[], kinds: PartKind[]): void {
   for (const [at, line] of lines.entries()) {
     if (line.startsWith(">From ") && kinds[at - 1] !== "quoted" && !hasMark(lines[at + 1] ?? "")) kinds[at] = "own";
   }
 }
 
-/** Lines without words between two that are quoted belong to them. */
+/** Blank lines between two quoted lines belong to the quotation. */
 function joinQuotations(lines: readonly string[], kinds: PartKind[]): void {
   let last = -1;
   for (const [at, kind] of kinds.entries()) {
@@ -45,7 +45,7 @@ function joinQuotations(lines: readonly string[], kinds: PartKind[]): void {
 }
 
 /**
- * The first header block below own words begins an earlier mail, which goes to the end. Where lines with marks follow, only these are quoted: then
+ * The first header block below own text begins an earlier mail, which extends to the end. If marked lines follow, only these are quoted:
  * the writer may have answered between or below them.
  */
 function markHeaderBlock(lines: readonly string[], kinds: PartKind[]): void {
@@ -63,7 +63,7 @@ function markHeaderBlock(lines: readonly string[], kinds: PartKind[]): void {
   }
 }
 
-/** Looks at the lines right above each quotation; one line without words may be between. */
+/** Checks the lines right above each quotation; one blank line may be between. */
 function markAttributions(lines: readonly string[], kinds: PartKind[]): void {
   for (let at = 1; at < lines.length; at += 1) {
     if (kinds[at] !== "quoted" || kinds[at - 1] === "quoted") continue;
@@ -76,7 +76,7 @@ function markAttributions(lines: readonly string[], kinds: PartKind[]): void {
   }
 }
 
-/** Not of a mail that says nothing else. */
+/** Skipped for a mail that says nothing else. */
 function markSignature(lines: readonly string[], kinds: PartKind[]): void {
   const end = kinds.findLastIndex((kind, at) => kind === "own" && !isBlank(lines[at])) + 1;
   const start = startOfSignature(lines, end);
@@ -97,7 +97,7 @@ function grouped(lines: readonly string[], kinds: readonly PartKind[]): TextPart
   return parts;
 }
 
-/** Returns the words that the writer wrote this time: a mail without its quotations and signature. The whole of it where nothing else is left. */
+/** Returns the writer's new text: a mail without its quotations and signature. The whole mail if nothing else remains. */
 export function ownWords(text: string): string {
   const own = partsOf(text)
     .filter(({ kind }) => kind === "own")

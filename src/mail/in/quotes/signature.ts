@@ -5,12 +5,12 @@ const maxNameWords = 5;
 const contact =
   /^\s*(?:\p{L}{1,6}[.:]{1,2}\s*)?(?:<?(?:mailto:|https?:\/\/|www\.)?[^\s@/]+@[^\s@]+\.[^\s@]+>?|<?(?:https?:\/\/|www\.)\S+>?|[+(0][\d\s()/.+-]{6,24})\s*$/iu;
 
-/** The line that parts a signature from the rest. */
+/** True for the line that separates a signature from the text. */
 const isSeparator = (line: string): boolean => line === "-- " || line === "--";
 
 /**
- * Finds the beginning of a signature that goes to the end: its separator. Only one that is short and has nothing but names and ways to reach somebody, of
- * which there is at least one; undefined otherwise. `end`: where the lines end that it may take.
+ * Returns the line of the separator of a signature that reaches `end`. Undefined unless the signature is short and has only names and
+ * contact details, at least one of the latter. `end`: the line before which it has to end.
  */
 export function startOfSignature(lines: readonly string[], end: number): number | undefined {
   const start = lines.findLastIndex((line, index) => index < end && isSeparator(line));
@@ -25,15 +25,15 @@ export function startOfSignature(lines: readonly string[], end: number): number 
   return below.some((line) => isContact(line) && !link.test(line)) ? start : undefined;
 }
 
-/** A link alone may be anything that the writer points at. */
+/** Matches a bare link, which may be anything the writer points to. */
 const link = /^[^@]*(?:https?:\/\/|www\.)/i;
 
-/** An address, a link or a number of a telephone, perhaps behind a short label. */
+/** True for an address, a link or a telephone number, perhaps after a short label. */
 const isContact = (line: string): boolean => contact.test(line);
 
 /**
- * Words that begin with capital letters, as names and streets do; in a script without capitals nothing is known. More than two words all in capitals
- * may be a sentence, and a long number behind words that of an order.
+ * True for words with capital initials, as in names and streets; scripts without capitals cannot be judged. More than two words in
+ * capitals may be a sentence, and a long number after words an order number.
  */
 const isName = (line: string): boolean => {
   const words = line

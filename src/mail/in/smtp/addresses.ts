@@ -1,9 +1,9 @@
 import ipaddr from "ipaddr.js";
 
-/** Networks, and what is in one of them. */
+/** A set of networks that addresses are tested against. */
 export type Networks = { has(address: string): boolean };
 
-/** `listed`: addresses, and networks such as 10.0.0.0/8 or 2001:db8::/32. An IPv4 address is the same however it is written. */
+/** `listed`: addresses, and networks such as 10.0.0.0/8 or 2001:db8::/32. All spellings of an IPv4 address are equal. */
 export function networksOf(listed: readonly string[]): Networks {
   const ranges = listed.map((each) => {
     const [address = "", bits] = each.split("/");
@@ -19,11 +19,14 @@ export function networksOf(listed: readonly string[]): Networks {
   };
 }
 
-/** An address as it is stored: an IPv4 address that came over IPv6 (::ffff:192.0.2.1) as IPv4. */
+/** Normalises an address: an IPv4 address that came over IPv6 (::ffff:192.0.2.1) becomes IPv4. */
 export const canonicalAddress = (address: string): string =>
   ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
 
-/** What counts as one sender where connections and mail are counted: an IPv4 address; of IPv6 the /64, which is one customer's. */
+/**
+ * Returns the key under which a sender's connections and mail are counted: its IPv4 address, or its IPv6 /64, which belongs to one
+ * customer.
+ */
 export function senderKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const bytes = ipaddr.process(address).toByteArray();

@@ -1,24 +1,24 @@
 import { LRUCache } from "lru-cache";
 
-/** How much of one sender's mail an identity takes within a window. */
+/** Most mail that an identity accepts from one sender within a window. */
 export type BudgetLimits = { messages: number; bytes: number; windowMs: number };
 
 type Amount = { messages: number; bytes: number };
 type Spent = Amount & { until: number; told: boolean };
 
 export type Budget = {
-  /** Whether so many more messages fit. Spends nothing. */
+  /** True if this many more messages fit. Spends nothing. */
   fits(sender: string, identity: string, messages: number): boolean;
-  /** Takes what a mail costs; undefined if it does not fit. Returns how to give it back, for mail that could not be stored. */
+  /** Spends the cost of a mail; undefined if it does not fit. Returns a function that refunds it, for mail that could not be stored. */
   spend(sender: string, identity: string, amount: Amount): (() => void) | undefined;
 };
 
-/** Windows that are kept at most. Above it the one used least recently is forgotten: who has so many addresses is let off rather than remembered. */
+/** Most windows kept. Beyond that the least recently used is forgotten: a sender with that many addresses is let off. */
 const maxKept = 20_000;
 
 /**
- * Counts what each sender (an address) has sent each identity, from the first message of a window on. One message always fits into a new
- * window, however large: otherwise it would be refused for ever. `onOver` is called once for each window that is used up.
+ * Counts what each sender (an address) has sent to each identity, from the first message of a window on. One message of any size fits
+ * into a new window: otherwise it could never be accepted. `onOver` is called once per used-up window.
  */
 export function createBudget(
   limits: BudgetLimits,
@@ -51,7 +51,7 @@ export function createBudget(
   return {
     fits(sender, identity, messages) {
       const spent = current(`${sender} ${identity}`);
-      // A byte more: a window that is full takes nothing at all.
+      // One byte more: a full window accepts nothing.
       const over = isOver(spent, { messages, bytes: 1 });
       if (over) tell(sender, identity, spent);
       return !over;

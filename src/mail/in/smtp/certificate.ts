@@ -4,26 +4,26 @@ import { createSecureContext } from "node:tls";
 import type { Logger } from "pino";
 import { StartError } from "#src/platform/startError.ts";
 
-/** A certificate, with those that lead to its issuer, and its private key, both in PEM. */
+/** A certificate with its issuer chain, and its private key, both in PEM. */
 export type Pem = { cert: string; key: string };
 
-/** Paths. */
+/** Paths of the certificate and key files. */
 export type CertificateFiles = { certFile: string; keyFile: string };
 
-/** The operator's certificate, as its files have it. */
+/** The operator's certificate, read from its files. */
 export type Certificate = {
-  /** As it was read first. */
+  /** The pair as first read. */
   pem: Pem;
-  /** Calls `use` with each newer one, until `close`. */
+  /** Calls `use` with each newer pair, until `close`. */
   watch(use: (pem: Pem) => void): void;
   close(): void;
 };
 
 /**
- * Reads a certificate, and then every `everyMs` (default 10,000) whether its files have changed. A change is acted on once two readings in a
- * row agree, because a certificate and its key are never replaced at one moment. A new pair that cannot be used is warned of once, and the
- * one before stays. The files are read and not watched: what replaces them may be a link, a mount or another file of the same name.
- * Throws StartError if the first reading finds nothing that can be used.
+ * Reads a certificate, and every `everyMs` (default 10,000) checks whether its files have changed. A change takes effect once two
+ * readings in a row agree, because a certificate and its key are never replaced at the same moment. An unusable new pair is logged once,
+ * and the previous one stays in use. Files are polled, not watched: a replacement may be a link, a mount or another file of the same
+ * name. Throws StartError if the first reading finds no usable pair.
  */
 export async function openCertificate(
   files: CertificateFiles,
@@ -67,7 +67,7 @@ type Reading = Pem | { fault: string };
 
 const isSame = (one: Reading, other: Reading): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** What the files hold, or a sentence on why that is no certificate to be used. The sentence repeats nothing of the key. */
+/** Reads the files, or returns a sentence saying why they are unusable. It never quotes the key. */
 async function lookAt({ certFile, keyFile }: CertificateFiles): Promise<Reading> {
   try {
     const [cert, key] = await Promise.all([textOf("SMTP_IN_TLS_CERT", certFile), textOf("SMTP_IN_TLS_KEY", keyFile)]);

@@ -3,10 +3,10 @@ import type { Remote } from "../reception.ts";
 import { storableLine } from "../storable.ts";
 import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
 
-/** Who sends in a session, by whatever it was introduced: its own connection, a header of the PROXY protocol, or XCLIENT. */
+/** Finds the sending client of a session: its own connection, or the client named by the PROXY protocol or XCLIENT. */
 export type Clients = {
   remoteOf(session: SMTPServerSession): Remote;
-  /** As the budget counts it; undefined for a relay of ours. */
+  /** Key of the sender for the budget; undefined for our own relay. */
   senderOf(session: SMTPServerSession): string | undefined;
 };
 

@@ -9,7 +9,10 @@ import type { Guests } from "./guests.ts";
 import { type Pace, watchPace } from "./pace.ts";
 import { Reply } from "./reply.ts";
 
-/** Reads what comes after DATA and hands it on with its recipients. Resolves when the mail is durable; rejects with what its sender is told. */
+/**
+ * Receives the content after DATA and passes it on with its recipients. Resolves when the mail is durable; rejects with the reply for the
+ * sender.
+ */
 export function createReceive(options: {
   reader: MessageReader;
   envelopes: Envelopes;
@@ -42,7 +45,7 @@ export function createReceive(options: {
 
   function noRoom(why: "too_large" | "no_room" | "no_room_for_holder"): Reply {
     if (why !== "too_large") options.onRefused(why === "no_room" ? "bytes" : "bytes_of_address");
-    // smtp-server answers 552 itself to what is too large (rejectOversized), whatever it is told here.
+    // smtp-server itself answers 552 if the mail is too large (rejectOversized), whatever is returned here.
     return new Reply(451, "Too much mail at once, please try again later");
   }
 

@@ -4,41 +4,41 @@ import { createTally } from "#src/platform/tally.ts";
 import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
 import { readProxyHeader } from "./proxyHeader.ts";
 
-/** Who holds a connection. */
+/** The peer of a connection. */
 export type Visitor = {
-  /** The address of the connection, or the one that the proxy in front of it named. */
+  /** Address of the connection, or the one named by the proxy in front of it. */
   address: string;
-  /** What it is counted under (senderKey); undefined for a relay of ours, which no limit of one address is meant for. */
+  /** Key it is counted under (senderKey); undefined for our own relay, which is exempt from limits per address. */
   key: string | undefined;
-  /** A relay of ours that connected by itself: it may say for whom it speaks. */
+  /** Our own relay, connected directly: it may name its clients. */
   mayNameClients: boolean;
 };
 
 export type DoorOptions = {
   relays: Networks;
-  /** Relays name the client by the PROXY protocol first. */
+  /** Relays first name the client by the PROXY protocol. */
   proxied: boolean;
-  /** Connections at once of one address. */
+  /** Most concurrent connections per address. */
   perAddress: number;
-  /** Connections at once of all strangers, and as many again of relays. */
+  /** Most concurrent connections of unauthenticated clients, and separately of relays. */
   inAll: number;
   onRefused(reason: MailRefusal): void;
-  /** While senders are named by a proxy, somebody who is no relay came in past it. */
+  /** Called if a client that is not a relay connects directly although senders are named by a proxy. */
   onPastProxy(address: string): void;
-  /** `leave` is to be called once, when the connection is over. */
+  /** Admits the connection. `leave` must be called once when it ends. */
   letIn(socket: Socket, visitor: Visitor, leave: () => void): void;
 };
 
 export type Door = {
   knock(socket: Socket): void;
-  /** Lets those go whose proxy has not named them yet. */
+  /** Closes connections whose proxy has not named the client yet. */
   close(): void;
 };
 
-/** Milliseconds a proxy may take for the header it begins with. */
+/** Milliseconds that a proxy may take to send its header. */
 const proxyPatienceMs = 10_000;
 
-/** Decides about new connections before anything is read from them: turning one away costs a line. */
+/** Decides about new connections before reading anything from them: rejecting one costs a single line. */
 export function createDoor(options: DoorOptions): Door {
   const { relays, proxied, perAddress, inAll, onRefused } = options;
   const inside = createTally();
@@ -84,7 +84,7 @@ export function createDoor(options: DoorOptions): Door {
       readProxyHeader(socket, proxyPatienceMs)
         .finally(() => unnamed.delete(socket))
         .then(
-          // A client behind the proxy may speak here: only the proxy's own header is believed, not what may follow.
+          // A client behind the proxy may speak on this connection: only the proxy's own header is trusted, not what may follow.
           (client) => enter(socket, client === undefined ? address : canonicalAddress(client), false),
           () => socket.destroy(),
         );

@@ -3,25 +3,27 @@ import type { MailTransaction, Reception, Recipient } from "../reception.ts";
 import type { Budget } from "./budget.ts";
 import { Reply } from "./reply.ts";
 
-/** A recipient as the SMTP library keeps it: one object from its RCPT to the end of the mail. */
+/** A recipient as the SMTP library keeps it: the same object from its RCPT to the end of the mail. */
 type Named = { address: string };
 
-/** Of a session: the recipients taken so far, and who sends as the budget counts it; undefined for a relay of ours. */
+/** Envelope of a session: the recipients accepted so far, and the sender's key for the budget; undefined for our own relay. */
 export type Envelope = { taken: readonly Named[]; sender: string | undefined };
 
 export type Envelopes = {
-  /** At RCPT. Throws Reply 550 for an address that no identity has, 452 over the budget, 451 for a workspace without room. */
+  /** Called at RCPT. Throws Reply 550 if no identity has the address, 452 over the budget, 451 if the workspace has no room. */
   add(recipient: Named, envelope: Envelope): Promise<void>;
   /**
-   * After the final dot, when recipients may be gone: each identity is asked for once. One reply speaks for all, so if some are gone and
-   * others not, the sender is asked to try again and learns at RCPT who it was. Throws Reply 550, 451.
+   * Called after the final dot, when recipients may be gone: looks up each identity once more. One reply covers all recipients, so if
+   * only some are gone, the sender is asked to retry and learns at RCPT which. Throws Reply 550, 451.
    */
   lookAgain(taken: readonly Named[]): Promise<MailTransaction["recipients"]>;
-  /** What a mail of so many bytes costs its sender with each identity. Throws Reply 452 over the budget. Returns how to give it back. */
+  /**
+   * Charges a mail of this size to its sender for each identity. Throws Reply 452 over the budget. Returns a function that refunds it.
+   */
   charge(sender: string | undefined, recipients: MailTransaction["recipients"], bytes: number): () => void;
 };
 
-/** `patienceMs`: how long looking up a recipient may take; then the sender is asked to try again. */
+/** `patienceMs`: most time for looking up a recipient; after that the sender is asked to retry. */
 export function createEnvelopes(options: {
   reception: Pick<Reception, "resolve">;
   budget: Budget;
@@ -92,7 +94,7 @@ export function createEnvelopes(options: {
 
 const nobody = (): Reply => new Reply(550, "No such recipient here");
 
-/** What mail to the same place has in common, however it was addressed. */
+/** Returns the key of the inbox that an address belongs to, however it is spelled. */
 const inboxOf = (recipient: Recipient | undefined): string =>
   recipient?.kind === "identity" ? recipient.identityId : (recipient?.kind ?? "nobody");
 

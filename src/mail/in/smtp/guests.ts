@@ -2,20 +2,20 @@ import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
 import type { Visitor } from "./door.ts";
 import type { StrangerLimits } from "./limits.ts";
 
-/** Who holds a session, and what is held against it. */
+/** The client of a session, with what may end it. */
 type Guest = Visitor & { unknownRecipients: number; receiving: boolean; overdue: boolean; left(): void };
 
-/** The sessions there are, by id, and when each is over. */
+/** The open sessions by id. */
 export type Guests = {
-  /** `onLeft` is called once, when the session is over. */
+  /** Adds a session. `onLeft` is called once, when it ends. */
   enter(id: string, visitor: Visitor, onLeft: () => void): void;
   leave(id: string): void;
   get(id: string): Readonly<Visitor> | undefined;
-  /** While a mail is received or stored, its sender is not shown out for anything but that mail. */
+  /** While a mail is received or stored, its session is ended only because of that mail. */
   whileReceiving<T>(id: string, work: () => Promise<T>): Promise<T>;
   namedNobody(id: string): void;
   tooSlow(id: string): void;
-  /** Shows everybody out, who is at a mail as soon as it is stored. */
+  /** Ends all sessions; one that is receiving a mail ends as soon as the mail is stored. */
   close(): void;
 };
 
@@ -59,7 +59,7 @@ export function createGuests(options: {
         return await work();
       } finally {
         if (guest) guest.receiving = false;
-        // When the answer is out.
+        // After the reply has been sent.
         if (closing || guest?.overdue) setImmediate(() => showOut(id, "Goodbye"));
       }
     },

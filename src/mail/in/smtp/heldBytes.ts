@@ -1,13 +1,13 @@
 import { createTally } from "#src/platform/tally.ts";
 
-/** Bytes held at one moment, by holder and in all. */
+/** Bytes held at this moment, per holder and in total. */
 export type HeldBytes = {
-  /** Takes so many more, or says which limit forbids it and takes none. */
+  /** Takes this many more, or returns the limit that forbids it and takes none. */
   take(holder: string | undefined, bytes: number): "taken" | "no_room" | "no_room_for_holder";
   giveBack(holder: string | undefined, bytes: number): void;
 };
 
-/** Who has no name is limited by what all hold together alone. */
+/** A holder without a name is limited by the total alone. */
 export function createHeldBytes({ inAll, ofHolder }: { inAll: number; ofHolder: number }): HeldBytes {
   const held = createTally();
   let all = 0;

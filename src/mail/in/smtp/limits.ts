@@ -1,20 +1,20 @@
 import type { Pace } from "./pace.ts";
 
-/** What one address may do: an IPv4 address, or the /64 of an IPv6 address. None of it holds for relays of ours. */
+/** Limits of one address: an IPv4 address, or an IPv6 /64. Our own relays are exempt. */
 export type StrangerLimits = Pace & {
-  /** Connections at once. */
+  /** Concurrent connections. */
   connections: number;
-  /** Milliseconds a session may last; a mail that is under way then is still finished. */
+  /** Longest session in milliseconds; a mail under way at the end is still finished. */
   sessionMs: number;
   /** Bytes of mail being received or stored, over all its connections. */
   bytesInFlight: number;
-  /** Recipients that there are not, in one session; with the last of them it is over. */
+  /** Unknown recipients per session; the last one ends it. */
   unknownRecipients: number;
 };
 
 const minute = 60_000;
 
-/** Far from what any mail server needs, near enough to what a machine can stand. */
+/** Far above the needs of any mail server, and still affordable for the machine. */
 export const strangerLimits: StrangerLimits = {
   connections: 20,
   sessionMs: 10 * minute,

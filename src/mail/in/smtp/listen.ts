@@ -1,10 +1,12 @@
 import type { AddressInfo, Server } from "node:net";
 import { StartError } from "#src/platform/startError.ts";
 
-/** Connections that wait to be accepted: a burst of a stranger's makes nobody else's wait for seconds. The system's own limit holds beside it. */
+/**
+ * Connections waiting to be accepted: one client's burst delays other clients by less than a second. The system's own limit applies too.
+ */
 const backlog = 4_096;
 
-/** Waits until the server listens; gives its port. Throws StartError that says what to do if it cannot. */
+/** Waits until the server listens and returns its port. Throws a StartError that says what to do if it cannot. */
 export async function listening(server: Server, { port, host }: { port: number; host: string }): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("listening", resolve);

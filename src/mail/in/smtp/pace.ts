@@ -1,12 +1,14 @@
 export type Pace = {
-  /** Milliseconds that the content of one mail may take. */
+  /** Most milliseconds for the content of one mail. */
   dataMs: number;
-  /** How many bytes have to come within each window, on average over it. */
+  /** Least average speed within each window, in bytes per second. */
   leastBytesPerSecond: number;
   windowMs: number;
 };
 
-/** Calls `onTooSlow` once if the content of a mail takes too long as a whole, or comes more slowly than it has to. Returns how to stop. */
+/**
+ * Calls `onTooSlow` once if the content of a mail takes too long in all, or arrives too slowly. Returns a function that stops watching.
+ */
 export function watchPace(
   stream: { readonly byteLength: number },
   { dataMs, leastBytesPerSecond, windowMs }: Pace,

@@ -1,23 +1,26 @@
 import { isIP, type Socket } from "node:net";
 
-/** What a header of the PROXY protocol said: the client's address; undefined if the proxy speaks for itself (a health check). */
+/** The client's address from a PROXY header; undefined if the proxy speaks for itself (a health check). */
 type Client = string | undefined;
 
-/** What can be made of the bytes so far; throws if they begin no header. `length`: of the header in bytes, to be taken from the stream. */
+/**
+ * Result of parsing the bytes so far; parsing throws if they begin no header. `length`: bytes of the header, to be consumed from the
+ * stream.
+ */
 type Read = { client: Client; length: number } | "needs more";
 
-/** The longest line that version 1 knows, its end included. */
+/** Longest line of version 1, including its line end. */
 const longestLine = 107;
-/** What version 2 begins with, so that nothing that speaks first by lines can be taken for it. */
+/** First bytes of version 2, which no line protocol can begin with. */
 const signature = Buffer.from("0d0a0d0a000d0a515549540a", "hex");
-/** The signature, version and command, family, and how many bytes follow. */
+/** Bytes of signature, version and command, family, and length. */
 const fixedLength = 16;
-/** Bytes that may follow: addresses take 36, what else a proxy says (names, certificates' owners) is read over. */
+/** Most bytes that may follow: addresses take 36; other fields of a proxy (names, certificate owners) are skipped. */
 const mostFollowing = 4_096;
 
 /**
- * Reads the header of the PROXY protocol that a connection begins with, a line (version 1) or binary (version 2), and leaves what follows in the
- * socket. Resolves with the address of the client; undefined if the proxy speaks for itself. Rejects if something else comes, or nothing in time.
+ * Reads the PROXY protocol header at the start of a connection, a line (version 1) or binary (version 2), and leaves the following bytes
+ * in the socket. Resolves with the client's address; undefined if the proxy speaks for itself. Rejects on anything else, or on a timeout.
  */
 export function readProxyHeader(socket: Socket, patienceMs: number): Promise<Client> {
   return new Promise((resolve, reject) => {
@@ -81,7 +84,7 @@ function binaryIn(bytes: Buffer): Read {
   return { client, length };
 }
 
-/** Who connected, by the family of the addresses: those of TCP over IPv4 and IPv6. Of others nothing is known. */
+/** Returns the client's address for TCP over IPv4 and IPv6; unknown for other families. */
 function clientOf(family: number, addresses: Buffer): Client {
   if (family === 0x11 && addresses.length >= 12) return [...addresses.subarray(0, 4)].join(".");
   if (family === 0x21 && addresses.length >= 36) return groupsOf(addresses.subarray(0, 16)).join(":");

@@ -1,6 +1,6 @@
 import { canonicalAddress } from "#streams/emailAddress/addrSpec.ts";
 
-/** A command up to the address, a quoted local part, and the rest. */
+/** Matches a command up to the address, a quoted local part, and the rest. */
 const quotedCommand = /^([^<"]*<(?:@[^:"]*:)?)("(?:[^"\\]|\\.){1,200}")(@.*)$/s;
 const standIn = "quoted";
 
@@ -8,9 +8,9 @@ type Parsed = { address: string };
 type Parse = (name: string, command: Buffer | string) => Parsed | false;
 
 /**
- * Lets MAIL and RCPT name addresses with a quoted local part. The library's parser ends the address at a blank and refuses a second at sign, and
- * has no option for it: it is given the command with a plain word in place of the quotes. The parsed address is the canonical one; a command
- * whose address has none is refused.
+ * Lets MAIL and RCPT name addresses with a quoted local part. The library's parser ends the address at a blank and refuses a second at
+ * sign, and has no option for it, so it is given the command with a plain word in place of the quotes. The parsed address is the
+ * canonical one; a command whose address has none is refused.
  */
 export function acceptQuotedAddresses(connection: object): void {
   const parser = connection as { _parseAddressCommand: Parse };

@@ -1,14 +1,12 @@
 const maxValue = 300;
-/** Events of one calendar that are told of. */
+/** Most events of one calendar that are described. */
 const maxEvents = 5;
-/** UTF-16 units that are read of a calendar. */
+/** Most UTF-16 units that are read of a calendar. */
 const readLength = 256 * 1024;
 
 type Property = { name: string; parameters: string; value: string };
 
-/**
- * Returns what an invitation says, in a few lines: its summary, time and place. "" if it holds no event.
- */
+/** Describes an invitation in a few lines: its summary, time and place. "" if it has no event. */
 export function textOfCalendar(calendar: string): string {
   const properties = propertiesOf(calendar.slice(0, readLength));
   const method = properties.find(({ name }) => name === "METHOD")?.value.toUpperCase() ?? "";
@@ -41,7 +39,7 @@ function textOfEvent(event: readonly Property[], method: string): string {
     .join("\n");
 }
 
-/** The properties of each event, without those of its alarms. */
+/** Returns the properties of each event, without those of its alarms. */
 function eventsOf(properties: readonly Property[]): Property[][] {
   const events: Property[][] = [];
   const inside: string[] = [];
@@ -55,7 +53,7 @@ function eventsOf(properties: readonly Property[]): Property[][] {
   return events;
 }
 
-/** A line that begins with a blank goes on with the one before. */
+/** Splits a calendar into properties. A line that begins with a blank continues the previous one. */
 const propertiesOf = (calendar: string): Property[] =>
   calendar
     .replace(/\r?\n[ \t]/g, "")
@@ -72,7 +70,7 @@ const shown = (value: string): string =>
     .trim()
     .slice(0, maxValue);
 
-/** `20261201T140000Z` as `2026-12-01 14:00 UTC`. A time in words is left as it is. */
+/** Formats `20261201T140000Z` as `2026-12-01 14:00 UTC`. A time in words stays unchanged. */
 function timeShown(property: Property | undefined): string {
   if (!property) return "";
   const { value, parameters } = property;

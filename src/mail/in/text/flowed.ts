@@ -1,14 +1,14 @@
-/** The marks of a quotation, which some programs write with blanks between, and what follows. */
+/** Matches quotation marks, which some programs separate by blanks, and what follows them. */
 const marks = /^>(?: ?>)*/;
 const signatureLine = "-- ";
 
 /**
- * Puts lines together that a mail program has broken (RFC 3676): a line that ends in a blank goes on in the next one of the same depth of quotation.
- * A line without words ends a paragraph, and so does the line above a signature. `delSp`: the blank was added for the break.
+ * Joins lines that a mail program has broken (RFC 3676): a line that ends in a blank continues in the next one of the same quotation
+ * depth. A blank line ends a paragraph, and so does the line above a signature. `delSp`: the blank was added for the break.
  */
 export function unflowed(text: string, { delSp }: { delSp: boolean }): string {
   const lines: string[] = [];
-  /** The pieces of the paragraph that may go on. */
+  /** Pieces of the current paragraph. */
   let pieces: string[] = [];
   let depth = 0;
   const end = (): void => {

@@ -1,12 +1,12 @@
-/** Scripts that are written without blanks: each character counts as a word. */
+/** Matches a word. Scripts written without blanks: each character counts as a word. */
 const word =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]|[\p{L}\p{M}\p{N}]+/gu;
-/** As much of a text as is compared, in UTF-16 units. */
+/** Most UTF-16 units of a text that are compared. */
 const readLength = 256 * 1024;
 
 const wordsOf = (text: string): Set<string> => new Set(text.slice(0, readLength).toLowerCase().match(word) ?? []);
 
-/** True if less than half of the words of one text occur in the other one. */
+/** True if less than half of the words of one text occur in the other. */
 export function saysMoreThan(text: string, other: string): boolean {
   const words = wordsOf(text);
   const known = wordsOf(other);
@@ -15,12 +15,12 @@ export function saysMoreThan(text: string, other: string): boolean {
   return missing * 2 > words.size;
 }
 
-/** Matches what is no writing: targets of links, and the words of pictures. */
+/** Matches what is not prose: link targets, and descriptions of pictures. */
 const besides = /\[(?:https?:|mailto:|tel:|image\b)[^\]]*\]|\bhttps?:\/\/\S+/gi;
-/** Shorter lines are labels and greetings. */
+/** Least words of a line that counts: shorter ones are labels and greetings. */
 const fewestWords = 3;
 
-/** The lines of a text that another one does not have: most pairs of words that follow each other in them occur nowhere in it. */
+/** Returns the lines of a text that another one lacks: most pairs of adjacent words in them do not occur in it. */
 export function linesMissingIn(other: string, text: string): string[] {
   const known = new Set(pairsOf(other.slice(0, readLength)));
   return text
@@ -37,6 +37,6 @@ function pairsOf(text: string): string[] {
   return words.slice(1).map((next, n) => `${words[n]} ${next}`);
 }
 
-/** A text without letters, figures and signs that are seen. */
+/** True for a text without visible letters, figures and signs. */
 export const isBlankText = (text: string): boolean =>
   !/[^\s\p{Cf}\p{Cc}\p{Zs}\p{M}\u2800\u3164\u115f\u1160]/u.test(text);

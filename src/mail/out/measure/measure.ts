@@ -1,23 +1,23 @@
-/** Two measures of the service's own mail: what somebody else's rules, tests and news make us send, and what approvals need. */
+/** The two quotas of notification mail: mail caused by other people's rules, tests and news, and mail for approvals. */
 export type MeasureName = "notices" | "approvals";
 
-/** How many mails an hour of each measure one mailbox gets, of all workspaces together, and one workspace has sent, to all mailboxes together. */
+/** Most mails per hour and quota, to one mailbox from all workspaces, and from one workspace to all mailboxes. */
 export type MeasureLimits = Readonly<Record<MeasureName, { mailbox: number; workspace: number }>>;
 
-/** One mail that is about to leave. A repetition of the same attempt is counted once. `mailbox`: see mailboxOf. */
+/** One mail about to be sent. A repetition of the same attempt counts once. `mailbox`: see mailboxOf. */
 export type MeasuredMail = { attemptId: string; measure: MeasureName; mailbox: string; workspaceId: string };
 
-/** `isNew`: this call has counted it. `inMs`: after so many milliseconds there is a place again, if nobody else takes it. */
+/** `isNew`: this call counted it. `inMs`: milliseconds until a place is free, if no other mail takes it. */
 export type Place = { taken: true; isNew: boolean } | { taken: false; fullFor: "mailbox" | "workspace"; inMs: number };
 
-/** Counts mail in any hour, exactly, for all instances. Throws Unavailable. */
+/** Counts mail over any one hour, exactly, for all instances. Throws Unavailable. */
 export type MailMeasure = {
   take(mail: MeasuredMail): Promise<Place>;
-  /** For a mail that did not leave after all. */
+  /** Uncounts a mail that was not sent after all. */
   giveBack(attemptId: string): Promise<void>;
 };
 
-/** The limits as one setting has them: notices for a mailbox and a workspace, then approvals for a mailbox and a workspace. */
+/** Parses the limits from their setting: notices per mailbox and workspace, then approvals per mailbox and workspace. */
 export const limitsOf = (given: readonly number[]): MeasureLimits => {
   const [noticesOfMailbox = 0, notices = 0, approvalsOfMailbox = 0, approvals = 0] = given;
   return {
@@ -27,8 +27,8 @@ export const limitsOf = (given: readonly number[]): MeasureLimits => {
 };
 
 /**
- * An address as the mailbox it stands for, so that its other spellings are no other mailbox: case, quotes without need, what follows a "+", and
- * for Gmail dots and its second domain. Only for counting and for stopping: two mailboxes that differ by a tag alone count as one.
+ * Normalises an address to its mailbox, so that other spellings count as the same: case, needless quotes, what follows a "+", and for
+ * Gmail dots and its second domain. Used only for quotas and unsubscribing: two mailboxes that differ by a tag alone count as one.
  */
 export function mailboxOf(address: string): string {
   const folded = address.trim().toLowerCase().normalize("NFKC");

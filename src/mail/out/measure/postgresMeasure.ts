@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import type { MailMeasure, MeasuredMail, MeasureLimits, Place } from "./measure.ts";
 
-/** In PostgreSQL, by its clock, a row for each mail of the last hour. Who waits for a place of the same mailbox or workspace waits in line. */
+/** Keeps a row for each mail of the last hour in PostgreSQL, by its clock. Requests for the same mailbox or workspace are serialised. */
 export function postgresMeasure(database: Pick<Database, "query" | "transaction">, limits: MeasureLimits): MailMeasure {
   return {
     take: (mail) => database.transaction((tx) => take(tx, mail, limits)),
@@ -15,7 +15,7 @@ export function postgresMeasure(database: Pick<Database, "query" | "transaction"
 async function take(tx: Sql, mail: MeasuredMail, limits: MeasureLimits): Promise<Place> {
   const { attemptId, measure, workspaceId } = mail;
   const mailboxSha256 = createHash("sha256").update(mail.mailbox).digest("hex");
-  // A statement of its own: what follows has to see what those counted who were in line before.
+  // A separate statement: the next one has to see the counts of the transactions that were in line before.
   await tx.query(waitInLine, [[`mailbox ${measure} ${mailboxSha256}`, `workspace ${measure} ${workspaceId}`]]);
   const counted = await tx.query(alreadyCounted, [attemptId]);
   if (counted.rows.length > 0) return { taken: true, isNew: false };
@@ -31,7 +31,7 @@ async function take(tx: Sql, mail: MeasuredMail, limits: MeasureLimits): Promise
   return { taken: true, isNew: true };
 }
 
-/** Always in the same order, so that no two wait for each other. Ends with the transaction. */
+/** Takes locks always in the same order, so there is no deadlock. They end with the transaction. */
 const waitInLine = `
   select pg_advisory_xact_lock(line) from (
     select distinct hashtextextended(name, 7302) as line from unnest($1::text[]) as name order by line
@@ -41,7 +41,7 @@ const anHourAgo = "clock_timestamp() - interval '1 hour'";
 
 const alreadyCounted = `select 1 from work.service_mail where attempt_id = $1 and at > ${anHourAgo}`;
 
-/** The mail that fills the last place, if there is one, and when it is an hour old. */
+/** Returns the mail that fills the last place, if there is one, and when it is an hour old. */
 const fullIn = Object.fromEntries(
   (["mailbox", "workspace"] as const).map((of) => [
     of,
@@ -51,13 +51,13 @@ const fullIn = Object.fromEntries(
   ]),
 ) as Record<"mailbox" | "workspace", string>;
 
-/** By the clock, not by the transaction's beginning, which may be long before its turn. */
+/** Uses the clock, not the time of the transaction's beginning, which may be long before its turn. */
 const count = `
   insert into work.service_mail (attempt_id, measure, mailbox_sha256, workspace_id, at)
   values ($1, $2, $3, $4, clock_timestamp())
   on conflict (attempt_id) do update set at = excluded.at`;
 
-/** A few more than come. */
+/** Removes a few more rows than are added. */
 const removeOld = `
   delete from work.service_mail where attempt_id in (
     select attempt_id from work.service_mail where at <= ${anHourAgo} order by at for update skip locked limit 20

@@ -2,7 +2,7 @@ import type { AttemptToFind } from "#src/mail/mailProvider.ts";
 import { marks } from "./mailData.ts";
 import type { ApiAnswer } from "./wire.ts";
 
-/** Asks SendGrid's API; undefined where nobody answers. */
+/** Calls SendGrid's API; undefined if there is no answer. */
 export type Ask = (call: { method: "GET" | "POST"; path: string; body?: object }) => Promise<ApiAnswer | undefined>;
 
 type LoggedMessage = {
@@ -12,18 +12,18 @@ type LoggedMessage = {
   custom_args?: Record<string, unknown>;
 };
 
-/** Of the messages to a recipient in that time, so many are looked at, the newest first: each costs a request. */
+/** Most messages to a recipient that are checked, the newest first: each costs a request. */
 const looksAtMost = 20;
 
 /**
- * Looks for an attempt in the email logs, by its mark: SendGrid filters by recipient and time, not by marks. A log that lags behind, holds less
- * than it could, or that this account may not read (it is an add-on there) is no evidence: undefined.
+ * Looks for an attempt in the email logs by its mark: SendGrid filters by recipient and time, not by marks. A log that lags behind, is
+ * incomplete, or may not be read by this account (it is an add-on) is no evidence: undefined.
  */
 export async function findInLog(
   ask: Ask,
   { attemptId, recipients, since }: AttemptToFind,
 ): Promise<"accepted" | "refused" | undefined> {
-  // The query has no way to write a quote inside a value.
+  // The query language cannot write a quote inside a value.
   const recipient = recipients.find((address) => !/['"\\]/.test(address));
   if (recipient === undefined) return undefined;
   const from = since.toISOString().replace(/\.\d+Z$/, "Z");
@@ -38,7 +38,7 @@ export async function findInLog(
       | LoggedMessage
       | undefined;
     if (message?.custom_args?.[marks.attempt] !== attemptId) continue;
-    // Dropped for one of several says nothing about the others but that SendGrid had the mail.
+    // A mail with several recipients that was dropped for one still proves that SendGrid had it.
     return message.status === "dropped" && recipients.length === 1 ? "refused" : "accepted";
   }
   return undefined;

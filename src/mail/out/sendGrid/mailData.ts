@@ -1,16 +1,16 @@
 import type sendGrid from "@sendgrid/mail";
 import type { OutgoingMail } from "#src/mail/mailProvider.ts";
 
-/** A mail as SendGrid's library takes it. */
+/** A mail in the form of SendGrid's library. */
 export type MailData = Exclude<Parameters<typeof sendGrid.send>[0], unknown[]>;
 
-/** The marks that a mail carries through SendGrid, and that every event about it brings back. Kept for ever in its logs. */
+/** Marks that a mail carries through SendGrid, and that every event about it returns. A permanent format: they are in its logs. */
 export const marks = { attempt: "attempt_id", messageId: "rfc_message_id" } as const;
 
 /**
- * A mail as SendGrid takes it: one personalization, both bodies, every file, and nothing that SendGrid would add or rewrite. It names an address
- * once: twice would be refused. What JSON of SendGrid's cannot say is said as near as it can: a blank for an empty subject, and the bare type of a
- * file, whose parameters it takes for an attack.
+ * Converts a mail to SendGrid's form: one personalization, both bodies, every file, and nothing that SendGrid would add or rewrite. Each
+ * address occurs once: SendGrid refuses duplicates. Values that its JSON cannot express are approximated: a blank for an empty subject,
+ * and a file's type without parameters, which it takes for an attack.
  */
 export function mailData({
   attemptId,

@@ -2,12 +2,12 @@ import { shortLine } from "#src/html/visible.ts";
 import type { Outcome } from "#src/mail/mailProvider.ts";
 import type { ApiAnswer } from "./wire.ts";
 
-/** The longest that an answer can make a mail wait, in seconds. */
+/** Longest wait that an answer can impose, in seconds. */
 const longestWait = 86_400;
 
 /**
- * What an answer to mail/send means. 202 is the only yes, and every 4xx a no. Whatever else was said (5xx, a redirect, an answer to half a
- * request) says nothing about the mail.
+ * Interprets an answer to mail/send. 202 is the only acceptance, and every 4xx a refusal. Any other answer (5xx, a redirect, an answer to
+ * half a request) says nothing about the mail.
  */
 export function outcomeOf(answer: ApiAnswer, now: Date): Outcome {
   const { status, headers, early } = answer;
@@ -41,20 +41,20 @@ export function outcomeOf(answer: ApiAnswer, now: Date): Outcome {
   };
 }
 
-/** Until the limit is lifted, as far as it says so. */
+/** Seconds until the rate limit is lifted, if the answer says so. */
 function secondsToWait({ headers }: ApiAnswer, now: Date): number {
   const retryAfter = String(headers["retry-after"] ?? "");
   const reset = Number(headers["x-ratelimit-reset"]);
   const nowSeconds = now.getTime() / 1000;
   const waits = [
     /^\d+$/.test(retryAfter) ? Number(retryAfter) : Date.parse(retryAfter) / 1000 - nowSeconds,
-    // A moment in seconds since 1970; small numbers can only be a span.
+    // Large values are a time in seconds since 1970; small ones can only be a duration.
     reset > 1e9 ? reset - nowSeconds : reset,
   ].filter((seconds) => Number.isFinite(seconds) && seconds > 0);
   return Math.min(longestWait, Math.ceil(Math.max(0, ...waits)));
 }
 
-/** SendGrid's own first sentence, for people; nothing where it did not say one. */
+/** Returns the first sentence of SendGrid's error message for people; empty if there is none. */
 function reasonOf({ text }: ApiAnswer): string {
   try {
     const { errors } = JSON.parse(text) as { errors?: { message?: unknown }[] };
@@ -65,5 +65,5 @@ function reasonOf({ text }: ApiAnswer): string {
   }
 }
 
-/** An answer may repeat what was asked. */
+/** Removes keys: an answer may repeat the request. */
 const withoutKeys = (text: string): string => text.replace(/(?:Bearer\s+|SG\.)\S+/gi, "…");

@@ -18,23 +18,23 @@ import { exchange, isUsable, openSocket, type WireTimeouts } from "./wire.ts";
 
 export type SendGridOptions = Partial<WireTimeouts> & {
   apiKey: string;
-  /** Where its API is: https://api.sendgrid.com, or https://api.eu.sendgrid.com for an account of the EU. */
+  /** API address: https://api.sendgrid.com, or https://api.eu.sendgrid.com for an EU account. */
   baseUrl: string;
   room?: Partial<RoomLimits>;
-  /** A whole look-up, or question about the key, in milliseconds. */
+  /** Most milliseconds for a whole look-up, or for a check of the key. */
   askMs?: number;
   now?: () => Date;
 };
 
-/** A client of its own for each mail: the library's types show only the one that all would share. */
+/** The library with one client per mail: its own types show only a shared one. */
 type Library = typeof sendGrid & { client: { setDefaultRequest(settings: object): void } };
 const { MailService: Library } = sendGrid as unknown as { MailService: new () => Library };
 
 const usual: WireTimeouts = { readyMs: 30_000, idleMs: 60_000, answerMs: 120_000 };
 
 /**
- * Mail by SendGrid's Web API (v3). Its library makes the request out of the mail; the connection is ours, because the library cannot tell whether
- * anything of a request had been written when it failed. One connection a mail, opened before anything is looked at.
+ * Sends mail by SendGrid's Web API (v3). Its library builds the request from the mail; the connection is ours, because the library cannot
+ * tell whether anything of a request had been written when it failed. One connection per mail, opened before anything is checked.
  */
 export function createSendGridProvider(options: SendGridOptions): MailProvider {
   const { apiKey, baseUrl, room: roomLimits, askMs = 15_000, now = () => new Date(), ...timeouts } = options;
@@ -81,7 +81,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
     };
   }
 
-  /** The library makes the request and hands it to this function, which alone knows what became of it. */
+  /** The library builds the request and passes it to this function, which alone knows its result. */
   async function handOver(socket: Socket, mail: OutgoingMail, mayWrite: MayWrite): Promise<Outcome> {
     let outcome: Outcome | undefined;
     const library = new Library();
@@ -92,12 +92,12 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
         return { status: 202, statusText: "", headers: {}, data: undefined, config: request };
       },
     });
-    // It would send the mail's headers as those of the request, too: whatever it asks for beside path and body is left out.
+    // The library would send the mail's headers as those of the request too: everything it passes except path and body is ignored.
     await library.send(mailData(mail)).catch(() => undefined);
     return outcome ?? unwritable;
   }
 
-  /** Everything slow is done: asks whether it may leave, and writes it at once. */
+  /** Last step, with everything slow done: asks whether the mail may be sent, and writes it at once. */
   async function give(
     socket: Socket,
     { path, body }: { path: string; body: Buffer },

@@ -3,11 +3,11 @@ import { ProviderAway, type ProviderDomain, type ProviderFault, type SendingDoma
 import { type Answered, type Call, sendGridWebApi, type WebApiOptions } from "./webApi.ts";
 
 export type SendGridDomainsOptions = WebApiOptions & {
-  /** Where inbound mail is posted to; undefined: SendGrid does not bring our mail in. */
+  /** URL that inbound mail is posted to; undefined: SendGrid does not deliver our inbound mail. */
   inboundUrl: string | undefined;
-  /** Which security policy signs those posts, by its public key; undefined: none. */
+  /** Public key of the security policy that signs those posts; undefined: none. */
   inboundPublicKey: string | undefined;
-  /** Milliseconds for all calls of one question together (default 12,000): a person may wait for it. */
+  /** Most milliseconds for all calls of one operation together (default 12,000): a person may be waiting. */
   patienceMs?: number;
 };
 
@@ -15,7 +15,7 @@ const mxPriority = 10;
 const maxHostLength = 255;
 const maxDataLength = 4_000;
 
-/** SendGrid's records, by its names for them: with the manual setup, and with the automatic one. */
+/** SendGrid's records by its names for them: with manual and with automatic setup. */
 const recordOf: Record<string, ProvidersRecord> = {
   ...{ domain_spf: "spf", dkim: "dkim", subdomain_spf: "sending", mail_server: "sending" },
   ...{ spf: "spf", dkim1: "dkim", dkim2: "dkim", mail_cname: "sending" },
@@ -26,8 +26,8 @@ type Authenticated = { id: string; domain: unknown; automatic: boolean; dns: Dns
 type Ask = (call: Call) => Promise<Answered>;
 
 /**
- * Domains at SendGrid: authenticated by records in the domain's own hands (`automatic_security: false`), validated, and with an Inbound Parse setting that
- * posts the raw mail here.
+ * Manages domains at SendGrid: authenticated by records in the domain owner's hands (`automatic_security: false`), validated, and with an
+ * Inbound Parse setting that posts the raw mail here.
  */
 export function sendGridDomains(options: SendGridDomainsOptions): SendingDomains {
   const api = sendGridWebApi(options);
@@ -69,7 +69,7 @@ export function sendGridDomains(options: SendGridDomainsOptions): SendingDomains
         if (inboundUrl === undefined) return;
         const path = settingPath(mailDomain);
         const { json } = await ask({ method: "GET", path, answers: [404] });
-        // Without its secret, which may have been another when the setting was made.
+        // Compared without its secret, which may have changed since the setting was made.
         const { url } = Object(json) as { url?: unknown };
         if (typeof url !== "string" || !url.startsWith(inboundUrl.slice(0, inboundUrl.lastIndexOf("/") + 1))) return;
         await ask({ method: "DELETE", path, answers: [404] });
@@ -91,7 +91,7 @@ function authenticatedOf(json: unknown): Authenticated {
   return { id: String(id), domain, automatic: automatic_security === true, dns: Object(dns) as Dns };
 }
 
-/** Its records as we show them. The domain's own SPF may be left out; then what sends for the return path sends for it. */
+/** Converts its records to ours. The domain's own SPF may be missing; then the return path's senders apply. */
 function asDomain(
   { id, dns }: Authenticated,
   { mailDomain, made }: { mailDomain: string; made: boolean },
@@ -148,7 +148,7 @@ const settingPath = (mailDomain: string): string =>
 
 type Wanted = { url: string; policy: string | undefined };
 
-/** Makes the domain's Inbound Parse setting, or corrects it. A new one takes its security policy only afterwards. */
+/** Creates or corrects the domain's Inbound Parse setting. A new one accepts its security policy only in a second call. */
 async function setUp(ask: Ask, hostname: string, { url, policy }: Wanted): Promise<void> {
   const path = settingPath(hostname);
   const setting = { url, spam_check: false, send_raw: true };

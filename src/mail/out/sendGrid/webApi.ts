@@ -2,7 +2,7 @@ import { Agent, request } from "undici";
 import { ProviderAway, ProviderRefused } from "../sendingDomains.ts";
 
 export type WebApiOptions = {
-  /** Such as https://api.sendgrid.com. */
+  /** Base address, such as https://api.sendgrid.com. */
   baseUrl: string;
   apiKey: string;
 };
@@ -11,18 +11,19 @@ export type Call = {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   body?: object;
-  /** Statuses that are an answer, beside 2xx. */
+  /** Statuses that count as an answer, besides 2xx. */
   answers?: readonly number[];
 };
 
 export type Answered = { status: number; json: unknown };
 
-/** An account may have many domains. */
+/** Most bytes of an answer: an account may have many domains. */
 const maxAnswerBytes = 2 * 1024 * 1024;
 
 /**
- * SendGrid's web API: one call, one answer, of bounded size, until the signal ends. Throws ProviderAway where another try may help (no answer, 401, 403, 408,
- * 429, 5xx, an answer that is no JSON) and ProviderRefused for other statuses; neither says more of the call than what it was for and its status.
+ * Calls SendGrid's web API: one call, one answer, of bounded size, until the signal ends. Throws ProviderAway if a retry may help (no
+ * answer, 401, 403, 408, 429, 5xx, an answer that is not JSON) and ProviderRefused for other statuses; both name only the purpose of the
+ * call and its status.
  */
 export function sendGridWebApi({ baseUrl, apiKey }: WebApiOptions) {
   const dispatcher = new Agent({ maxResponseSize: maxAnswerBytes, connect: { timeout: 10_000 } });

@@ -3,17 +3,17 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
-/** How long each stage may take, in milliseconds. */
+/** Time limits of each stage, in milliseconds. */
 export type WireTimeouts = {
-  /** From the name's resolution to a connection that is encrypted. */
+  /** From the name's resolution to an encrypted connection. */
   readyMs: number;
-  /** Without a byte written or read, until the request is written. */
+  /** Longest time without a byte written or read, until the request is written. */
   idleMs: number;
-  /** From the last byte of the request to the end of the answer. Long: giving up early makes an unknown outcome of a good one. */
+  /** From the last byte of the request to the end of the answer. Long: giving up early turns a good outcome into an unknown one. */
   answerMs: number;
 };
 
-/** `text`: what there is of the body within `maxAnswerBytes`. `early`: it came before the request was written to its end. */
+/** `text`: the body up to `maxAnswerBytes`. `early`: it came before the whole request was written. */
 export type ApiAnswer = { status: number; headers: IncomingHttpHeaders; text: string; early: boolean };
 
 export type ApiCall = { method: "GET" | "POST"; url: URL; headers: Record<string, string>; body?: Buffer };
@@ -21,8 +21,8 @@ export type ApiCall = { method: "GET" | "POST"; url: URL; headers: Record<string
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * Opens a connection, good for one request. Throws Unavailable. Whatever the other side says before it is asked is no answer to anything: then
- * the connection is closed.
+ * Opens a connection for one request. Throws Unavailable. Bytes that the server sends before the request answer nothing: then the
+ * connection is closed.
  */
 export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">): Promise<Socket> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -38,13 +38,13 @@ export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">)
       reject(new Unavailable(`SendGrid cannot be reached: ${reason}`));
     };
     const timer = setTimeout(() => fail(`not ready within ${readyMs} ms`), readyMs);
-    // It stays: an error while nobody uses the connection would end the process.
+    // This listener stays: an error on an idle connection would otherwise end the process.
     socket.on("error", (error) => fail(codeOf(error)));
     socket.once("close", () => fail("connection closed"));
     socket.once(tls ? "secureConnect" : "connect", () => {
       clearTimeout(timer);
       socket.removeAllListeners("close");
-      // Read on, so that its end is noticed while it waits.
+      // Keeps reading, so that its end is noticed while it waits.
       socket.on("data", spokeFirst).resume();
       resolve(socket);
     });
@@ -55,12 +55,12 @@ function spokeFirst(this: Socket): void {
   this.destroy();
 }
 
-/** Whether a request may still be written to it. */
+/** True if a request may still be written to it. */
 export const isUsable = (socket: Socket): boolean => !socket.destroyed && socket.writable && !socket.readableEnded;
 
 /**
- * Writes one request and reads its answer, once. From the call on the other side may have it: throws where it gave no answer, in words that hold
- * nothing of the request. Closes the connection.
+ * Writes one request and reads its answer, once. From the call on the server may have it: throws if it gave no answer, with a message
+ * that quotes nothing of the request. Closes the connection.
  */
 export function exchange(
   socket: Socket,
@@ -78,12 +78,12 @@ export function exchange(
     let written = false;
     let timer: NodeJS.Timeout | undefined;
     let answer: IncomingMessage | undefined;
-    // Once the status is said, the rest may break off.
+    // Once the status has arrived, the rest may break off.
     const fail = (reason: string) => (answer ? answer.destroy() : reject(new Error(reason)));
     asked.setTimeout(idleMs, () => fail(`nothing was heard for ${idleMs} ms`));
     asked.once("finish", () => {
       written = true;
-      // From here on nothing is to be heard but the answer, which has its own time.
+      // From here on only the answer is awaited, which has its own timeout.
       asked.setTimeout(0);
       timer = setTimeout(() => fail(`no answer within ${answerMs} ms`), answerMs);
     });
@@ -102,7 +102,7 @@ export function exchange(
   }).finally(() => asked.destroy());
 }
 
-/** As much of a body as counts. Its status has been said: one that breaks off is as good as it is. */
+/** Reads as much of a body as counts. The status has arrived: a body that breaks off is still used. */
 async function beginningOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

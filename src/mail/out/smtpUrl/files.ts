@@ -4,7 +4,7 @@ import { createSecureContext } from "node:tls";
 import type { SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
 import type { Given, Option } from "./options.ts";
 
-/** What is wrong with the files that the options name, a sentence each. */
+/** Checks the files that the options name; returns one sentence per fault. */
 export function fileProblems(given: Given): string[] {
   const names = ["passwordFile", "clientSecretFile", "refreshTokenFile"] as const;
   const checks = [
@@ -21,7 +21,7 @@ export function fileProblems(given: Given): string[] {
   });
 }
 
-/** The options for TLS, of the files as they are now. */
+/** Builds the TLS options from the current contents of the files. */
 export function tlsOf(given: Given): NonNullable<SMTPConnectionOptions["tls"]> {
   const [ca, cert, key] = (["caFile", "certFile", "keyFile"] as const).map((name) =>
     given[name] === undefined ? undefined : fromFile(name, given),
@@ -55,7 +55,7 @@ function usable<T>(use: () => T, otherwise: string): T {
   }
 }
 
-/** What a file holds, without the line's end that editors add. The path is the operator's own and may be shown; the content never. */
+/** Reads a file, without the line end that editors add. The path is the operator's own and may be shown; the content never. */
 export function fromFile(name: Option, given: Given): string {
   const path = given[name] as string;
   let content: string;

@@ -22,7 +22,7 @@ const options = [
   "scope",
 ] as const;
 export type Option = (typeof options)[number];
-/** What the query gives, as text. */
+/** The options of the query, as text. */
 export type Given = Partial<Record<Option, string>>;
 
 export const switches = ["requireTLS", "ignoreTLS", "opportunisticTLS", "tls.rejectUnauthorized"] as const;
@@ -35,12 +35,12 @@ export const tokenOptions = [
   "scope",
 ] as const;
 const tlsVersions = ["TLSv1.2", "TLSv1.3"] as const;
-/** Two ways of saying the same; `tls.` is how nodemailer has them in a URL. */
+/** Alternative names; with `tls.` as nodemailer writes them in a URL. */
 const otherNames: Record<string, Option> = { "tls.servername": "servername", "tls.minversion": "minVersion" };
 
 export type Parsed = { url: URL; given: Given; problems: string[] };
 
-/** The URL and its options, with what is wrong with each by itself; one sentence if it is no URL. */
+/** Parses the URL and its options, with the faults of each; returns one sentence if it is not a URL. */
 export function parsedUrl(text: string): Parsed | string {
   const shape = "SMTP_URL must be smtp://user:password@host:port or smtps://user:password@host:port.";
   if (!/^smtps?:\/\/./i.test(text)) return shape;
@@ -49,7 +49,7 @@ export function parsedUrl(text: string): Parsed | string {
     url = new URL(text);
     for (const part of [url.username, url.password, url.hostname]) decodeURIComponent(part);
   } catch {
-    // Its own message may repeat the password.
+    // The error's own message may repeat the password.
     return "SMTP_URL is not a valid URL: percent-encode special characters in the user name and password.";
   }
   if (hostOf(url) === "") return shape;
@@ -74,10 +74,10 @@ const nameOf = (key: string): Option | undefined => {
   return otherNames[folded] ?? options.find((option) => option.toLowerCase() === folded);
 };
 
-/** The name of an option that does not exist may be a piece of a password. */
+/** An unknown option's name may be part of a password, so it is shown only if it looks like a name. */
 const shown = (key: string): string => (/^[A-Za-z][A-Za-z._-]{0,29}$/.test(key) ? key : "of that name");
 
-/** What the value has to be, where it is not. */
+/** Returns what the value must be, if it is invalid. */
 function expectation(name: Option, value: string): string | undefined {
   if ((switches as readonly string[]).includes(name))
     return /^(?:true|false)$/.test(value) ? undefined : "true or false";
@@ -87,5 +87,5 @@ function expectation(name: Option, value: string): string | undefined {
   return value.trim() === "" ? "something: it is empty" : undefined;
 }
 
-/** Brackets are how a URL writes an IPv6 address, not part of it. */
+/** Brackets are URL syntax around an IPv6 address, not part of it. */
 export const hostOf = (url: URL): string => decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, "$1");

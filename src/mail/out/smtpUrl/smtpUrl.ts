@@ -3,29 +3,29 @@ import type { SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
 import { fileProblems, fromFile, tlsOf } from "./files.ts";
 import { type Given, hostOf, type Parsed, parsedUrl, type switches, tokenOptions } from "./options.ts";
 
-/** How a relay lets us in by OAuth2: a refresh token buys access tokens at `accessUrl`. */
+/** OAuth2 credentials for a relay: a refresh token buys access tokens at `accessUrl`. */
 export type SmtpOAuth = {
   user: string;
   clientId: string;
   accessUrl: string;
   scope: string | undefined;
-  /** Read again for each access token: who replaces a file need not restart the service. Throws what SMTP_URL has wrong, without its secrets. */
+  /** Read again for each access token: a replaced file needs no restart. Throws the faults of SMTP_URL, without its secrets. */
   secrets(): { clientSecret: string; refreshToken: string };
 };
 
-/** What SMTP_URL says. */
+/** The settings in SMTP_URL. */
 export type SmtpRelaySettings = {
-  /** For one connection; the files that the URL names are read again. Throws what is wrong with them, without their content. */
+  /** Options for one connection; the files that the URL names are read again. Throws their faults, without their content. */
   connection(): SMTPConnectionOptions;
-  /** Read again too; undefined where nobody signs in, or by OAuth2. */
+  /** Read again too; undefined without authentication, or with OAuth2. */
   password(): { user: string; pass: string } | undefined;
   oauth: SmtpOAuth | undefined;
 };
 
 /**
- * What SMTP_URL says: `smtp://user:password@host:port` (STARTTLS if offered) or `smtps://…`, with options as its query. Throws an Error whose
- * message lists everything that is wrong, with no password, token or key in it. A password or token goes to another machine only over TLS,
- * unless `ignoreTLS=true` or `requireTLS=false` says so.
+ * Parses SMTP_URL: `smtp://user:password@host:port` (STARTTLS if offered) or `smtps://…`, with options as its query. Throws an Error
+ * whose message lists every fault, with no password, token or key in it. A password or token is sent to another machine only over TLS,
+ * unless `ignoreTLS=true` or `requireTLS=false` allows it.
  */
 export function readSmtpUrl(text: string): SmtpRelaySettings {
   const problems = problemsOfSmtpUrl(text);
@@ -54,7 +54,7 @@ export function readSmtpUrl(text: string): SmtpRelaySettings {
   };
 }
 
-/** Everything that is wrong with SMTP_URL, a sentence each; the files it names are looked at too. */
+/** Lists every fault of SMTP_URL, one sentence each; checks the files it names too. */
 export function problemsOfSmtpUrl(text: string): string[] {
   const found = parsedUrl(text);
   if (typeof found === "string") return [found];
@@ -145,7 +145,7 @@ function oauthOf(user: string, given: Given): SmtpOAuth | undefined {
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
-/** Secrets go there: over TLS, but for a machine's own. */
+/** True if secrets may be sent there: over TLS, or to the same machine. */
 function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
