@@ -48,7 +48,7 @@ export function allOf(report: Report, name: string, { good, of }: { good: number
   if (good !== of) report.violation(`${name}: only ${good} of ${of}`);
 }
 
-/** Does `work` for each item, at most `width` at a time. */
+/** Does `work` for each item, at most `lanes` at a time. */
 export async function inParallel<T>(
   items: readonly T[],
   lanes: number,
