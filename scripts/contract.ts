@@ -7,8 +7,8 @@ import { isTag, type Titled, testTitles } from "./support/testTitles.ts";
  * `npm run contract`: a Markdown table of the contract's rows and the tests that prove them, made from the titles of the tests. Test
  * files are read as text, not loaded. Exit code 1 if a row has no test, or a title names a row that does not exist.
  */
-type Proof = { file: string; title: string };
-const proofs = new Map<string, Proof[]>();
+type ContractProof = { file: string; title: string };
+const proofs = new Map<string, ContractProof[]>();
 const strays: string[] = [];
 /** Most tests of a row that are named; the others are counted. */
 const shown = 3;

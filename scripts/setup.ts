@@ -8,7 +8,7 @@ import { loadConfig } from "#src/settings/config.ts";
 import { expectedOf, valueIn } from "#src/settings/settingKinds.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { fileIsThere, writeEnvFile } from "./support/envFile.ts";
-import { type Answers, envOf, type Question, questions } from "./support/setupAnswers.ts";
+import { type SetupAnswers, envOf, type SetupQuestion, questions } from "./support/setupAnswers.ts";
 
 const usage = `Writes a file .env for docker compose, with made secrets, readable for you alone.
 
@@ -31,7 +31,7 @@ await runCommand(usage, async () => {
   const { file, overwrite, "event-store": eventStore } = values;
   const before = await contentOf(file);
   if (before !== undefined && !overwrite) throw fileIsThere(file);
-  const answers = await answered(values as Partial<Answers>);
+  const answers = await answered(values as Partial<SetupAnswers>);
   const env = envOf(answers, { before: before ?? {}, eventStore });
   loadConfig(env);
   await writeEnvFile(file, env, { overwrite: before !== undefined });
@@ -48,7 +48,7 @@ async function contentOf(file: string): Promise<Record<string, string> | undefin
 }
 
 /** Returns the given answers, and asks the person at the terminal for the others. `loadConfig` refuses an empty one later. */
-async function answered(given: Partial<Answers>): Promise<Partial<Answers>> {
+async function answered(given: Partial<SetupAnswers>): Promise<Partial<SetupAnswers>> {
   const answers = { ...given };
   const terminal = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stdout }) : undefined;
   try {
@@ -67,7 +67,7 @@ async function answered(given: Partial<Answers>): Promise<Partial<Answers>> {
 }
 
 /** Asks for an answer until it is valid; an empty one selects the usual answer. */
-async function typed(terminal: Interface, question: Question, usual: string | undefined): Promise<string> {
+async function typed(terminal: Interface, question: SetupQuestion, usual: string | undefined): Promise<string> {
   for (;;) {
     const prompt = `${question.text}${usual ? ` [${usual}]` : ""}: `;
     const answer = (await terminal.question(prompt).catch(stopAsking)).trim() || usual;
@@ -76,7 +76,7 @@ async function typed(terminal: Interface, question: Question, usual: string | un
   }
 }
 
-function isRight({ takes }: Question, answer: string): boolean {
+function isRight({ takes }: SetupQuestion, answer: string): boolean {
   return Value.Check(takes, valueIn(answer, takes));
 }
 

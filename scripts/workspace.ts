@@ -37,8 +37,8 @@ The output is JSON. The API key of a new workspace is shown only once. While the
 catching up with its event log, the command waits until the service knows of the change.`;
 
 /** The result to show, and the position of the log at which a running service has read it. */
-type Done = { shown: unknown; position?: number };
-type Run = (deps: Dependencies) => Promise<Done>;
+type CommandResult = { shown: unknown; position?: number };
+type Run = (deps: Dependencies) => Promise<CommandResult>;
 
 const plans: readonly Plan[] = ["builder_pack", "pro", "agency"];
 const statuses: readonly PlanStatus[] = ["trialing", "active", "past_due", "canceled"];
@@ -115,7 +115,7 @@ function invite({ workspace, email: givenEmail, role: givenRole }: Given): Run {
 async function invitedAs(
   deps: Dependencies,
   invitation: { workspaceId: string; email: string; role: Role },
-): Promise<Required<Done>> {
+): Promise<Required<CommandResult>> {
   const { workspaceId, email, role } = invitation;
   const { memberId, position } = await inviteMember(deps, invitation, { ...byOperator(), workspaceId });
   const { state } = await deps.members.load(workspaceId);

@@ -34,7 +34,7 @@ export async function startFilledWorkspace(server: BenchServer, threads: number)
 }
 
 /** A kind of request; `path` may differ each time. */
-export type Question = { what: string; path(): string };
+export type BenchQuestion = { what: string; path(): string };
 
 const [askers, warmUps, asked] = [4, 50, 200];
 
@@ -42,7 +42,7 @@ const [askers, warmUps, asked] = [4, 50, 200];
 export async function askAll(
   server: BenchServer,
   { workspace, ask }: { workspace: Workspace; ask: (path: string) => Promise<unknown> },
-  questions: readonly Question[],
+  questions: readonly BenchQuestion[],
 ): Promise<void> {
   for (const { what, path } of questions) {
     await concurrently(askers, warmUps, () => ask(path()));

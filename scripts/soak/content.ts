@@ -6,7 +6,7 @@ import { composeBodies } from "#src/mail/out/bodies.ts";
 import { browserPath, startBrowser } from "#test/support/browser.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { generatedBody, logo, realBodies } from "./contentBodies.ts";
-import { plainReaders, readInBrowser, type Shown } from "./contentReaders.ts";
+import { plainReaders, readInBrowser, type ReaderTexts } from "./contentReaders.ts";
 import { allOf, type Proof, type Report } from "./proof.ts";
 
 const batchSize = 100;
@@ -46,7 +46,7 @@ export const content: Proof = {
           : [];
         mails.forEach((mail, n) => {
           const { styled = [], bare = [], hidden = [], faint = [] } = seen[n] ?? {};
-          const shown: Shown[] = [
+          const shown: ReaderTexts[] = [
             { reader: "Chromium", texts: styled },
             { reader: "Chromium without styles", texts: bare },
           ];
@@ -91,7 +91,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
 }
 
 /** True if each text is on the page. Blanks are ignored, since readers differ in them. */
-function judge(mail: Mail, shown: Shown[], report: Report): boolean {
+function judge(mail: Mail, shown: ReaderTexts[], report: Report): boolean {
   const missing = shown.flatMap(({ reader, texts }) => {
     return texts
       .filter((text) => !mail.page.includes(bare(visible(text))))

@@ -2,10 +2,10 @@ import { convert } from "html-to-text";
 import type { Browser } from "playwright-core";
 
 /** The texts that one reader shows of a mail: pieces of text that have to be on the approval page. */
-export type Shown = { reader: string; texts: string[] };
+export type ReaderTexts = { reader: string; texts: string[] };
 
 /** Reads with programs that convert HTML to text, including one that opens Outlook's conditional comments. */
-export function plainReaders(html: string): Shown[] {
+export function plainReaders(html: string): ReaderTexts[] {
   const opened = html.replace(/<!(?:--)?\[(?:if|endif)[^>]*>(?:<!-->)?|<!\[endif\]-->|<!--|-->/gi, " ");
   return [
     { reader: "html-to-text", texts: wordsOf(convert(html, options)) },
@@ -29,13 +29,13 @@ const options = {
 const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}]{3,}/gu) ?? [];
 
 /** Texts that Chromium shows of a mail. `hidden`: text that styles hide, by its place; `faint`: text that its colour or size hides. */
-export type Seen = { styled: string[]; bare: string[]; hidden: string[]; faint: string[] };
+export type BrowserTexts = { styled: string[]; bare: string[]; hidden: string[]; faint: string[] };
 
 /** Reads many mails at once, each in a separate frame. */
-export async function readInBrowser(browser: Browser, mails: string[]): Promise<Seen[]> {
+export async function readInBrowser(browser: Browser, mails: string[]): Promise<BrowserTexts[]> {
   const page = await browser.newPage();
   try {
-    return (await page.evaluate(`(${reading})(${JSON.stringify(mails).replaceAll("<", "\\u003c")})`)) as Seen[];
+    return (await page.evaluate(`(${reading})(${JSON.stringify(mails).replaceAll("<", "\\u003c")})`)) as BrowserTexts[];
   } finally {
     await page.close();
   }

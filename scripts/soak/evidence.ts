@@ -11,7 +11,7 @@ import type { Report } from "./proof.ts";
 type Logged = { position: number; stream: string; type: string; data: Record<string, any> };
 
 /** An installation under test, and its report. */
-export type Judged = { installation: Installation; report: Report };
+export type JudgedInstallation = { installation: Installation; report: Report };
 
 /**
  * Returns the attempts under which the relay accepted a mail for the customer, one entry per mail, by draft. An attempt is identified by
@@ -37,7 +37,7 @@ async function handedOver(installation: Installation): Promise<Map<string, strin
  * with content that an approval or a key authorised, and none if a newer message was acknowledged before its claim. Returns the number of
  * drafts handed over.
  */
-export async function judgeSends({ installation, report }: Judged): Promise<number> {
+export async function judgeSends({ installation, report }: JudgedInstallation): Promise<number> {
   const taken = await handedOver(installation);
   const drafts = await installation.rows<Logged>(
     `select position::float8 as position, stream_id as stream, type, data::jsonb - '{content}'::text[] as data
@@ -93,7 +93,7 @@ async function messagesByThread(installation: Installation) {
 /**
  * Checks that each of these drafts is sent and was accepted by the relay once, or failed as unconfirmed and was accepted at most once.
  */
-export async function judgeEnds({ installation, report }: Judged, drafts: readonly string[]): Promise<void> {
+export async function judgeEnds({ installation, report }: JudgedInstallation, drafts: readonly string[]): Promise<void> {
   const taken = await handedOver(installation);
   const rows = await installation.rows<{ stream: string; end: string }>(
     `select stream_id as stream, coalesce(data ->> 'code', type) as end from es.events
@@ -120,7 +120,7 @@ export const said = (counts: Record<string, number>): string =>
  * Checks that each acknowledged mail is in the ledger and filed on one thread, and that no message is on a thread twice. Returns the
  * number of mails that are.
  */
-export async function judgeInbound({ installation, report }: Judged, acknowledged: readonly string[]): Promise<number> {
+export async function judgeInbound({ installation, report }: JudgedInstallation, acknowledged: readonly string[]): Promise<number> {
   const rows = await installation.rows<{ id: string; threads: number; unfiled: number }>(
     `select i.rfc_message_id as id, count(distinct m.thread_id)::int as threads,
        count(*) filter (where i.message_id is null or i.disposition <> 'duplicate' and i.filed_position is null)::int as unfiled
@@ -160,7 +160,7 @@ export async function ruleFaults(installation: Installation): Promise<string[]> 
 }
 
 /** Compares every row of every read model with a replay. */
-export async function judgeReadModels({ installation, report }: Judged): Promise<void> {
+export async function judgeReadModels({ installation, report }: JudgedInstallation): Promise<void> {
   const { ownerUrl } = await installation.urls();
   const database = connectDatabase({ ownerUrl, serviceUrl: ownerUrl });
   const store = createPostgresEventStore({ connectionString: ownerUrl, logger: pino({ level: "silent" }) });

@@ -6,7 +6,7 @@ import { askQuestion, endOf, openTenant, type Question, sendMail, submit, type T
 import { until } from "../support/client.ts";
 import { residentMegabytes } from "../support/memory.ts";
 import { copyCaused } from "./copies.ts";
-import type { Judged } from "./evidence.ts";
+import type { JudgedInstallation } from "./evidence.ts";
 import type { Proof } from "./proof.ts";
 
 /**
@@ -19,7 +19,7 @@ const most = { ms: 5_000, megabytes: 350 };
 /** Timeout for a history of full size, on a busy machine. */
 const waitMs = 3_600_000;
 
-type History = Judged & { size: number };
+type History = JudgedInstallation & { size: number };
 
 export const histories: Proof = {
   name: "histories",

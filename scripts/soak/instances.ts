@@ -3,7 +3,7 @@ import { openInstallation, type RunningInstance } from "#test/support/installati
 import type { TestService } from "#test/support/service.ts";
 import { openTenant, type Tenant } from "#test/support/tenant.ts";
 import { until } from "../support/client.ts";
-import { type Judged, judgeEnds, judgeReadModels, judgeSends } from "./evidence.ts";
+import { type JudgedInstallation, judgeEnds, judgeReadModels, judgeSends } from "./evidence.ts";
 import { ends, submitMany, untilAll } from "./many.ts";
 import type { Proof } from "./proof.ts";
 
@@ -73,7 +73,7 @@ export const instances: Proof = {
 
 /** Makes drafts that are approved while their workspace is paused, and released together. */
 async function batch(
-  judged: Judged,
+  judged: JudgedInstallation,
   { tenant, instance }: { tenant: Tenant; instance: RunningInstance },
   size: number,
 ): Promise<string[]> {
@@ -89,7 +89,7 @@ async function batch(
  * last ones.
  */
 async function atWork(
-  judged: Judged,
+  judged: JudgedInstallation,
   { tenant, victim, survivor }: { tenant: Tenant; victim: TestService; survivor: RunningInstance },
   size: number,
 ): Promise<string[]> {
@@ -106,7 +106,7 @@ async function atWork(
 }
 
 /** Checks that each instance delivers 30 to 70 percent. */
-async function judgeShares({ installation, report }: Judged): Promise<void> {
+async function judgeShares({ installation, report }: JudgedInstallation): Promise<void> {
   const shares = await installation.rows<{ percent: number }>(
     `select round(100 * count(*) / sum(count(*)) over ())::int as percent from es.events
      where type = 'DeliveryStarted' group by data ->> 'instanceId'`,

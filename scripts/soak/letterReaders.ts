@@ -4,15 +4,15 @@ import type { Browser } from "playwright-core";
  * A piece of what a reader sees, in order: the marker of a list item, or text with its marks. Marks are `s`, `u` and `q`, then `^` and
  * `_` from the outermost to the innermost; `rtl` is the reading direction, if known.
  */
-export type Seen = { marker: string } | { text: string; marks: string; rtl?: boolean };
+export type SeenPiece = { marker: string } | { text: string; marks: string; rtl?: boolean };
 
 /** `overlaid`: texts that overlap each other. */
-export type Reading = { seen: Seen[]; overlaid: string[] };
+export type LetterReading = { seen: SeenPiece[]; overlaid: string[] };
 
-type Walked = { seen: (Seen | null)[]; overlaid: string[] };
+type Walked = { seen: (SeenPiece | null)[]; overlaid: string[] };
 
 /** Reads letters as Chromium shows them: marks by the computed styles, markers of lists from its accessibility tree. */
-export async function readLetters(browser: Browser, letters: readonly string[], style = ""): Promise<Reading[]> {
+export async function readLetters(browser: Browser, letters: readonly string[], style = ""): Promise<LetterReading[]> {
   const page = await browser.newPage();
   try {
     const articles = letters
@@ -99,17 +99,17 @@ const walk = String.raw`(() => {
 })()`;
 
 /** Reads a plain text by its signs alone, using only what the documentation says about them. Quotations may span several lines. */
-export function readSigns(text: string): Seen[] {
+export function readSigns(text: string): SeenPiece[] {
   const quotes = { open: 0 };
   return text.split("\n").flatMap((line) => {
     const [start = "", markers = ""] = /^[> ]*((?:[> ]*(?:-?\d+\.|\*)(?: |$))*)/.exec(line) ?? [];
-    const found = [...markers.matchAll(/-?\d+\.|\*/g)].map(([marker]): Seen => ({ marker }));
+    const found = [...markers.matchAll(/-?\d+\.|\*/g)].map(([marker]): SeenPiece => ({ marker }));
     return [...found, ...readLine(line.slice(start.length), quotes)];
   });
 }
 
-function readLine(line: string, quotes: { open: number }): Seen[] {
-  const seen: Seen[] = [];
+function readLine(line: string, quotes: { open: number }): SeenPiece[] {
+  const seen: SeenPiece[] = [];
   const on = { s: false, u: false };
   const heights: string[] = [];
   const show = (text: string, own = ""): void => {

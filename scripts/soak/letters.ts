@@ -9,7 +9,7 @@ import { browserPath, startBrowser } from "#test/support/browser.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { logo, realBodies } from "./contentBodies.ts";
 import { generatedLetter } from "./letterBodies.ts";
-import { type Reading, readLetters, readSigns, type Seen } from "./letterReaders.ts";
+import { type LetterReading, readLetters, readSigns, type SeenPiece } from "./letterReaders.ts";
 import { allOf, type Proof, type Report } from "./proof.ts";
 
 const batchSize = 50;
@@ -82,7 +82,7 @@ function storedOf({ name, html }: { name: string; html: string }, isGenerated: b
 const withoutStyles = (html: string): string => html.replace(/\s+style="[^"]*"/g, "");
 
 /** Compares the mail in the browser with itself without styles, and with the page. */
-function judgeBrowser(mail: Reading, { bare, page }: { bare: Reading; page: Reading }): string[] {
+function judgeBrowser(mail: LetterReading, { bare, page }: { bare: LetterReading; page: LetterReading }): string[] {
   const shown = asSeen(mail.seen, { direction: true });
   return [
     ...differing("without its styles", shown, asSeen(bare.seen, { direction: true })),
@@ -92,7 +92,7 @@ function judgeBrowser(mail: Reading, { bare, page }: { bare: Reading; page: Read
 }
 
 /** Compares the texts with the mail in a browser; without one, with each other. */
-function judgeTexts({ html, isGenerated }: Stored, mail: Reading | undefined): string[] {
+function judgeTexts({ html, isGenerated }: Stored, mail: LetterReading | undefined): string[] {
   const card = letterOf(draftContent({ body_html: html }), { textDerived: true }).html?.asText ?? "";
   if (!isGenerated) {
     if (!mail) return [];
@@ -110,7 +110,7 @@ const alternative = ({ attributes }: { attributes: ReadonlyMap<string, string> }
   ` ${visible(attributes.get("alt") ?? "")} `;
 
 /** Formats what is seen as one line: letters and digits, preceded by their marks, and each marker between lines. */
-function asSeen(seen: readonly Seen[], { direction = false } = {}): string {
+function asSeen(seen: readonly SeenPiece[], { direction = false } = {}): string {
   let before = "";
   let line = "";
   for (const one of seen) {

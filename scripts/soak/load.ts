@@ -5,7 +5,7 @@ import { mail } from "#test/support/inProcess.ts";
 import type { Installation, RunningInstance } from "#test/support/installation.ts";
 import { textOf } from "#test/support/smtpRelay.ts";
 import { approver, type Tenant } from "#test/support/tenant.ts";
-import { type Answer, approvalLink, type Client, until } from "../support/client.ts";
+import { type ClientAnswer, approvalLink, type Client, until } from "../support/client.ts";
 
 /** A customer and an agent at work on an instance that may die at any moment. */
 export type Load = {
@@ -101,7 +101,7 @@ export function startLoad(
 
   /** Returns the draft, or undefined if there is none. */
   async function submit(key: string, body: object): Promise<{ id: string } | "unanswered" | undefined> {
-    const lost = { status: 500 } as Answer;
+    const lost = { status: 500 } as ClientAnswer;
     const { status, body: answer } = await client()
       .api("POST /v1/drafts", body, { "idempotency-key": key })
       .catch(() => lost);

@@ -3,7 +3,7 @@ import { operator } from "#test/support/cause.ts";
 import type { RunningInstance } from "#test/support/installation.ts";
 import { askQuestion, submit, type Tenant } from "#test/support/tenant.ts";
 import { until } from "../support/client.ts";
-import type { Judged } from "./evidence.ts";
+import type { JudgedInstallation } from "./evidence.ts";
 import { inParallel } from "./proof.ts";
 
 const atOnce = 8;
@@ -15,7 +15,7 @@ export const waitMs = 1_800_000;
  * `approved`: a person approves them for sending. Returns their ids.
  */
 export async function submitMany(
-  { installation, report }: Judged,
+  { installation, report }: JudgedInstallation,
   { tenant, instance, approved = false }: { tenant: Tenant; instance: RunningInstance; approved?: boolean },
   size: number,
 ): Promise<string[]> {
@@ -38,7 +38,7 @@ export async function submitMany(
 
 /** Waits until each of these drafts has an event of one of the types. */
 export const untilAll = (
-  { installation, report }: Judged,
+  { installation, report }: JudgedInstallation,
   { types, drafts, within = waitMs }: { types: readonly string[]; drafts: readonly string[]; within?: number },
 ): Promise<unknown> =>
   until(

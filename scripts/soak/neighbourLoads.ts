@@ -6,7 +6,7 @@ import type { RunningInstance } from "#test/support/installation.ts";
 import { sendMail, type Tenant } from "#test/support/tenant.ts";
 import { until } from "../support/client.ts";
 import { freePort } from "../support/freePort.ts";
-import type { Judged } from "./evidence.ts";
+import type { JudgedInstallation } from "./evidence.ts";
 import { submitMany, waitMs } from "./many.ts";
 
 /** The most webhooks that one workspace can have. */
@@ -16,14 +16,14 @@ const webhooks = 20;
 type Busy = { tenant: Tenant; instance: RunningInstance };
 
 /** Makes approved drafts of a paused workspace; resolves with their ids when the sending of each is set aside. */
-export async function pauseDrafts(judged: Judged, { tenant, instance }: Busy, size: number): Promise<string[]> {
+export async function pauseDrafts(judged: JudgedInstallation, { tenant, instance }: Busy, size: number): Promise<string[]> {
   await tenant.at(instance).ask("PATCH /v1/workspaces/me", { sending_paused: true });
   const drafts = await submitMany(judged, { tenant, instance, approved: true }, size);
   await untilSetAside(judged, tenant, size);
   return drafts;
 }
 
-export function untilSetAside({ installation }: Judged, { workspaceId }: Tenant, size: number): Promise<unknown> {
+export function untilSetAside({ installation }: JudgedInstallation, { workspaceId }: Tenant, size: number): Promise<unknown> {
   const sql = `select count(*)::int as n from work.lanes
     where process = 'sendApproved' and workspace = $1 and state = 'waiting' and obstacles is not null`;
   const areAll = async () => (await installation.rows<{ n: number }>(sql, [workspaceId]))[0]!.n >= size;
@@ -52,7 +52,7 @@ export async function startDeadHost(): Promise<DeadHost> {
 
 /** Queues this many webhook deliveries to a dead host, for as many webhooks as a workspace may have; resolves when all are due. */
 export async function queueDeliveries(
-  judged: Judged,
+  judged: JudgedInstallation,
   { tenant, instance, host }: Busy & { host: DeadHost },
   size: number,
 ) {
@@ -70,7 +70,7 @@ export async function queueDeliveries(
  * Sends mail after mail to one identity, at a fixed rate without waiting for answers. Returns a function that ends it, and resolves with
  * the number of mails once all are filed.
  */
-export async function startStream({ installation }: Judged, { tenant, instance }: Busy, perMinute: number) {
+export async function startStream({ installation }: JudgedInstallation, { tenant, instance }: Busy, perMinute: number) {
   const mailers: Mailer[] = await Promise.all(Array.from({ length: 4 }, () => openMailer(instance.smtpPort)));
   const lanes: Promise<unknown>[] = mailers.map(() => Promise.resolve());
   const began = performance.now();

@@ -6,7 +6,7 @@ import { textOf } from "#test/support/smtpRelay.ts";
 import { approver, askedByMail, customer, openTenant, sendMail, submit, type Tenant } from "#test/support/tenant.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { approvalLink } from "../support/client.ts";
-import type { Judged } from "./evidence.ts";
+import type { JudgedInstallation } from "./evidence.ts";
 import { ends, untilAll } from "./many.ts";
 import { startAttack } from "./neighbourAttacks.ts";
 import { pauseDrafts, queueDeliveries, startDeadHost, startStream, untilSetAside } from "./neighbourLoads.ts";
@@ -104,7 +104,7 @@ type Way = {
  * instance runs in this process: then it is that of both.
  */
 async function besidesCostly(
-  { installation, report }: Judged,
+  { installation, report }: JudgedInstallation,
   { costly, ...way }: Omit<Way, "installation"> & { costly: Tenant },
   { rounds, isJudged, isHere }: { rounds: number; isJudged: boolean; isHere: boolean },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
-import type { Made } from "./requestMaker.ts";
+import type { MadeRequest } from "./requestMaker.ts";
 
 export type Got = { status: number; headers: Record<string, unknown>; text: string; tookMs: number };
 
@@ -12,7 +12,7 @@ export function createRequestClient(baseUrl: string) {
   const pool = new Pool(baseUrl, { connections: 64, headersTimeout: withinMs, bodyTimeout: withinMs });
   return {
     /** Resolves with `lost`, the reason, if there is no answer. */
-    async ask({ method, url, headers, body, slow }: Made): Promise<Got | { lost: string }> {
+    async ask({ method, url, headers, body, slow }: MadeRequest): Promise<Got | { lost: string }> {
       const began = performance.now();
       try {
         const { statusCode: status, ...response } = await pool.request({
@@ -33,7 +33,7 @@ export function createRequestClient(baseUrl: string) {
 }
 
 /** Yields a body whose end comes late, or never. */
-async function* slowly(body: string, slow: NonNullable<Made["slow"]>): AsyncGenerator<Buffer> {
+async function* slowly(body: string, slow: NonNullable<MadeRequest["slow"]>): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(body);
   const half = Math.floor(bytes.length / 2);
   yield bytes.subarray(0, half);

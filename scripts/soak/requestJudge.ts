@@ -2,14 +2,14 @@ import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { createDocumentCheck } from "#test/support/documentCheck.ts";
 import type { LogLine } from "../support/serviceProcess.ts";
 import type { Got } from "./requestClient.ts";
-import type { Made } from "./requestMaker.ts";
+import type { MadeRequest } from "./requestMaker.ts";
 
 /** Milliseconds: SQL in our hostile strings sleeps for 20 s. */
 const sleptMs = 18_000;
 const insides = /node_modules|\bat \w+ \(|\.ts:\d|syntax error at|pg_catalog/;
 
 /** Makes a function that returns what is wrong with an answer; undefined if nothing is. */
-export function createJudge(document: Document): (made: Made, got: Got) => string | undefined {
+export function createJudge(document: Document): (made: MadeRequest, got: Got) => string | undefined {
   const check = createDocumentCheck(document);
   return (made, got) => {
     const { status, text, tookMs } = got;

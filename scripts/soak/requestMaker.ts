@@ -3,7 +3,7 @@ import type { Random } from "../support/random.ts";
 import { type IdFor, outlandish, sql, valid } from "./requestValues.ts";
 
 /** One request as it is sent: headers as a flat list, so that one can occur twice. */
-export type Made = {
+export type MadeRequest = {
   kind: "valid" | "field" | "query" | "path" | "headers" | "syntax" | "nowhere";
   operation: Operation | undefined;
   method: string;
@@ -17,10 +17,10 @@ export type Made = {
 };
 
 /** Source of a request's key and ids. */
-export type Pool = { key: string; idFor: IdFor; pathOf: (path: string, forDelete: boolean) => string };
+export type RequestPool = { key: string; idFor: IdFor; pathOf: (path: string, forDelete: boolean) => string };
 
 /** Makes the request of this number: its kind, operation and values are random. */
-export function makeRequest(operations: readonly Operation[], random: Random, pool: Pool): Made {
+export function makeRequest(operations: readonly Operation[], random: Random, pool: RequestPool): MadeRequest {
   const operation = random.pick(operations);
   const plain = start(operation, random, pool);
   const dice = random.below(100);
@@ -34,7 +34,7 @@ export function makeRequest(operations: readonly Operation[], random: Random, po
 }
 
 /** Makes a request that follows the document: a valid body, ids that exist, a part of the query. */
-function start(operation: Operation, random: Random, { key, idFor, pathOf }: Pool): Made {
+function start(operation: Operation, random: Random, { key, idFor, pathOf }: RequestPool): MadeRequest {
   const { method, path, parameters } = operation;
   const query = parameters.filter((each) => each.in === "query" && (each.required || random.chance(0.2)));
   const search = query.map(
@@ -58,7 +58,7 @@ function start(operation: Operation, random: Random, { key, idFor, pathOf }: Poo
 }
 
 /** Puts a value into one field that violates its schema, or that no field should accept. */
-function withHostileField(made: Made, { body }: Operation, random: Random): Made {
+function withHostileField(made: MadeRequest, { body }: Operation, random: Random): MadeRequest {
   const hostile = random.pick(hostileBodies(body ?? {}));
   const value = random.chance(0.6) ? hostile.value : outlandish(random);
   return {
@@ -69,7 +69,7 @@ function withHostileField(made: Made, { body }: Operation, random: Random): Made
   };
 }
 
-function withHostileQuery(made: Made, { parameters }: Operation, random: Random): Made {
+function withHostileQuery(made: MadeRequest, { parameters }: Operation, random: Random): MadeRequest {
   const names = [...parameters.filter((each) => each.in === "query").map(({ name }) => name), "unknown", "__proto__"];
   const name = random.pick(names);
   const values = ["", "%00", "%ed%a0%80", "-1", "1e9", "9".repeat(30), "null", "%27", "%0d%0a", "true", "[]", "101"];
@@ -93,9 +93,9 @@ function hostilePath({ path }: Operation, random: Random): string {
   return path.replaceAll(/\{\w+\}/g, () => random.pick(odd));
 }
 
-function withHostileHeaders(made: Made, random: Random): Made {
+function withHostileHeaders(made: MadeRequest, random: Random): MadeRequest {
   const { headers } = made;
-  const more = random.pick<() => Partial<Made>>([
+  const more = random.pick<() => Partial<MadeRequest>>([
     () => ({ headers: [...headers, "Authorization", "Bearer svc_live_x"] }),
     () => ({ headers: ["Authorization", `Basic ${"x".repeat(100)}`] }),
     () => ({ headers: [] }),
@@ -118,11 +118,11 @@ function withHostileHeaders(made: Made, random: Random): Made {
   return { ...made, kind: "headers", ...more };
 }
 
-function withHostileSyntax(made: Made, random: Random): Made {
+function withHostileSyntax(made: MadeRequest, random: Random): MadeRequest {
   const body = made.body ?? '{"a":1}';
   const key = made.headers.slice(0, 2);
   const json = [...key, "Content-Type", "application/json"];
-  const broken = random.pick<() => Partial<Made>>([
+  const broken = random.pick<() => Partial<MadeRequest>>([
     () => ({ body: body.slice(0, random.below(body.length + 1)) }),
     () => ({ body: body.replaceAll('"', "'") }),
     () => ({ body: `${body}${body}` }),

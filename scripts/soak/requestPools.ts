@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { nounOfField, paramsOf, type Tenant } from "#test/support/examples/world.ts";
 import type { Random } from "../support/random.ts";
 import type { Got } from "./requestClient.ts";
-import type { Made, Pool } from "./requestMaker.ts";
+import type { MadeRequest, RequestPool } from "./requestMaker.ts";
 
 const keptIds = 40;
 
@@ -22,7 +22,7 @@ export function createPools(tenant: Tenant) {
   };
   return {
     add,
-    of: (random: Random): Pool => ({
+    of: (random: Random): RequestPool => ({
       key: tenant.key,
       idFor: (name) => (/_ids?$/.test(name) ? idOf(nounOfField(name), random) : randomUUID()),
       pathOf: (path, forDelete) =>
@@ -31,7 +31,7 @@ export function createPools(tenant: Tenant) {
           path,
         ),
     }),
-    learn({ operation }: Made, { status, text }: Got): void {
+    learn({ operation }: MadeRequest, { status, text }: Got): void {
       const noun = operation && /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
       // A list of keys includes our own, and revoking that would succeed.
       if (noun === "api-keys" && operation?.method === "GET") return;

@@ -38,10 +38,10 @@ const odd = [
 ];
 
 /** Inputs for making a value; `name`: of the field or parameter that it is for. */
-type Making = { random: Random; idFor: IdFor; name?: string };
+type ValueInput = { random: Random; idFor: IdFor; name?: string };
 
 /** Makes a valid value for the schema. */
-export function valid(schema: Json, { random, idFor, name = "" }: Making): unknown {
+export function valid(schema: Json, { random, idFor, name = "" }: ValueInput): unknown {
   const made = (inner: Json, field = name): unknown => valid(inner, { random, idFor, name: field });
   if (schema.format === "uuid") return idFor(name);
   if (schema.examples && random.chance(0.5)) return random.pick(schema.examples);

@@ -12,7 +12,7 @@ import { createRandom } from "../support/random.ts";
 import { inParallel, type Proof, type Proving, spread } from "./proof.ts";
 import { createRequestClient } from "./requestClient.ts";
 import { createJudge, isNoProcessor, isStillFiled, reasonIn } from "./requestJudge.ts";
-import { type Made, makeRequest } from "./requestMaker.ts";
+import { type MadeRequest, makeRequest } from "./requestMaker.ts";
 import { createPools } from "./requestPools.ts";
 
 const lanes = 16;
@@ -138,5 +138,5 @@ async function renew(
   pools.add("messages", [message.id]);
 }
 
-const shown = (n: number, { kind, method, url, headers, body }: Made): string =>
+const shown = (n: number, { kind, method, url, headers, body }: MadeRequest): string =>
   `request ${n} (${kind}) ${method} ${url.slice(0, 300)} ${JSON.stringify(headers.slice(2)).slice(0, 300)} ${(body ?? "").slice(0, 600)}`;

@@ -1,5 +1,5 @@
 import { type Client, until } from "../support/client.ts";
-import { type Judged, judgeInbound, judgeReadModels, judgeSends, ruleFaults, said } from "./evidence.ts";
+import { type JudgedInstallation, judgeInbound, judgeReadModels, judgeSends, ruleFaults, said } from "./evidence.ts";
 import type { Load } from "./load.ts";
 import { allOf, inParallel } from "./proof.ts";
 
@@ -14,7 +14,7 @@ const underWay: readonly string[] = ["approved", "sending"];
  * Checks the state after an interrupted load: every mail is filed once, no draft is between two states, no claim is left, each draft was
  * handed over once.
  */
-export async function settle(judged: Judged, { client, load: { acknowledged, drafts } }: Settling): Promise<void> {
+export async function settle(judged: JudgedInstallation, { client, load: { acknowledged, drafts } }: Settling): Promise<void> {
   const { installation, report } = judged;
   const within = (what: string, look: () => Promise<boolean>): Promise<unknown> =>
     until(what, look, settlesWithinMs).catch((error) => report.violation(error.message));
@@ -51,7 +51,7 @@ export async function settle(judged: Judged, { client, load: { acknowledged, dra
 }
 
 /** Waits for rules, which process a mail once its sender checks are done, which may wait for DNS. */
-export async function settleRules({ installation, report }: Judged): Promise<void> {
+export async function settleRules({ installation, report }: JudgedInstallation): Promise<void> {
   const isDone = async () => (await ruleFaults(installation)).length === 0;
   await until("every mail walked by rules", isDone, settlesWithinMs).catch(() => {});
   for (const fault of await ruleFaults(installation)) report.violation(fault);

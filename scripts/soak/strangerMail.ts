@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 /** Mail that is costly to read, each kind in a different way. `tags`: of the recipient, so that the copies differ. */
-export type Hostile = { kind: string; raw: Buffer; tags: number };
+export type HostileMail = { kind: string; raw: Buffer; tags: number };
 
 const crlf = "\r\n";
 const many = (count: number, piece: (n: number) => string): string =>
@@ -78,7 +78,7 @@ const kinds: Record<string, () => { raw: Buffer; tags?: number }> = {
 };
 
 /** Makes `count` mails, the kinds in turn. */
-export function hostileMail(count: number): Hostile[] {
+export function hostileMail(count: number): HostileMail[] {
   const names = Object.keys(kinds);
   return Array.from({ length: count }, (_, n) => {
     const kind = names[n % names.length]!;

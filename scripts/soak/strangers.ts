@@ -5,7 +5,7 @@ import { type Installation, openInstallation, type RunningInstance } from "#test
 import { askQuestion, openTenant, type Tenant } from "#test/support/tenant.ts";
 import { residentMegabytes } from "../support/memory.ts";
 import { allOf, inParallel, type Proof, type Report, spread } from "./proof.ts";
-import { type Hostile, hostileMail } from "./strangerMail.ts";
+import { type HostileMail, hostileMail } from "./strangerMail.ts";
 
 /** Addresses that strangers write from; our own relays would be exempt from the limits. */
 const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
@@ -103,7 +103,7 @@ async function watch(
 }
 
 /** Checks that every mail gets an answer: it is accepted, or refused temporarily. */
-async function sendHostile({ instance, attacked, report }: Attack, mails: readonly Hostile[]): Promise<void> {
+async function sendHostile({ instance, attacked, report }: Attack, mails: readonly HostileMail[]): Promise<void> {
   let taken = 0;
   await inParallel(mails, 4, async ({ kind, raw, tags }, n) => {
     const mailer = await openMailer(instance.smtpPort, { localAddress: stranger });

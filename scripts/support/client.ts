@@ -5,7 +5,7 @@ import { type Dispatcher, request } from "undici";
 /** A client of the service as its users see it: REST for the agent, SMTP for the customer, links for the approver. */
 export type Client = ReturnType<typeof createClient>;
 
-export type Answer = { status: number; headers: Headers; body: any };
+export type ClientAnswer = { status: number; headers: Headers; body: any };
 
 /** A mail as /outbox.json lists it. */
 export type OutboxMail = {
@@ -32,7 +32,7 @@ export type CustomerMail = {
 };
 
 export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort: number; apiKey: string }) {
-  async function api(line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  async function api(line: string, body?: unknown, headers: Record<string, string> = {}): Promise<ClientAnswer> {
     const [method = "GET", path = "/"] = line.split(" ");
     // A tenth of the cost of `fetch`: the service being measured runs on the same machine.
     const response = await request(url + path, {

@@ -12,7 +12,7 @@ export type Setting = {
 };
 
 /** Counts of messages and drafts made so far. */
-export type Made = { messages: number; drafts: number };
+export type MadeCounts = { messages: number; drafts: number };
 
 /** An event of a thread or of a draft, and its place in its stream. */
 export type MadeEvent = {
@@ -30,7 +30,7 @@ const yearMs = 365 * 86_400_000;
  * Yields a year of threads, one message of one open thread at a time: some five messages a thread, a fifth of them ours with their drafts,
  * people who write more than once, states, priorities and review flags. The same for the same number of threads, but for ids.
  */
-export function* conversations(setting: Setting, made: Made): Generator<MadeEvent[]> {
+export function* conversations(setting: Setting, made: MadeCounts): Generator<MadeEvent[]> {
   const { threads } = setting;
   const writer = createWriter(threads);
   const open: Conversation[] = [];
@@ -78,9 +78,9 @@ function begin({ workspaceId, identities, threads }: Setting, writer: Writer): C
 }
 
 /** One message of a conversation: its time, the writer of its text, and the counts that it increases. */
-type Step = { at: string; writer: Writer; made: Made };
+type MessageStep = { at: string; writer: Writer; made: MadeCounts };
 
-function next(thread: Conversation, step: Step): MadeEvent[] {
+function next(thread: Conversation, step: MessageStep): MadeEvent[] {
   const isFirst = thread.revision === 0;
   thread.left -= 1;
   const isLast = thread.left === 0;
@@ -97,7 +97,7 @@ const onThread = (thread: Conversation, at: string, event: ThreadEvent): MadeEve
 const onDraft = (draftId: string, at: string, events: DraftEvent[]): MadeEvent[] =>
   events.map((event, revision) => ({ stream: draftStream(draftId), revision, event, at, actor: "agent" }));
 
-function received(thread: Conversation, { at, writer }: Step): MadeEvent[] {
+function received(thread: Conversation, { at, writer }: MessageStep): MadeEvent[] {
   const { identity, person, subject, workspaceId } = thread;
   const isFirst = thread.revision === 0;
   const [messageId, contact] = [randomUUID(), contactId(workspaceId, person.address)];
@@ -135,7 +135,7 @@ function received(thread: Conversation, { at, writer }: Step): MadeEvent[] {
 type Submitted = Extract<DraftEvent, { type: "DraftSubmitted" }>;
 
 /** A draft for the newest message of a thread. */
-function submitted(thread: Conversation, { writer, made }: Step): { draftId: string; event: Submitted } {
+function submitted(thread: Conversation, { writer, made }: MessageStep): { draftId: string; event: Submitted } {
   made.drafts += 1;
   const content = {
     from: { name: "Support", address: thread.identity.email_address },
@@ -153,7 +153,7 @@ function submitted(thread: Conversation, { writer, made }: Step): { draftId: str
 }
 
 /** A draft that is sent at once. */
-function answer(thread: Conversation, step: Step): MadeEvent[] {
+function answer(thread: Conversation, step: MessageStep): MadeEvent[] {
   const { at } = step;
   const { draftId, event } = submitted(thread, step);
   const { content, contentBlob, contentSha256, messageId, threadId, identityId } = event.data;
@@ -176,7 +176,7 @@ function answer(thread: Conversation, step: Step): MadeEvent[] {
 }
 
 /** Ends a thread: most are closed, some wait for a decision; a few have a priority or ask for review. */
-function ending(thread: Conversation, step: Step): MadeEvent[] {
+function ending(thread: Conversation, step: MessageStep): MadeEvent[] {
   const { at, writer } = step;
   const events: MadeEvent[] = [];
   const add = (event: ThreadEvent) => events.push(onThread(thread, at, event));

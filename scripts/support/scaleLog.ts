@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "#src/platform/postgres/database.ts";
-import { conversations, type Made, type MadeEvent, type Setting } from "./conversations.ts";
+import { conversations, type MadeCounts, type MadeEvent, type Setting } from "./conversations.ts";
 
 export type ScaleLog = Setting & {
   /** Connection as the role that owns the log. */
@@ -15,7 +15,7 @@ const batchEvents = 5_000;
  * Writes a year of a busy workspace directly into the log, without the service. Mail deliveries and filings are left out: these are only
  * the streams of threads and drafts.
  */
-export async function makeScaleLog(options: ScaleLog): Promise<Made & { events: number }> {
+export async function makeScaleLog(options: ScaleLog): Promise<MadeCounts & { events: number }> {
   const { owner, onProgress } = options;
   const { rows } = await owner.query<{ head: number }>("select coalesce(max(position), 0) as head from es.events");
   const [head, made] = [rows[0]!.head, { messages: 0, drafts: 0 }];

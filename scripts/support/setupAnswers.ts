@@ -4,7 +4,7 @@ import { newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { DomainName } from "#src/settings/settingKinds.ts";
 import { settings } from "#src/settings/settings.ts";
 
-export type Answers = {
+export type SetupAnswers = {
   domain: string;
   "mail-provider": string;
   "smtp-url": string;
@@ -13,20 +13,20 @@ export type Answers = {
   operator: string;
 };
 
-export type Question = {
-  flag: keyof Answers;
+export type SetupQuestion = {
+  flag: keyof SetupAnswers;
   text: string;
   /** The kind of setting that validates the answer. */
   takes: TSchema;
   /** The default answer, chosen by Enter; undefined if an answer is required. */
-  usual(given: Partial<Answers>): string | undefined;
+  usual(given: Partial<SetupAnswers>): string | undefined;
   /** Condition for asking the question; without one it is always asked. */
-  onlyIf?(given: Partial<Answers>): boolean;
+  onlyIf?(given: Partial<SetupAnswers>): boolean;
 };
 
 const { MAIL_PROVIDER, SMTP_URL, SENDGRID_API_KEY, APPROVALS_FROM, OPERATOR_EMAILS } = settings.properties;
 
-export const questions: readonly Question[] = [
+export const questions: readonly SetupQuestion[] = [
   {
     flag: "domain",
     text: "Host name of this installation, such as mail.example.com",
@@ -72,7 +72,7 @@ export const questions: readonly Question[] = [
  * its secrets.
  */
 export function envOf(
-  answers: Partial<Answers>,
+  answers: Partial<SetupAnswers>,
   { before, eventStore }: { before: Record<string, string>; eventStore: boolean },
 ): Record<string, string> {
   const { domain = "" } = answers;

@@ -28,12 +28,12 @@ export type ApprovalRequest = {
  * however often it has to wait. `movedTo`: the provider says that the chat now has this id, and the question was posted there; the
  * identity should be updated.
  */
-export type Answer =
+export type ChannelAnswer =
   | { reached: true; message?: ChatMessage; movedTo?: string }
   | { reached: false; error: string; again: boolean; inMs?: number };
 
 /** A place in the notification quota for one request, or the answer that the request gets without one. */
-export type Room = { giveBack(): Promise<void> } | Extract<Answer, { reached: false }>;
+export type QuotaRoom = { giveBack(): Promise<void> } | Extract<ChannelAnswer, { reached: false }>;
 
 /** Outcome of a question that is still in a chat with its buttons. */
 export type Conclusion = Pick<ApprovalRequest, "channel" | "workspaceId"> & {
@@ -67,11 +67,11 @@ export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "o
  * text.
  */
 export type Channel = {
-  takeRoom?(request: Pick<ApprovalRequest, "channel" | "workspaceId"> & { attemptId: string }): Promise<Room>;
-  ask(request: ApprovalRequest): Promise<Answer>;
-  askTogether?(request: BundleRequest): Promise<Answer>;
-  conclude?(conclusion: Conclusion): Promise<Answer>;
-  tell?(notice: ShortNotice): Promise<Answer>;
+  takeRoom?(request: Pick<ApprovalRequest, "channel" | "workspaceId"> & { attemptId: string }): Promise<QuotaRoom>;
+  ask(request: ApprovalRequest): Promise<ChannelAnswer>;
+  askTogether?(request: BundleRequest): Promise<ChannelAnswer>;
+  conclude?(conclusion: Conclusion): Promise<ChannelAnswer>;
+  tell?(notice: ShortNotice): Promise<ChannelAnswer>;
 };
 
 /** One channel for each type that an identity can name. */

@@ -23,7 +23,7 @@ export type Letter = {
 };
 
 /** The inputs of a letter. */
-type Made = Pick<DraftContent, "body_html" | "body_text" | "signature_html" | "signature_text"> & {
+type LetterInput = Pick<DraftContent, "body_html" | "body_text" | "signature_html" | "signature_text"> & {
   textDerived: boolean;
 };
 
@@ -34,10 +34,10 @@ const mostKept = 8;
 const large = 10_000;
 
 /** The large letters made last: anyone with a link can open its page often, and many times at once. */
-let kept: { of: Made; letter: Letter }[] = [];
+let kept: { of: LetterInput; letter: Letter }[] = [];
 
 /** `textDerived`: the plain text was derived from the HTML, so there is nothing to compare. May return the same object again. */
-export function letterOf(content: Omit<Made, "textDerived">, { textDerived }: { textDerived: boolean }): Letter {
+export function letterOf(content: Omit<LetterInput, "textDerived">, { textDerived }: { textDerived: boolean }): Letter {
   const { body_html, body_text, signature_html, signature_text } = content;
   const of = { body_html, body_text, signature_html, signature_text, textDerived };
   if ([body_html, body_text, signature_html].join("").length < large) return newLetter(of);
@@ -46,7 +46,7 @@ export function letterOf(content: Omit<Made, "textDerived">, { textDerived }: { 
   return known.letter;
 }
 
-function newLetter({ textDerived, ...content }: Made): Letter {
+function newLetter({ textDerived, ...content }: LetterInput): Letter {
   const bodies = composeBodies(content);
   const difference = textDerived ? null : differenceOf(content);
   const written = { text: bodies.text, difference };

@@ -1,5 +1,5 @@
 import { targetKey, withoutPunctuation } from "./compare/targets.ts";
-import { type Run, runsOf } from "./letter/markedText.ts";
+import { type MarkedRun, runsOf } from "./letter/markedText.ts";
 
 /**
  * Converts a person's text to HTML: paragraphs, line breaks, `~~struck~~` and `{+underlined+}` text, and links of web and mail addresses.
@@ -18,7 +18,7 @@ export const htmlOfWritten = (text: string): string =>
 const addresses =
   /\b(?:https?:\/\/|www\.)[^\s<>"|]+|(?<![^\s(<[,;:])[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?![a-z0-9@-])/gi;
 
-function marked({ text, marks }: Run): string {
+function marked({ text, marks }: MarkedRun): string {
   const underlined = marks.includes("+") ? `<u>${linked(text)}</u>` : linked(text);
   return marks.includes("~") ? `<s>${underlined}</s>` : underlined;
 }

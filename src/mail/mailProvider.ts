@@ -32,7 +32,7 @@ export type Envelope = { from: string; to: readonly string[] };
  * `text` and `html` end with LF, domains of addresses are ASCII. `headers` has everything that the other fields do not, including the
  * Message-ID.
  */
-export type Letter = {
+export type MailParts = {
   from: { name: string; address: string };
   to: readonly string[];
   cc: readonly string[];
@@ -47,7 +47,7 @@ export type Letter = {
 };
 
 /** One frozen mail to be handed over. `attemptId` is passed to providers that accept such a mark, as evidence for later. */
-export type OutgoingMail = { attemptId: string; envelope: Envelope; messageId: string; mime: Buffer; letter: Letter };
+export type OutgoingMail = { attemptId: string; envelope: Envelope; messageId: string; mime: Buffer; letter: MailParts };
 
 /** Result of a hand-over. Once the first body byte is written, everything except an answer is `unknown`. */
 export type Outcome =

@@ -48,10 +48,10 @@ const needed = [
   "STRIPE_PRICE_AGENCY_ANNUAL",
 ];
 
-type Given = Record<string, string | undefined>;
+type GivenSettings = Record<string, string | undefined>;
 
 /** Lists faults of these settings in combination, one sentence each. `given`: those that are set, as text. */
-export function billingInconsistencies(given: Given, { production }: { production: boolean }): string[] {
+export function billingInconsistencies(given: GivenSettings, { production }: { production: boolean }): string[] {
   const set = Object.keys(billingSettings).filter((name) => given[name]);
   if (set.length === 0) return [];
   const missing = needed.filter((name) => !given[name]);

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import Type, { type Static, type TSchema } from "typebox";
 
 /** The declaration of a setting, besides its kind. */
-export type Meaning<Default> = {
+export type SettingMeaning<Default> = {
   /** Its meaning, in one sentence. */
   description?: string;
   /** What a number counts. */
@@ -16,32 +16,32 @@ export type Meaning<Default> = {
 
 /** The kinds of settings: schemas whose `expected` says in words what a setting has to be. */
 
-const Checked = (expected: string, isSound: (text: string) => boolean, meaning: Meaning<string> = {}) =>
+const Checked = (expected: string, isSound: (text: string) => boolean, meaning: SettingMeaning<string> = {}) =>
   Type.Refine(Type.String({ expected, ...meaning }), isSound);
 
-export const Directory = (meaning: Meaning<string> = {}) => Type.String({ expected: "a directory", ...meaning });
+export const Directory = (meaning: SettingMeaning<string> = {}) => Type.String({ expected: "a directory", ...meaning });
 
-export const PemFile = (meaning: Meaning<string> = {}) =>
+export const PemFile = (meaning: SettingMeaning<string> = {}) =>
   Type.String({ expected: "the path of a PEM file", ...meaning });
 
-export const Whole = (from: number, to: number, meaning: Meaning<number> = {}) =>
+export const Whole = (from: number, to: number, meaning: SettingMeaning<number> = {}) =>
   Type.Integer({ minimum: from, maximum: to, expected: `a whole number from ${from} to ${to}`, ...meaning });
 
-export const OneOf = <const Choice extends string>(choices: readonly Choice[], meaning: Meaning<Choice> = {}) =>
+export const OneOf = <const Choice extends string>(choices: readonly Choice[], meaning: SettingMeaning<Choice> = {}) =>
   Type.Enum([...choices], { expected: choices.join(", ").replace(/, (?=[^,]*$)/, " or "), ...meaning });
 
 /** A comma-separated list with at least one item. */
-export const ListOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
+export const ListOf = <Item extends TSchema>(item: Item, meaning: SettingMeaning<Static<Item>[]> = {}) =>
   Type.Array(item, { minItems: 1, expected: `a comma-separated list, each ${expectedOf(item)}`, ...meaning });
 
-export const ThreeOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
+export const ThreeOf = <Item extends TSchema>(item: Item, meaning: SettingMeaning<Static<Item>[]> = {}) =>
   Type.Tuple([item, item, item], { expected: `three comma-separated values, each ${expectedOf(item)}`, ...meaning });
 
-export const TwoOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
+export const TwoOf = <Item extends TSchema>(item: Item, meaning: SettingMeaning<Static<Item>[]> = {}) =>
   Type.Tuple([item, item], { expected: `two comma-separated values, each ${expectedOf(item)}`, ...meaning });
 
 /** Requests a minute; "off" is no limit. */
-export const Rate = (meaning: Meaning<number | "off"> = {}) =>
+export const Rate = (meaning: SettingMeaning<number | "off"> = {}) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Literal("off")], {
     expected: "a number of requests per minute, or off",
     unit: "requests a minute",
@@ -49,7 +49,7 @@ export const Rate = (meaning: Meaning<number | "off"> = {}) =>
   });
 
 /** Four whole numbers; "off" is no limit. */
-export const FourRates = (meaning: Meaning<number[] | "off"> = {}) => {
+export const FourRates = (meaning: SettingMeaning<number[] | "off"> = {}) => {
   const number = Type.Integer({ minimum: 1, maximum: 1_000_000 });
   return Type.Union([Type.Tuple([number, number, number, number]), Type.Literal("off")], {
     expected: "four comma-separated numbers of mails an hour, or off",
@@ -58,7 +58,7 @@ export const FourRates = (meaning: Meaning<number[] | "off"> = {}) => {
 };
 
 /** Whole days; "never" is no limit. */
-export const Days = (meaning: Meaning<number | "never"> = {}) =>
+export const Days = (meaning: SettingMeaning<number | "never"> = {}) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Literal("never")], {
     expected: "a whole number from 1 to 36500, or never",
     unit: "days",
@@ -66,18 +66,18 @@ export const Days = (meaning: Meaning<number | "never"> = {}) =>
   });
 
 /** A URL of one of these schemes. */
-export const Url = (schemes: readonly string[], meaning: Meaning<string> = {}) => {
+export const Url = (schemes: readonly string[], meaning: SettingMeaning<string> = {}) => {
   const isSound = (text: string): boolean =>
     schemes.includes(/^([a-z+]+):\/\/[^/?#]/.exec(text)?.[1] ?? "") && URL.canParse(text);
   return Checked(`a URL ${schemes.map((each) => `${each}://…`).join(" or ")}`, isSound, meaning);
 };
 
 /** An http or https URL; a trailing slash is dropped. */
-export const HttpUrl = (meaning: Meaning<string> = {}) =>
+export const HttpUrl = (meaning: SettingMeaning<string> = {}) =>
   Type.Decode(Url(["http", "https"], meaning), (text) => text.replace(/\/+$/, ""));
 
 /** Not a URL for the parser: the URL of a cluster has several hosts. */
-export const EventStoreUrl = (meaning: Meaning<string> = {}) =>
+export const EventStoreUrl = (meaning: SettingMeaning<string> = {}) =>
   Checked(
     "a URL such as esdb://… or kurrentdb://…",
     (text) => /^(esdb|kurrentdb|kdb)(\+discover)?:\/\/\S+$/.test(text),
@@ -85,7 +85,7 @@ export const EventStoreUrl = (meaning: Meaning<string> = {}) =>
   );
 
 /** A domain name; converted to lower case. */
-export const DomainName = (meaning: Meaning<string> = {}) => {
+export const DomainName = (meaning: SettingMeaning<string> = {}) => {
   const pattern = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
   return Type.Decode(
     Checked("a domain name", (text) => pattern.test(text), meaning),
@@ -93,22 +93,22 @@ export const DomainName = (meaning: Meaning<string> = {}) => {
   );
 };
 
-export const HostName = (meaning: Meaning<string> = {}) =>
+export const HostName = (meaning: SettingMeaning<string> = {}) =>
   Checked("a host name or an IP address", (text) => /^[A-Za-z0-9.:_-]+$/.test(text), meaning);
 
-export const MailAddress = (meaning: Meaning<string> = {}) =>
+export const MailAddress = (meaning: SettingMeaning<string> = {}) =>
   Checked("one plain email address", (text) => /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(text), meaning);
 
 /** A secret that callers present. */
-export const Token = (meaning: Meaning<string> = {}) =>
+export const Token = (meaning: SettingMeaning<string> = {}) =>
   Checked("16 or more printable characters without blanks", (text) => /^[\x21-\x7e]{16,}$/.test(text), meaning);
 
 /** A secret that was issued by someone else. */
-export const Secret = (meaning: Meaning<string> = {}) =>
+export const Secret = (meaning: SettingMeaning<string> = {}) =>
   Checked("printable characters without blanks", (text) => /^[\x21-\x7e]+$/.test(text), meaning);
 
 /** A Stripe secret, whose prefix says what it is for. */
-export const StripeSecret = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
+export const StripeSecret = (kinds: readonly string[], meaning: SettingMeaning<string> = {}) =>
   Checked(
     `a secret of Stripe that begins with ${begins(kinds)}, and 16 or more characters`,
     isOfStripe(kinds, 16),
@@ -116,7 +116,7 @@ export const StripeSecret = (kinds: readonly string[], meaning: Meaning<string> 
   );
 
 /** The id of a Stripe object. */
-export const StripeId = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
+export const StripeId = (kinds: readonly string[], meaning: SettingMeaning<string> = {}) =>
   Checked(`an id of Stripe that begins with ${begins(kinds)}`, isOfStripe(kinds, 1), meaning);
 
 const begins = (kinds: readonly string[]): string => kinds.map((kind) => `${kind}_`).join(" or ");
@@ -125,11 +125,11 @@ const isOfStripe = (kinds: readonly string[], least: number) => (text: string) =
   new RegExp(`^(${kinds.join("|")})_[A-Za-z0-9_+/=-]{${least},250}$`).test(text);
 
 /** A secret that is the last part of a URL path. */
-export const PathSecret = (meaning: Meaning<string> = {}) =>
+export const PathSecret = (meaning: SettingMeaning<string> = {}) =>
   Checked("16 or more letters, digits, - or _", (text) => /^[\w-]{16,200}$/.test(text), meaning);
 
 /** The public key that verifies posts: the DER of SPKI in base64, as SendGrid shows it. */
-export const SigningKey = (meaning: Meaning<string> = {}) =>
+export const SigningKey = (meaning: SettingMeaning<string> = {}) =>
   Checked("an elliptic public key as SendGrid shows it (base64)", isSigningKey, meaning);
 
 function isSigningKey(text: string): boolean {
@@ -144,7 +144,7 @@ function isSigningKey(text: string): boolean {
 const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
 
 /** A number of proxies, or a list of networks. */
-export const Proxies = (meaning: Meaning<string> = {}) =>
+export const Proxies = (meaning: SettingMeaning<string> = {}) =>
   Checked(
     `a whole number from 0 to 10, or a comma-separated list, each an IP address, a network such as 10.0.0.0/8, or one of ${namedNetworks.join(", ")}`,
     (text) => /^(\d|10)$/.test(text) || (!/^\d+$/.test(text) && listed(text).every(isNamedOrNetwork)),
@@ -181,7 +181,7 @@ function isNetwork(text: string): boolean {
 const keyBytes = 32;
 
 /** A comma-separated list of `kid:base64` entries. */
-export const KeyRing = (meaning: Meaning<string> = {}) =>
+export const KeyRing = (meaning: SettingMeaning<string> = {}) =>
   Checked(
     `kid:base64,… (each key has ${keyBytes} random bytes, each kid occurs once; openssl rand -base64 ${keyBytes} makes a key)`,
     isKeyRing,
@@ -198,7 +198,7 @@ function isKeyRing(text: string): boolean {
 }
 
 /** `<point>` or `<point>:n`, of these points. */
-export const PointOf = (points: readonly string[], meaning: Meaning<string> = {}) =>
+export const PointOf = (points: readonly string[], meaning: SettingMeaning<string> = {}) =>
   Checked(
     `<point> or <point>:n, where <point> is one of ${points.join(", ")}`,
     (text) => points.includes(text.replace(/:\d+$/, "")),

@@ -18,7 +18,7 @@ import {
   KeyRing,
   ListOf,
   MailAddress,
-  type Meaning,
+  type SettingMeaning,
   OneOf,
   PointOf,
   Proxies,
@@ -283,7 +283,7 @@ export type SettingDescription = {
 /** Describes every setting in the order of the declaration. */
 export const settingDescriptions: readonly SettingDescription[] = Object.entries(settings.properties).map(
   ([name, kind]) => {
-    const { description = "", unit, otherwise, default: value } = kind as Meaning<unknown>;
+    const { description = "", unit, otherwise, default: value } = kind as SettingMeaning<unknown>;
     return {
       name,
       takes: expectedOf(kind),

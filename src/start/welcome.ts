@@ -2,14 +2,14 @@ import type { Service } from "../service.ts";
 import type { Config } from "../settings/config.ts";
 
 /** Secrets shown only on the terminal: the first API key, at the first start alone, and the first owner's invitation. */
-export type Shown = { apiKey: string | undefined; ownerLink: string | undefined };
+export type WelcomeSecrets = { apiKey: string | undefined; ownerLink: string | undefined };
 
 /** Replaces any address of this machine, or the wildcard address, by `localhost`. */
 export const asLocalhost = (address: string): string =>
   address.replace(/(^|\/\/)(0\.0\.0\.0|127\.0\.0\.1|\[?::1?\]?)(?=:\d|$)/, "$1localhost");
 
 /** Prints what a newcomer needs once the service is up: the addresses, and something to paste. */
-export function welcome(config: Config, service: Service, shown: Shown): void {
+export function welcome(config: Config, service: Service, shown: WelcomeSecrets): void {
   const isTerminal = process.stderr.isTTY;
   if (!isTerminal && shown.apiKey === undefined) return;
   // Output that is not a terminal may be a stored log: it gets no owner invitation.
@@ -20,7 +20,7 @@ export function welcome(config: Config, service: Service, shown: Shown): void {
 export function welcomeLines(
   config: Pick<Config, "mailProvider" | "smtpInHost" | "publicUrl">,
   { url: listensAt, smtpPort }: Pick<Service, "url" | "smtpPort">,
-  { apiKey, ownerLink }: Shown,
+  { apiKey, ownerLink }: WelcomeSecrets,
 ): string[] {
   const url = listensAt === null ? null : asLocalhost(listensAt);
   const lines = ["", "  Countersign is ready."];

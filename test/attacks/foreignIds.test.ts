@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
-import type { Answer } from "#test/support/asking.ts";
+import type { HttpAnswer } from "#test/support/asking.ts";
 import {
   bodyOf,
   fieldAt,
@@ -56,7 +56,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
     );
   });
 
-  const shape = ({ status, json, text }: Answer) => [status, json ? { ...json, request_id: "" } : text];
+  const shape = ({ status, json, text }: HttpAnswer) => [status, json ? { ...json, request_id: "" } : text];
   const bodyFor = ({ body }: Operation) => body && bodyOf(body, schemas, stranger);
 
   /** Every list's total and ids, as the stranger is shown them. */
@@ -80,7 +80,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
           ),
         );
         asked.path += 1;
-        expect(shape(foreign as Answer), `${operation.line} ${name}`).to.deep.equal(shape(missing as Answer));
+        expect(shape(foreign as HttpAnswer), `${operation.line} ${name}`).to.deep.equal(shape(missing as HttpAnswer));
         expect(foreign?.status, `${operation.line} ${name}`).to.equal(404);
       }
     }
@@ -100,7 +100,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
         );
         asked.body += 1;
         const said = `${operation.line} ${place.join(".")}: ${foreign?.text}`;
-        expect(shape(foreign as Answer), said).to.deep.equal(shape(missing as Answer));
+        expect(shape(foreign as HttpAnswer), said).to.deep.equal(shape(missing as HttpAnswer));
         expect([foreign?.status, foreign?.json.error], said).to.deep.equal([404, "not_found"]);
         expect(foreign?.json.message, said).to.contain(field);
       }
@@ -119,7 +119,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
         );
         asked.filter += 1;
         const said = `${operation.line} ${name}`;
-        expect(shape(foreign as Answer), said).to.deep.equal(shape(missing as Answer));
+        expect(shape(foreign as HttpAnswer), said).to.deep.equal(shape(missing as HttpAnswer));
         if (foreign?.json.total !== undefined)
           expect([foreign.json.total, foreign.json.data], said).to.deep.equal([0, []]);
       }

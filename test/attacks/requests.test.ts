@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { expect } from "chai";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
-import type { Answer } from "#test/support/asking.ts";
+import type { HttpAnswer } from "#test/support/asking.ts";
 import { createDocumentCheck } from "#test/support/documentCheck.ts";
 import { bodyOf, makeTenant, pathOf, type Tenant, webhookHost } from "#test/support/examples/world.ts";
 import { hostileBodies, type Operation, operationsOf, planted } from "#test/support/hostileRequests.ts";
@@ -31,7 +31,7 @@ describe("attacks by request", function () {
   const bodyFor = ({ body }: Operation) => (body ? bodyOf(body, document.components.schemas, tenant) : {});
   const draft = () => bodyFor(operations.find(({ method, path }) => `${method} ${path}` === "POST /v1/drafts")!);
 
-  const expectEnvelope = ({ status, json, text }: Answer, statuses: number[], what: string) => {
+  const expectEnvelope = ({ status, json, text }: HttpAnswer, statuses: number[], what: string) => {
     expect(statuses, `${what}: ${status} ${text.slice(0, 300)}`).to.include(status);
     expect(json, what).to.include.keys("error", "message", "request_id");
     expect(text, what).not.to.match(/\.ts:|node_modules| at Object|SELECT|select /);

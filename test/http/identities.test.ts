@@ -6,7 +6,7 @@ import { sandboxDomainId } from "#src/commands/ids.ts";
 import { createRecipients } from "#src/commands/inbound/recipients.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import { reservedLocalParts } from "#streams/identity/reservedNames.ts";
-import type { Answer } from "#test/support/asking.ts";
+import type { HttpAnswer } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { inFull, sized } from "#test/support/full.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
@@ -36,7 +36,7 @@ describe("http identities", () => {
     return json;
   };
   const patch = (id: string, json: unknown, of = tenant) => of.ask(`PATCH /v1/identities/${id}`, { json });
-  const outcome = ({ status, json }: Answer) => [status, json.error];
+  const outcome = ({ status, json }: HttpAnswer) => [status, json.error];
 
   describe("creation", () => {
     it("answers 201 with the contract's fields and defaults [4 POST /v1/identities] [3 identity active] [8 thread_history_depth]", async () => {

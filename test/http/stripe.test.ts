@@ -9,7 +9,7 @@ import { type Ask, asking } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 import {
-  type Fault,
+  type StripeFault,
   type MockStripe,
   secretKey,
   signedCall,
@@ -256,7 +256,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect((await checkout()).status).to.equal(200);
   });
 
-  const faults: [what: string, fault: Fault][] = [
+  const faults: [what: string, fault: StripeFault][] = [
     ["hangs up", "hang up"],
     [
       "takes no more requests",

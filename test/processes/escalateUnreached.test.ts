@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Answer, ApprovalRequest, Channel, Channels } from "#src/channels/channel.ts";
+import type { ChannelAnswer, ApprovalRequest, Channel, Channels } from "#src/channels/channel.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { escalateUnreached } from "#src/processes/escalateUnreached.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
@@ -14,12 +14,12 @@ import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts"
 const email = (to: string) => ({ type: "email" as const, config: { to } });
 const first = "first@approvers.example";
 const second = "second@approvers.example";
-const gone: Answer = { reached: false, error: "550 no such user", again: false };
-const busy: Answer = { reached: false, error: "busy", again: true };
-const measured: Answer = { reached: false, error: "our own measure", again: true, inMs: 60_000 };
+const gone: ChannelAnswer = { reached: false, error: "550 no such user", again: false };
+const busy: ChannelAnswer = { reached: false, error: "busy", again: true };
+const measured: ChannelAnswer = { reached: false, error: "our own measure", again: true, inMs: 60_000 };
 
 /** Approvers behind mailboxes that answer so; `secondary` false: an identity with one channel alone. */
-async function world(answers: Record<string, Answer> = {}, { secondary = true } = {}) {
+async function world(answers: Record<string, ChannelAnswer> = {}, { secondary = true } = {}) {
   const made = await createSendWorld();
   const changes = {
     approvalChannel: email(first),
@@ -36,7 +36,7 @@ async function world(answers: Record<string, Answer> = {}, { secondary = true } 
         ? answer
         : { giveBack: async () => void givenBack.push(attemptId) };
     },
-    async ask({ channel: { config }, view, origin }: ApprovalRequest): Promise<Answer> {
+    async ask({ channel: { config }, view, origin }: ApprovalRequest): Promise<ChannelAnswer> {
       const answer = answers[config.to as string] ?? { reached: true };
       const messageId = made.node.messageIds.mint({ ...origin, domain: "agents.localhost" });
       if (answer.reached) asked.push({ to: config.to as string, version: view.version, messageId });
@@ -328,7 +328,7 @@ describe("an approval mail that came back", () => {
 describe("a draft that escalated, and was approved when its second approver was to be asked", () => {
   const ann = { ...cause, actor: { kind: "session" as const, id: "ann", name: "Ann", email: "ann@people.example" } };
 
-  async function takenBack(answers: Record<string, Answer>) {
+  async function takenBack(answers: Record<string, ChannelAnswer>) {
     const made = await world(answers);
     const { node, submitted, tellNew } = made;
     const draftId = await submitted();

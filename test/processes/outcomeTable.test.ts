@@ -8,7 +8,7 @@ import { inFull, itInFull } from "#test/support/full.ts";
 import { failSends, faults } from "#test/support/sendGrid/faults.ts";
 import { mockMail } from "#test/support/sendGrid/mail.ts";
 import { mockApiKey, startMockSendGrid } from "#test/support/sendGrid/mockSendGrid.ts";
-import { type Fault, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { type RelayFault, type RelayStage, startSmtpRelay } from "#test/support/smtpRelay.ts";
 import { expectSound } from "./sendChecks.ts";
 import { cause, createSendWorld } from "./sendWorld.ts";
 
@@ -85,8 +85,8 @@ async function sendGridRows(): Promise<Row[]> {
 }
 
 async function smtpRows(): Promise<Row[]> {
-  const stages: Stage[] = ["connect", "greeting", "EHLO", "AUTH", "MAIL", "RCPT", "DATA", "dot"];
-  const faultsOf = (at: Stage): Omit<Fault, "times">[] => [
+  const stages: RelayStage[] = ["connect", "greeting", "EHLO", "AUTH", "MAIL", "RCPT", "DATA", "dot"];
+  const faultsOf = (at: RelayStage): Omit<RelayFault, "times">[] => [
     ...(["drop", "reset", "stall", "garbage"] as const).map((how) => ({ at, how })),
     ...(at === "connect"
       ? []

@@ -4,7 +4,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { until } from "#test/support/inProcess.ts";
-import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { type RelayFault, type RelayOptions, type SmtpRelay, type RelayStage, startSmtpRelay } from "#test/support/smtpRelay.ts";
 import { expectSound } from "./sendChecks.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
@@ -24,7 +24,7 @@ const limits = {
   envelope: (envelopeMs: number) => ({ ...patient, envelopeMs }),
   answer: (answerMs: number) => ({ ...patient, answerMs }),
 };
-const limitAt = (stage: Stage, ms: number) =>
+const limitAt = (stage: RelayStage, ms: number) =>
   stage === "MAIL" || stage === "RCPT" || stage === "DATA" ? limits.envelope(ms) : limits.ready(ms);
 
 describe("a relay, over its socket,", () => {
@@ -35,7 +35,7 @@ describe("a relay, over its socket,", () => {
   });
 
   async function sendThrough(
-    faults: Fault[],
+    faults: RelayFault[],
     { within = patient, ...options }: RelayOptions & { within?: SmtpTimeouts },
   ) {
     const { world, draftId } = await queued();
@@ -47,7 +47,7 @@ describe("a relay, over its socket,", () => {
     return { world, relay, end: { status, failureCode, tries, connections: relay.connections } };
   }
 
-  const stages: Stage[] = ["connect", "greeting", "EHLO", "AUTH", "MAIL", "RCPT", "DATA"];
+  const stages: RelayStage[] = ["connect", "greeting", "EHLO", "AUTH", "MAIL", "RCPT", "DATA"];
 
   it("that hangs once, at any stage before the content, gets the mail at the next try", async () => {
     const sends = stages.map((at) => sendThrough([{ at, how: "stall", times: 1 }], { within: limitAt(at, 1_000) }));

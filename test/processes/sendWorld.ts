@@ -33,7 +33,7 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import { channelDoubles } from "#test/support/chatDouble.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
-import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
+import { Crashed, type StoreFault, faultyEventStore } from "#test/support/faultyEventStore.ts";
 import { logReads } from "#test/support/logReads.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 import { copyOf, createMemoryEventStore } from "#test/support/memoryEventStore.ts";
@@ -185,7 +185,7 @@ export function openSendWorld(
     async close() {},
   });
 
-  function createNode(fault?: Fault): Node {
+  function createNode(fault?: StoreFault): Node {
     const faulty = faultyEventStore(log, fault);
     const deps: Dependencies = {
       ...createStreamServices({ store: faulty, clock, ids: systemIds }),

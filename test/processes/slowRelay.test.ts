@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { itInFull } from "#test/support/full.ts";
 import { mail, startInProcess, until } from "#test/support/inProcess.ts";
-import { type Fault, type RelayOptions, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { type RelayFault, type RelayOptions, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
 /** The service with its own limits against relays that take their real time: relayFaults.test.ts has the same in small, every time. */
 describe("a relay that takes its time", function () {
   this.timeout(400_000);
 
   /** One draft, handed over through this relay, as it ended. */
-  async function sendThrough(faults: Fault[], options: RelayOptions) {
+  async function sendThrough(faults: RelayFault[], options: RelayOptions) {
     const relay = await startSmtpRelay(faults, options);
     const service = await startInProcess({
       MAIL_PROVIDER: "smtp",

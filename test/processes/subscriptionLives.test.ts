@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { sized } from "#test/support/full.ts";
 import { monthsOn } from "#test/support/stripe/calendar.ts";
 import { type Life, lifeOf } from "#test/support/stripe/lives.ts";
-import { caps, inOrder, liveThrough, type Moment, shuffled } from "#test/support/stripe/liveThrough.ts";
+import { caps, inOrder, liveThrough, type LifeMoment, shuffled } from "#test/support/stripe/liveThrough.ts";
 import { createRandom } from "../../scripts/support/random.ts";
 
 /** What a subscription shows, in words that do not depend on when the service heard of anything. */
-const shownBy = ({ plan, status, interval, renewsAt, trialEndsAt, period }: Moment["plan"]) => ({
+const shownBy = ({ plan, status, interval, renewsAt, trialEndsAt, period }: LifeMoment["plan"]) => ({
   ...{ plan, status, interval, renewsAt, trialEndsAt },
   ends: period?.end.toISOString() ?? null,
 });
@@ -16,7 +16,7 @@ function monthCounter() {
   let [count, from, starts, ends] = [0, "", 0, 0];
   return {
     count: () => count,
-    see({ truth: { sub, plan }, now }: Pick<Moment, "truth" | "now">): void {
+    see({ truth: { sub, plan }, now }: Pick<LifeMoment, "truth" | "now">): void {
       if (sub === null || plan === "builder_pack") return;
       const [start, end] = [Date.parse(sub.periodStart), Date.parse(sub.periodEnd)];
       const endOf = (at: number): number => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
-import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
+import { Crashed, type StoreFault } from "#test/support/faultyEventStore.ts";
 import { contextOf } from "#test/support/processContext.ts";
 import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
 import {
@@ -124,7 +124,7 @@ describe("what a signed-in person approves", () => {
     for (let at = 1; reached; at++) {
       for (const when of ["before", "after"] as const) {
         const { world, draftId } = await approved({ tickMs: 200 });
-        const fault: Fault = { at, when, how: "crash" };
+        const fault: StoreFault = { at, when, how: "crash" };
         const faulty = world.createNode(fault);
         world.useNode(faulty);
         await world.advance(10_000).catch((error) => {

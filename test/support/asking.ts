@@ -1,5 +1,5 @@
 /** An answer; `json` is undefined if it is not JSON. Of a stream of events, which never ends, it has only the head. */
-export type Answer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
+export type HttpAnswer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
 
 /** Sends a request such as "GET /v1/threads"; `key` null sends no key. */
 export type Ask = (
@@ -11,7 +11,7 @@ export type Ask = (
     key?: string | null;
     signal?: AbortSignal;
   },
-) => Promise<Answer>;
+) => Promise<HttpAnswer>;
 
 /** Sends requests to a service with this key unless overridden; `url` is a function if the service's address changes. */
 export const asking =

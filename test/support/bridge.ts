@@ -5,20 +5,20 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { commandArguments } from "../../scripts/support/childProcess.ts";
 
-type Where = { url: string; key: string };
+type ServiceAddress = { url: string; key: string };
 
 /** The settings of the bridge, as in a client's configuration file. */
-const environment = ({ url, key }: Where) => ({ COUNTERSIGN_API_KEY: key, COUNTERSIGN_URL: url });
+const environment = ({ url, key }: ServiceAddress) => ({ COUNTERSIGN_API_KEY: key, COUNTERSIGN_URL: url });
 
 /** Connects the official client, which starts the bridge. */
-export async function clientOverBridge(where: Where, client = new Client({ name: "test", version: "1" })) {
+export async function clientOverBridge(where: ServiceAddress, client = new Client({ name: "test", version: "1" })) {
   const env = { ...(process.env as Record<string, string>), ...environment(where) };
   await client.connect(new StdioClientTransport({ command: process.execPath, args: commandArguments("mcp"), env }));
   return client;
 }
 
 /** Starts the bridge as a plain client sees it: a program that exchanges lines of JSON. */
-export async function startedBridge(where: Where) {
+export async function startedBridge(where: ServiceAddress) {
   const child = spawn(process.execPath, commandArguments("mcp"), {
     env: { ...process.env, ...environment(where) },
   });

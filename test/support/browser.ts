@@ -30,7 +30,7 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: browserPath, args });
 }
 
-export type Look = { size: keyof typeof sizes; colours: "light" | "dark"; script?: boolean };
+export type WindowOptions = { size: keyof typeof sizes; colours: "light" | "dark"; script?: boolean };
 
 /** CSS pixels; `narrow` is the least width that must not need sideways scrolling. */
 export const sizes = {
@@ -40,7 +40,7 @@ export const sizes = {
 };
 
 /** Opens a browser window with separate cookies. */
-export const openWindow = (browser: Browser, { size, colours, script = true }: Look): Promise<BrowserContext> =>
+export const openWindow = (browser: Browser, { size, colours, script = true }: WindowOptions): Promise<BrowserContext> =>
   browser.newContext({
     viewport: sizes[size],
     colorScheme: colours,

@@ -1,4 +1,4 @@
-import type { Answer, ApprovalRequest, Channel, Channels, Conclusion, ShortNotice } from "#src/channels/channel.ts";
+import type { ChannelAnswer, ApprovalRequest, Channel, Channels, Conclusion, ShortNotice } from "#src/channels/channel.ts";
 
 /**
  * A double of a chat provider's adapter that keeps its questions and conclusions: each question is a message whose buttons carry the
@@ -8,7 +8,7 @@ export function chatDouble(kind: string) {
   const asked: ApprovalRequest[] = [];
   const concluded: Conclusion[] = [];
   const told: ShortNotice[] = [];
-  const failures = new Map<string, Answer[]>();
+  const failures = new Map<string, ChannelAnswer[]>();
   const draftOf = ({ message }: Conclusion): string => asked[Number(message.ids[0]) - 1]?.view.draftId ?? "";
   const channel: Channel = {
     async ask(request) {
@@ -40,7 +40,7 @@ export function chatDouble(kind: string) {
     },
     concluded,
     /** Sets the answers of the next attempts to conclude something about a draft. */
-    failNext(draftId: string, ...answers: Answer[]) {
+    failNext(draftId: string, ...answers: ChannelAnswer[]) {
       failures.set(draftId, answers);
     },
     failuresLeft: (draftId: string): number => failures.get(draftId)?.length ?? 0,

@@ -7,7 +7,7 @@ import type { InProcess } from "./inProcess.ts";
 /** A signed-in person with a browser without script. */
 export type Desk = Awaited<ReturnType<typeof deskOf>>;
 
-export type Seen = {
+export type DeskPage = {
   status: number;
   /** Target of a form's redirect. */
   location: string | null;
@@ -49,7 +49,7 @@ export function browserAt(url: string, token?: string) {
   const cookies = new Map<string, string>(token === undefined ? [] : [["countersign", token]]);
   let formToken = "";
 
-  async function ask(path: string, init: RequestInit): Promise<Seen> {
+  async function ask(path: string, init: RequestInit): Promise<DeskPage> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const own = { Accept: "text/html", "Sec-Fetch-Site": "same-origin", ...(cookie ? { Cookie: cookie } : {}) };
     // An empty header is omitted, as by a browser that does not support it.

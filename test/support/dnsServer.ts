@@ -9,7 +9,7 @@ const { Packet } = dns2;
 type RecordType = "TXT" | "MX" | "NS" | "CNAME" | "A" | "AAAA" | "PTR";
 
 /** Faults of the server. `truncated`: by UDP it says that the answer does not fit, by TCP it answers. */
-export type Trouble = "servfail" | "refused" | "silent" | "truncated";
+export type DnsFault = "servfail" | "refused" | "silent" | "truncated";
 
 const fields: Record<RecordType, (value: any) => object> = {
   TXT: (data: string[]) => ({ data }),
@@ -29,7 +29,7 @@ const split = (text: string): string[] => text.match(new RegExp(`[^]{1,${longest
 /** Starts a real DNS server on loopback, by UDP and TCP, with the records that a test sets. Other names do not exist. */
 export async function startDnsServer() {
   const zone = new Map<string, Map<RecordType, unknown[]>>();
-  const troubles = new Map<string, Trouble>();
+  const troubles = new Map<string, DnsFault>();
   const asked: { name: string; type: string; by: "udp" | "tcp" }[] = [];
 
   function answersTo(name: string, type: RecordType, answers: object[] = []): object[] {
@@ -91,7 +91,7 @@ export async function startDnsServer() {
     aaaa: (name: string, ...values: string[]) => put(name, "AAAA", values),
     ptr: (name: string, ...values: string[]) => put(name, "PTR", values),
     /** Sets a fault for a name, for one type of it ("mail.example TXT"), or for everything ("*"); undefined: answers again. */
-    trouble(name: string, kind: Trouble | undefined) {
+    trouble(name: string, kind: DnsFault | undefined) {
       if (kind === undefined) troubles.delete(name);
       else troubles.set(name, kind);
     },

@@ -3,7 +3,7 @@ import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { formats } from "#src/http/framework/validation/formats.ts";
 
 type Json = Record<string, any>;
-export type Answered = { status: number; headers: Record<string, unknown>; text: string };
+export type CheckedAnswer = { status: number; headers: Record<string, unknown>; text: string };
 
 /** Checks requests and answers on the wire against the OpenAPI document, independently of the service's own validator. */
 export function createDocumentCheck(document: Document) {
@@ -41,7 +41,7 @@ export function createDocumentCheck(document: Document) {
       return checkOf(schema)(number ?? flag ?? text) === undefined;
     },
     /** Says how an answer differs from the document's description of its operation (`GET /v1/drafts/{id}`); undefined if it does not. */
-    faultOf(line: string, { status, headers, text }: Answered): string | undefined {
+    faultOf(line: string, { status, headers, text }: CheckedAnswer): string | undefined {
       const [method, path] = line.split(" ") as [string, string];
       const response = document.paths[path]?.[method.toLowerCase()]?.responses[status];
       if (!response) return `${status} is not among what ${line} may answer`;

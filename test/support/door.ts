@@ -2,7 +2,7 @@ import type { InProcess } from "./inProcess.ts";
 import { until } from "./inProcess.ts";
 
 /** A response as a browser sees it. */
-export type Seen = {
+export type DoorResponse = {
   status: number;
   /** Target of its redirect. */
   location: string | null;
@@ -19,7 +19,7 @@ export type Seen = {
 export function atTheDoor(url: string, { cookie: planted }: { cookie?: string } = {}) {
   let cookie = planted;
 
-  async function ask(path: string, init: RequestInit): Promise<Seen> {
+  async function ask(path: string, init: RequestInit): Promise<DoorResponse> {
     const headers = { ...(cookie === undefined ? {} : { cookie }), ...(init.headers as Record<string, string>) };
     const response = await fetch(`${url}${path}`, { redirect: "manual", ...init, headers });
     for (const given of response.headers.getSetCookie()) {

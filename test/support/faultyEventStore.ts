@@ -6,7 +6,7 @@ export class Crashed extends Error {
   override readonly name = "Crashed";
 }
 
-export type Fault = {
+export type StoreFault = {
   /** Number of the append or reading through this store that fails, from 1. */
   at: number;
   /** Default: an append. */
@@ -15,14 +15,14 @@ export type Fault = {
   categories?: readonly string[];
   when: "before" | "after";
   /** A function is called at that point and returns the fault, if any. */
-  how: Wrong | (() => Promise<"go on" | Wrong>);
+  how: FaultKind | (() => Promise<"go on" | FaultKind>);
 };
 
 /**
  * unavailable: the call fails, and its caller cannot know the outcome. conflict: an append is answered as if another instance had been
  * faster. crash: the call fails, and so does every later one.
  */
-type Wrong = "unavailable" | "conflict" | "crash";
+type FaultKind = "unavailable" | "conflict" | "crash";
 
 export type FaultyEventStore = EventStore & {
   readonly appends: number;
@@ -33,13 +33,13 @@ export type FaultyEventStore = EventStore & {
 };
 
 /** Wraps an event store, as one process sees it, with the given fault. */
-export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventStore {
+export function faultyEventStore(store: EventStore, fault?: StoreFault): FaultyEventStore {
   let appends = 0;
   let readings = 0;
   let crashed = false;
   const barriers: { category: string; reach(): void; gate: Promise<void> }[] = [];
 
-  async function fail(how: Fault["how"], stream: string): Promise<void> {
+  async function fail(how: StoreFault["how"], stream: string): Promise<void> {
     const then = typeof how === "function" ? await how() : how;
     if (then === "go on") return;
     if (then === "conflict") throw new StreamMoved(stream, 0, 1);
@@ -51,7 +51,7 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
     return work();
   }
   /** Returns the fault if this call is the one that fails. */
-  const faultAt = (of: NonNullable<Fault["of"]>, number: number): Fault | undefined =>
+  const faultAt = (of: NonNullable<StoreFault["of"]>, number: number): StoreFault | undefined =>
     fault?.at === number && (fault.of ?? "append") === of ? fault : undefined;
   async function reading<T>(stream: string, work: () => Promise<T>): Promise<T> {
     alive(() => undefined);

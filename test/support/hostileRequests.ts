@@ -9,7 +9,7 @@ export type Operation = {
   body: Schema | null;
 };
 /** A value to put at `path` of a valid request. `ok`: the contract allows it, so only a 5xx would be wrong. */
-export type Hostile = { path: (string | number)[]; value: unknown; what: string; ok?: true };
+export type HostileValue = { path: (string | number)[]; value: unknown; what: string; ok?: true };
 
 /** Returns the document's operations, with every reference resolved. */
 export function operationsOf(document: Schema): Operation[] {
@@ -33,7 +33,7 @@ export function operationsOf(document: Schema): Operation[] {
 }
 
 /** Returns every hostile value for a body of this schema, one at a time. */
-export function hostileBodies(schema: Schema): Hostile[] {
+export function hostileBodies(schema: Schema): HostileValue[] {
   return [
     ...(schema.required ?? []).map((name: string) => ({ path: [name], value: undefined, what: "missing" })),
     { path: ["__proto__x"], value: 1, what: "unknown" },
@@ -41,7 +41,7 @@ export function hostileBodies(schema: Schema): Hostile[] {
   ];
 }
 
-function hostileAt(path: (string | number)[], schema: Schema): Hostile[] {
+function hostileAt(path: (string | number)[], schema: Schema): HostileValue[] {
   const branches: Schema[] = schema.anyOf ?? [schema];
   const nullable = branches.some(({ type }) => type === "null");
   const branch = branches.find(({ type }) => type !== "null") ?? schema;
@@ -64,7 +64,7 @@ function wrongTypes(schema: Schema): [string, unknown][] {
     .map(([, what, value]) => [what, value]);
 }
 
-function boundsOf(path: (string | number)[], schema: Schema): Hostile[] {
+function boundsOf(path: (string | number)[], schema: Schema): HostileValue[] {
   switch (schema.type) {
     case "string":
       return strings(path, schema);
@@ -106,7 +106,7 @@ const injections = [
   "а@xn--.example",
 ];
 
-function strings(path: (string | number)[], schema: Schema): Hostile[] {
+function strings(path: (string | number)[], schema: Schema): HostileValue[] {
   const bytes = schema["x-max-bytes"];
   const isOneLine = schema.format !== undefined || schema.pattern !== undefined || schema.enum !== undefined;
   const nothing = schema.minLength !== undefined || schema.format === "email-address" || schema.format === "uuid";
@@ -131,7 +131,7 @@ function strings(path: (string | number)[], schema: Schema): Hostile[] {
 /**
  * Makes free-form JSON at its size limit, beyond it, and nested too deep. The request itself is the first level, the field the second.
  */
-function json(path: (string | number)[], bytes: number): Hostile[] {
+function json(path: (string | number)[], bytes: number): HostileValue[] {
   const nested = (depth: number): unknown => Array.from({ length: depth - 1 }).reduce((inner) => ({ a: inner }), {});
   return [
     { path, value: { a: "x".repeat(bytes - 8) }, what: "exactly at its size", ok: true },
@@ -142,7 +142,7 @@ function json(path: (string | number)[], bytes: number): Hostile[] {
 }
 
 /** Copies the body with a hostile value in its place. */
-export function planted(body: unknown, { path, value }: Hostile): any {
+export function planted(body: unknown, { path, value }: HostileValue): any {
   const copy = structuredClone(body) as any;
   let at = copy;
   for (const [index, step] of path.slice(0, -1).entries()) {

@@ -13,7 +13,7 @@ import { type Beside, knownAddress, startBeside } from "./besideInProcess.ts";
 import { createTestDatabase } from "./postgres.ts";
 import { startService, type TestService } from "./service.ts";
 import { settingsOn, testSettings } from "./settings.ts";
-import { type Fault, type RelayOptions, startSmtpRelay } from "./smtpRelay.ts";
+import { type RelayFault, type RelayOptions, startSmtpRelay } from "./smtpRelay.ts";
 
 /** One installation: a database, a relay that accepts its mail, and the instances started on it. */
 export type Installation = Awaited<ReturnType<typeof openInstallation>>;
@@ -27,7 +27,7 @@ type InstallationOptions = {
   database?: DatabaseUrls | "embedded";
   /** Lets `run` start the service in this process, at a tenth of the cost: for tests that neither kill nor measure it. */
   here?: boolean;
-  relay?: RelayOptions & { faults?: Fault[] };
+  relay?: RelayOptions & { faults?: RelayFault[] };
 };
 
 /** Short time limits, so that interrupted work is resumed within seconds. */

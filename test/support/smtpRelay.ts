@@ -1,15 +1,15 @@
 import { createServer, type Socket } from "node:net";
 
 /** Stage at which a relay fails. `content`: before all of it arrived, `dot`: after the final dot. */
-export type Stage = "connect" | "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "content" | "dot";
+export type RelayStage = "connect" | "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "content" | "dot";
 
 /**
  * drop: closes the connection · reset: by RST · stall: says nothing more · garbage: sends an invalid reply · any other string: sends that
  * reply, CRLF added. `taken`: the mail is accepted nevertheless (at `dot`: the gap of RFC 1047). `every`: only every n-th time; not at
  * `dot`.
  */
-export type Fault = {
-  at: Stage;
+export type RelayFault = {
+  at: RelayStage;
   how: "drop" | "reset" | "stall" | "garbage" | (string & {});
   taken?: boolean;
   times?: number;
@@ -41,7 +41,7 @@ export type SmtpRelay = {
   /** Resolves once every connection is closed, so that everything written to one has been read. */
   idle(): Promise<void>;
   /** Replaces the faults from now on. */
-  setFaults(...faults: Fault[]): void;
+  setFaults(...faults: RelayFault[]): void;
   close(): Promise<void>;
 };
 
@@ -53,13 +53,13 @@ export type RelayOptions = {
   /** Most connections at once; more are refused by 421. */
   connections?: number;
   /** Milliseconds before each answer, by stage. */
-  answersAfterMs?: Partial<Record<Exclude<Stage, "connect" | "content">, number>>;
+  answersAfterMs?: Partial<Record<Exclude<RelayStage, "connect" | "content">, number>>;
 };
 
 const endOfContent = Buffer.from("\r\n.\r\n");
 
 /** Starts a relay on loopback that fails as told and records accepted mail. */
-export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions = {}): Promise<SmtpRelay> {
+export async function startSmtpRelay(faults: RelayFault[] = [], options: RelayOptions = {}): Promise<SmtpRelay> {
   const mails: TakenMail[] = [];
   const commands: string[] = [];
   const sockets = new Set<Socket>();
@@ -72,7 +72,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
   let armed = faults.map(asArmed);
 
   /** Returns the fault of this stage, if one is left. */
-  function fault(at: Stage, line = "") {
+  function fault(at: RelayStage, line = "") {
     const found = armed.find(
       (each) => each.at === at && each.left > 0 && (!each.recipient || line.includes(`<${each.recipient}>`)),
     );
@@ -102,7 +102,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
         .then(() => write(line));
     }
     /** True if the stage failed: nothing else may be sent then. */
-    function wentWrong(at: Stage, line?: string): boolean {
+    function wentWrong(at: RelayStage, line?: string): boolean {
       const how = fault(at, line)?.how;
       if (how === undefined) return false;
       if (how === "drop") socket.destroy();
@@ -250,6 +250,6 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
   };
 }
 
-const asArmed = (fault: Fault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY, met: 0 });
+const asArmed = (fault: RelayFault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY, met: 0 });
 
 const inBrackets = (line: string): string => /<([^>]*)>/.exec(line)?.[1] ?? "";

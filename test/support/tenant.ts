@@ -44,13 +44,13 @@ export const askedByMail = { approval_channel: { type: "email", config: { to: ap
 /** A customer's mail on its thread, ready to be answered. `id`: its Message-ID, without brackets. */
 export type Question = { id: string; threadId: string; messageId: string; identityId: string };
 
-type Letter = { mailer: Mailer; inReplyTo?: readonly string[]; text?: string };
+type CustomerLetter = { mailer: Mailer; inReplyTo?: readonly string[]; text?: string };
 
 /**
  * Sends a customer's mail; resolves with its Message-ID, without brackets, once it is acknowledged. `inReplyTo`: the ids of the mails
  * that it answers.
  */
-export async function sendMail({ identity }: Tenant, { mailer, inReplyTo, text }: Letter): Promise<string> {
+export async function sendMail({ identity }: Tenant, { mailer, inReplyTo, text }: CustomerLetter): Promise<string> {
   const id = `${randomUUID()}@customer.example`;
   const raw = Buffer.from(mail({ id, to: identity.email_address, inReplyTo, text }));
   const told = await mailer.send(raw, identity.email_address);
@@ -59,7 +59,7 @@ export async function sendMail({ identity }: Tenant, { mailer, inReplyTo, text }
 }
 
 /** Sends a customer's mail, and waits until it can be read. */
-export async function askQuestion(installation: Installation, tenant: Tenant, letter: Letter): Promise<Question> {
+export async function askQuestion(installation: Installation, tenant: Tenant, letter: CustomerLetter): Promise<Question> {
   const id = await sendMail(tenant, letter);
   const identityId = tenant.identity.id;
   const found = await until(`${id} on its thread`, async () => {

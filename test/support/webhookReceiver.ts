@@ -15,11 +15,11 @@ export type Received = {
   status?: number;
 };
 
-type Answer = number | ((response: ServerResponse, received: Received) => void | Promise<void>);
+type ReceiverAnswer = number | ((response: ServerResponse, received: Received) => void | Promise<void>);
 
 /** Starts a real receiver on loopback that records its requests and answers as told: with a status, or by the function. */
 export async function startReceiver(
-  answer: (received: Received) => Answer | Promise<Answer> = () => 204,
+  answer: (received: Received) => ReceiverAnswer | Promise<ReceiverAnswer> = () => 204,
   tls?: { key: string; cert: string },
 ) {
   const requests: Received[] = [];

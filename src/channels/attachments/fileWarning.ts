@@ -1,16 +1,16 @@
 import { shortLine } from "#src/html/visible.ts";
 import { endingsOf, trickIn } from "./fileNames.ts";
-import type { Found } from "./foundKind.ts";
+import type { DetectedKind } from "./foundKind.ts";
 import { type Danger, type Kind, kindOfEnding, kindOfType, plainText, zipArchive } from "./kinds.ts";
 
 /** The author's description of a file. */
-export type Described = { name: string; declaredType: string };
+export type DescribedFile = { name: string; declaredType: string };
 
 /**
  * Returns warnings about a file, in sentences; null if there are none. `found`: the kind by its bytes; null if they were not read, so
  * that only its name and its declared type are compared.
  */
-export function fileWarning(file: Described, found: Found | null): string | null {
+export function fileWarning(file: DescribedFile, found: DetectedKind | null): string | null {
   const endings = endingsOf(file.name);
   const byName = kindOfEnding(endings.last);
   const byType = kindOfType(file.declaredType);
@@ -46,7 +46,7 @@ function dangerIn(said: (Kind | null | undefined)[]): string | undefined {
   return worst && warnings[worst];
 }
 
-const holdings = (found: Found | null): string | undefined =>
+const holdings = (found: DetectedKind | null): string | undefined =>
   found && found.holds.length > 0
     ? `It contains files that can run code: ${found.holds.map((name) => `“${name}”`).join(", ")}.`
     : undefined;
@@ -61,7 +61,7 @@ function twoEndings({ last, before }: { last: string; before: string }, byName: 
 
 type Claims = { byName: Kind | undefined; byType: Kind | undefined };
 
-function difference({ found, byName, byType }: Claims & { found: Found }, file: Described): string | undefined {
+function difference({ found, byName, byType }: Claims & { found: DetectedKind }, file: DescribedFile): string | undefined {
   const { kind } = found;
   const claims = [
     !agrees(kind, byType) && `it is declared as ${shortLine(file.declaredType, 80)}`,
@@ -72,7 +72,7 @@ function difference({ found, byName, byType }: Claims & { found: Found }, file: 
   return `${looks}: ${claims.join(", and ")}.`;
 }
 
-function twoClaims({ endings, byName, byType }: Claims & { endings: { last: string } }, file: Described) {
+function twoClaims({ endings, byName, byType }: Claims & { endings: { last: string } }, file: DescribedFile) {
   const agree = !byName || !byType || fits(byName, byType) || fits(byType, byName) || (byName.isText && byType.isText);
   return agree
     ? undefined

@@ -21,10 +21,10 @@ export const lookedAtBytes = 64 * 1024;
 export type LookedAt = { size: number; beginning: Buffer; end: Buffer };
 
 /** Kind of a file by its bytes; null if unknown. `holds`: names of the first few contained files that can run code. */
-export type Found = { kind: Kind | null; holds: string[] };
+export type DetectedKind = { kind: Kind | null; holds: string[] };
 
 /** Determines the kind of a file by its bytes, ignoring its name and its declared type. */
-export async function foundKind(file: LookedAt): Promise<Found> {
+export async function foundKind(file: LookedAt): Promise<DetectedKind> {
   if (isDiskImage(file)) return found(diskImage);
   const text = textKind(file.beginning);
   const known = await libraryKind(file.beginning);
@@ -37,10 +37,10 @@ export async function foundKind(file: LookedAt): Promise<Found> {
 /** Kinds that can be all text and are recognised by their first words. */
 const inWords = new Set(["pdf", "rtf", "ps", "eps", "ics", "vcf", "vtt", "reg", "pgp", "stl"]);
 
-const found = (kind: Kind | null): Found => ({ kind, holds: [] });
+const found = (kind: Kind | null): DetectedKind => ({ kind, holds: [] });
 
 /** Many formats are ZIP archives: the names inside tell them apart. */
-function packed(kind: Kind, names: string[] | null): Found {
+function packed(kind: Kind, names: string[] | null): DetectedKind {
   if (names?.some((name) => /(^|\/)vbaproject\.bin$/i.test(name))) return found(macroFile);
   if (kind !== zipArchive || names === null) return found(kind);
   const inside = packedKind(names);

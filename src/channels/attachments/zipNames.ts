@@ -1,5 +1,5 @@
 /** The last bytes of a file and the size of the whole. */
-export type End = { end: Buffer; size: number };
+export type FileEnd = { end: Buffer; size: number };
 
 const endOfDirectory = Buffer.from("PK\x05\x06", "latin1");
 const endBytes = 22;
@@ -9,7 +9,7 @@ const maxEntries = 10_000;
 /**
  * Returns the names in a ZIP archive, from the directory at its end; null if that is missing, damaged, or begins before the given bytes.
  */
-export function zipNames({ end, size }: End): string[] | null {
+export function zipNames({ end, size }: FileEnd): string[] | null {
   const at = end.lastIndexOf(endOfDirectory, end.length - endBytes);
   if (at < 0) return null;
   const count = end.readUInt16LE(at + 10);

@@ -5,11 +5,11 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView, PreviousVersion } from "../approvalView.ts";
 import { type Letter, letterOf } from "../letter.ts";
 import { letterHead } from "./fields.ts";
-import type { Writing } from "./quotes.ts";
+import type { FoldedText } from "./quotes.ts";
 import { foldQuote } from "./quotes.ts";
 
 /** A part of the text; unchanged parts are shown only next to a change. */
-export type Piece = { kind: "same" | "added" | "removed"; text: string };
+export type ChangePiece = { kind: "same" | "added" | "removed"; text: string };
 
 /** Changes since the version that approvers were asked about last. */
 export type Changes = {
@@ -19,7 +19,7 @@ export type Changes = {
   /** Changed recipients, subject and attachments. */
   fields: { label: string; removed: string[]; added: string[] }[];
   /** [] if the text that recipients read is unchanged, or changed too much to be compared. */
-  text: Piece[];
+  text: ChangePiece[];
 };
 
 /** Limits: longer texts are compared by lines, because comparing by words would take long. */
@@ -52,7 +52,7 @@ export function changesSince(
   return { since: previous.version, sentences, fields, text: pieces ?? [] };
 }
 
-type Version = { content: DraftContent; letter: Letter; read: Writing };
+type Version = { content: DraftContent; letter: Letter; read: FoldedText };
 
 /** Lists changes that the text comparison does not show. */
 function changedBeside(before: Version, after: Version, { textDerived }: { textDerived: boolean }): string[] {
@@ -78,13 +78,13 @@ const reasons: Partial<Record<string, string>> = {
     "The service made a new version because the identity changed: its display name, reply address or signature.",
 } satisfies Record<PreviousVersion["because"][number], string>;
 
-type Read = Pick<ApprovalView, "content" | "answers">;
+type ReadContext = Pick<ApprovalView, "content" | "answers">;
 
 /**
  * Returns the text that most recipients read: the words of the HTML if there is any, else the plain text. Quotations of the answered
  * message are separated.
  */
-function readingOf({ html, text }: Letter, { content, answers }: Read): Writing {
+function readingOf({ html, text }: Letter, { content, answers }: ReadContext): FoldedText {
   if (html !== null) return foldQuote(html.asText, { signature: html.signatureAsText, answers });
   return foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
 }
@@ -120,7 +120,7 @@ function fileChanges(before: DraftContent, after: DraftContent): Changes["fields
 }
 
 /** Returns null if too much of the text changed. */
-function diffOf(before: string, after: string): Piece[] | null {
+function diffOf(before: string, after: string): ChangePiece[] | null {
   const options = { maxEditLength: most.edits };
   const parts =
     Math.max(before.length, after.length) > most.words
@@ -128,7 +128,7 @@ function diffOf(before: string, after: string): Piece[] | null {
       : diffWordsWithSpace(before, after, options);
   if (!parts) return null;
   const pieces = inRuns(parts);
-  return pieces.map(({ kind, text }, index): Piece => {
+  return pieces.map(({ kind, text }, index): ChangePiece => {
     const place = { isFirst: index === 0, isLast: index === pieces.length - 1 };
     return { kind, text: kind === "same" ? nearby(text, place) : text };
   });
@@ -138,8 +138,8 @@ function diffOf(before: string, after: string): Piece[] | null {
  * Merges a word or two that stayed the same between changes of a line into them, for reading: first all that was removed, then all that
  * was added.
  */
-function inRuns(parts: readonly { value: string; added: boolean; removed: boolean }[]): Piece[] {
-  const pieces: Piece[] = [];
+function inRuns(parts: readonly { value: string; added: boolean; removed: boolean }[]): ChangePiece[] {
+  const pieces: ChangePiece[] = [];
   let run = { removed: "", added: "" };
   const endRun = () => {
     if (run.removed !== "") pieces.push({ kind: "removed", text: run.removed });

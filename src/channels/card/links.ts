@@ -22,7 +22,7 @@ export function linksOf(letter: Letter): Link[] {
 
 function linksIn({ html, text }: Letter): Link[] {
   const formatted = elementsIn(html?.pieces ?? [], "a").map(
-    (link): Found => ({ target: targetOf(link), shown: wordsIn(link.pieces) }),
+    (link): FoundLink => ({ target: targetOf(link), shown: wordsIn(link.pieces) }),
   );
   const known = new Set(formatted.flatMap(({ target, shown }) => [targetKey(target), targetKey(shown)]));
   const inText = withoutTargets(visible(text), known).keys.filter((key) => !known.has(key));
@@ -31,9 +31,9 @@ function linksIn({ html, text }: Letter): Link[] {
   return [...unique.values()].sort((a, b) => Number(b.names !== null) - Number(a.names !== null));
 }
 
-type Found = { target: string; shown: string };
+type FoundLink = { target: string; shown: string };
 
-function linkOf({ target, shown }: Found): Link {
+function linkOf({ target, shown }: FoundLink): Link {
   const text = visibleLine(shown);
   const host = hostOf(target);
   const named = pretendedHost(target) ?? hostNamedIn(text);

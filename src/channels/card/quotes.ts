@@ -11,16 +11,16 @@ const maxLines = 4_000;
 /** Deepest nesting of quotations. */
 const maxDepth = 5;
 
-type Around = { signature: string; answers: Pick<AnsweredMessage, "newText" | "quotedText"> | null };
+type QuotedContext = { signature: string; answers: Pick<AnsweredMessage, "newText" | "quotedText"> | null };
 
 /** A text with line breaks. `folded`: the quotation below it, hidden until opened; "" if none. */
-export type Writing = { text: string; folded: string };
+export type FoldedText = { text: string; folded: string };
 
 /**
  * Folds a letter's quotation below its new text, apart from its signature. Folds only words that the answered message really has: any
  * other text after `>` would be sent too, and is the agent's own.
  */
-export function foldQuote(letter: string, { signature, answers }: Around): Writing {
+export function foldQuote(letter: string, { signature, answers }: QuotedContext): FoldedText {
   const whole = letter.trim();
   if (answers === null || whole.length > maxText) return { text: whole, folded: "" };
   const end = endOfBody(whole, signature);
@@ -36,7 +36,7 @@ export function foldQuote(letter: string, { signature, answers }: Around): Writi
 }
 
 /** A received message for display: `quotedText` is what it quotes of earlier messages, shown folded; `newText` is the rest. */
-export type Folded = { newText: string; quotedText: string };
+export type FoldedMessage = { newText: string; quotedText: string };
 
 /** True for a text with a quotation that may be folded: only then the earlier messages are needed. */
 export const quotesAnything = (text: string): boolean =>
@@ -49,7 +49,7 @@ const isFoldable = (text: string): boolean =>
  * Folds a message's quotations of earlier messages of its conversation, given newest first. A quotation with a paragraph that none of
  * them contains stays visible: it is the writer's own, or from elsewhere. So does one that takes too many steps to find.
  */
-export function foldQuotations(text: string | null, earlier: readonly EarlierText[]): Folded {
+export function foldQuotations(text: string | null, earlier: readonly EarlierText[]): FoldedMessage {
   const whole = text ?? "";
   if (!isFoldable(whole)) return { newText: whole.trim(), quotedText: "" };
   const isIn = searchIn(earlier);

@@ -11,20 +11,20 @@ import { type Escalation, escalationOf } from "./escalation.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { type Link, linksOf } from "./links.ts";
 import { named } from "./names.ts";
-import { foldedQuotation, foldQuote, type Writing } from "./quotes.ts";
+import { foldedQuotation, foldQuote, type FoldedText } from "./quotes.ts";
 import { removedInWords } from "./removed.ts";
-import { type Proof, proofOf } from "./senderProof.ts";
+import { type SenderProof, proofOf } from "./senderProof.ts";
 
 /** A message of the conversation, for display. */
-export type Said = Writing & { fromName: string | null; fromEmail: string; subject: string; receivedAt: string };
+export type ShownMessage = FoldedText & { fromName: string | null; fromEmail: string; subject: string; receivedAt: string };
 
 /** The text that recipients would read. */
 export type CardLetter = {
   fields: Field[];
   /** The form that programs without HTML show. */
-  plain: Writing;
+  plain: FoldedText;
   /** The form that programs with HTML show, as text and as HTML for a frame of our pages; null if the draft has none. */
-  formatted: (Writing & { pageHtml: string }) | null;
+  formatted: (FoldedText & { pageHtml: string }) | null;
   /** The two forms say different things: both have to be read. */
   differs: boolean;
   links: Link[];
@@ -54,11 +54,11 @@ export type ReviewCard = {
   warnings: string[];
   /** Possibly mistaken remarks about the answered message. */
   hints: string[];
-  newer: Said | null;
+  newer: ShownMessage | null;
   changes: Changes | null;
   letter: CardLetter;
   rationale: string | null;
-  answers: (Said & { proof: Proof; attachments: Attachment[] }) | null;
+  answers: (ShownMessage & { proof: SenderProof; attachments: Attachment[] }) | null;
   escalation: Escalation | null;
   version: number;
   /** Hex. */
@@ -127,14 +127,14 @@ const answered = (message: AnsweredMessage): NonNullable<ReviewCard["answers"]> 
 });
 
 /** Prepares a message received after the answered one for display. */
-export const messageSaid = (newer: NewerMessage): Said =>
+export const messageSaid = (newer: NewerMessage): ShownMessage =>
   said(newer, newer.newText ?? "(The text cannot be shown yet.)", "");
 
 const said = (
   { fromName, fromEmail, subject, receivedAt }: NewerMessage | AnsweredMessage,
   text: string,
   rest: string,
-): Said => ({
+): ShownMessage => ({
   fromName: fromName ? visibleLine(fromName) : null,
   fromEmail: visibleLine(fromEmail),
   subject: visibleLine(subject) || "(no subject)",

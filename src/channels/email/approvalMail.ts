@@ -2,8 +2,8 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Field, Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
-import type { Writing } from "../card/quotes.ts";
-import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
+import type { FoldedText } from "../card/quotes.ts";
+import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
 import { allUnlinked, type Excerpt, excerpt } from "./excerpt.ts";
 
 /** Content of the approval mail, before it is rendered as text or HTML. Every text is safe to display; none is escaped yet. */
@@ -105,7 +105,7 @@ const attached = ({ attachments }: CardLetter): Field[] =>
 
 /** First what recipients will read: the HTML's words if there is HTML. */
 function partsOf({ plain, formatted, differs }: CardLetter): ApprovalMail["parts"] {
-  const part = (label: string, writing: Writing) => ({
+  const part = (label: string, writing: FoldedText) => ({
     label,
     text: excerpt(writing.text, limits.letter, limits.lines),
     folded: foldedNote(writing),
@@ -150,14 +150,14 @@ function changesOf({ since, sentences, fields, text }: NonNullable<ReviewCard["c
   };
 }
 
-const message = ({ fromName, fromEmail, subject, receivedAt, text }: Said): MailedMessage => ({
+const message = ({ fromName, fromEmail, subject, receivedAt, text }: ShownMessage): MailedMessage => ({
   from: { name: fromName, text: fromEmail, mark: null },
   subject,
   at: readableTime(receivedAt),
   text: excerpt(text, limits.message, limits.lines),
 });
 
-function foldedNote({ folded }: Writing): string | null {
+function foldedNote({ folded }: FoldedText): string | null {
   if (folded === "") return null;
   const lines = folded.split("\n").length;
   return `(${lines} quoted ${lines === 1 ? "line" : "lines"} left out; see the review page)`;

@@ -29,7 +29,7 @@ export function renderBundleMail(bundle: Bundle): { subject: string; text: strin
 }
 
 type Line = { subject: string; to: string };
-type Said = { subject: string; lead: string; lines: Line[]; more: string | undefined; link: string; facts: string[] };
+type BundleTexts = { subject: string; lead: string; lines: Line[]; more: string | undefined; link: string; facts: string[] };
 
 function lineOf({ subject, to }: Bundle["drafts"][number]): Line {
   const shown = to.slice(0, limits.recipients).map((address) => shortLine(address, limits.address));
@@ -42,7 +42,7 @@ function lineOf({ subject, to }: Bundle["drafts"][number]): Line {
 
 const label = "Review the drafts";
 
-function asText({ subject, lead, lines, more, link, facts }: Said): string {
+function asText({ subject, lead, lines, more, link, facts }: BundleTexts): string {
   const list = [...lines.map((line) => `  | ${line.subject}\n  |   to ${line.to}`), ...(more ? [`  ${more}`] : [])];
   return [
     subject.toUpperCase(),
@@ -53,7 +53,7 @@ function asText({ subject, lead, lines, more, link, facts }: Said): string {
   ].join("\n\n");
 }
 
-const asHtml = ({ subject, lead, lines, more, link, facts }: Said): string =>
+const asHtml = ({ subject, lead, lines, more, link, facts }: BundleTexts): string =>
   mailFrame({
     subject,
     title: subject,

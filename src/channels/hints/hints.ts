@@ -8,7 +8,7 @@ import { toTheAgent } from "./toTheAgent.ts";
 import { unseenLetters } from "./unseenLetters.ts";
 
 /** The text of a received message. `newText`: what its sender wrote this time; `text`: that with its quotations. */
-export type Heard = { subject: string; newText: string; text: string | null; html: string | null };
+export type HintInput = { subject: string; newText: string; text: string | null; html: string | null };
 
 /** The subject of a hint. */
 export type HintKind = "agent" | "hidden" | "secrets" | "payment";
@@ -19,7 +19,7 @@ export type Hint = { kind: HintKind; sentence: string };
  * secrets, or announces changed payment data. At most one sentence of each kind, with a quotation. Decides by wording alone, so it misses
  * much and may be mistaken (README.md has the figures): it blocks nothing.
  */
-export function hintsAbout({ subject, newText, text, html }: Heard): Hint[] {
+export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] {
   const written = [...sentencesOf(subject), ...sentencesOf(newText)];
   const page = html === null ? null : readMailHtml(html.slice(0, lookedAt));
   const unseen = [subject, text ?? newText, html ?? ""].map(unseenLetters).find((found) => found !== undefined);

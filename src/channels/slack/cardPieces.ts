@@ -2,12 +2,12 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
-import type { Writing } from "../card/quotes.ts";
-import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
+import type { FoldedText } from "../card/quotes.ts";
+import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
 import { type Block, chunks, divider, escaped, fits, header, label, note, sections } from "./blocks.ts";
 
 /** A part of the card: as blocks, and as text for programs without blocks. `text` is escaped. */
-export type Piece = { blocks: Block[]; text: string };
+export type CardPiece = { blocks: Block[]; text: string };
 
 /** Most characters, as sent, and lines. The page shows everything. */
 const limits = {
@@ -26,7 +26,7 @@ const limits = {
 const maxLine = 1_000;
 
 /** Returns the whole card except its buttons, in reading order. Every text of the card is neutral already (blocks.ts). */
-export const cardPieces = (card: ReviewCard): Piece[] =>
+export const cardPieces = (card: ReviewCard): CardPiece[] =>
   [
     headline(card.question, shortLine(card.threadSubject, limits.subject)),
     ours([card.lead, card.approvals, card.escalation?.sentence]),
@@ -40,27 +40,27 @@ export const cardPieces = (card: ReviewCard): Piece[] =>
     listed("Removed from its HTML when it was submitted", card.letter.removed),
     card.rationale === null ? null : theirs("Why the agent wrote it", [], writing(card.rationale)),
     card.answers && answered(card.answers),
-  ].filter((piece): piece is Piece => piece !== null);
+  ].filter((piece): piece is CardPiece => piece !== null);
 
-const headline = (question: string, subject: string): Piece => ({
+const headline = (question: string, subject: string): CardPiece => ({
   blocks: [header(`${question} ${subject}`)],
   text: escaped(`${question.toUpperCase()} ${subject}`),
 });
 
 /** Makes a piece of our own sentences, which may quote display names. */
-function ours(sentences: (string | null | undefined)[]): Piece {
+function ours(sentences: (string | null | undefined)[]): CardPiece {
   const text = cut(sentences.filter(Boolean).join("\n"), limits.sentences).shown;
   return { blocks: sections(text), text: escaped(text) };
 }
 
-function listed(title: string, items: readonly string[]): Piece | null {
+function listed(title: string, items: readonly string[]): CardPiece | null {
   if (items.length === 0) return null;
   const { shown, left } = cut(items.map((item) => `• ${item}`).join("\n"), limits.notes);
   const text = left === 0 ? shown : `${shown}\n${cutNote(left)}`;
   return { blocks: [label(title), ...sections(text)], text: `${escaped(title.toUpperCase())}\n${escaped(text)}` };
 }
 
-function fields({ fields: all, attachments }: CardLetter): Piece {
+function fields({ fields: all, attachments }: CardLetter): CardPiece {
   const lines = all.map(({ label: name, values }) => `${name}: ${values.map(valueInWords).join(", ")}`);
   const files = attachments.map(({ name, description, warning }) =>
     [`Attached: ${name} (${description})`, warning].filter(Boolean).join(". "),
@@ -80,16 +80,16 @@ function valueInWords({ name, text, mark }: Value): string {
 }
 
 /** First what recipients will read: the HTML's words if there is HTML. */
-function letterParts({ plain, formatted, differs }: CardLetter): Piece[] {
+function letterParts({ plain, formatted, differs }: CardLetter): CardPiece[] {
   if (formatted === null) return [letter("The text", plain)];
   const shown = letter("The text (from its HTML)", formatted);
   return differs ? [shown, letter("The plain text, which differs", plain)] : [shown];
 }
 
-const letter = (title: string, text: Writing): Piece =>
+const letter = (title: string, text: FoldedText): CardPiece =>
   theirs(title, [], writing(text.text, text.folded, { max: limits.letter, lines: limits.letterLines }));
 
-const said = (title: string, { fromName, fromEmail, receivedAt, subject, text, folded }: Said): Piece =>
+const said = (title: string, { fromName, fromEmail, receivedAt, subject, text, folded }: ShownMessage): CardPiece =>
   theirs(
     title,
     [
@@ -100,7 +100,7 @@ const said = (title: string, { fromName, fromEmail, receivedAt, subject, text, f
     writing(text, folded),
   );
 
-function answered(message: NonNullable<ReviewCard["answers"]>): Piece {
+function answered(message: NonNullable<ReviewCard["answers"]>): CardPiece {
   const piece = said("The message it answers", message);
   const files = message.attachments.map(({ name, description, warning }) =>
     [`Attached: ${name} (${description})`, warning].filter(Boolean).join(". "),
@@ -109,7 +109,7 @@ function answered(message: NonNullable<ReviewCard["answers"]>): Piece {
   return { blocks: [...piece.blocks, ...facts.blocks], text: `${piece.text}\n${facts.text}` };
 }
 
-function changes({ since, sentences, fields: changed, text }: NonNullable<ReviewCard["changes"]>): Piece {
+function changes({ since, sentences, fields: changed, text }: NonNullable<ReviewCard["changes"]>): CardPiece {
   const fieldSentences = changed.flatMap(({ label: name, removed, added }) => [
     ...removed.map((value) => `${name}, removed: ${value}`),
     ...added.map((value) => `${name}, added: ${value}`),
@@ -129,7 +129,7 @@ function changes({ since, sentences, fields: changed, text }: NonNullable<Review
 }
 
 /** Makes a piece of quoted text, with a bar at the beginning of each line so that it cannot pass for ours. */
-function theirs(title: string, head: string[], lines: string): Piece {
+function theirs(title: string, head: string[], lines: string): CardPiece {
   const blocks = [label(title), ...(head.length > 0 ? sections(head.join("\n")) : []), ...sections(lines)];
   return { blocks, text: [escaped(title.toUpperCase()), ...head.map(escaped), escaped(lines)].join("\n") };
 }
@@ -169,7 +169,7 @@ const linkInWords = ({ text, target }: Link): string =>
   text === null ? target : `“${shortLine(text, 80)}” → ${target}`;
 
 /** The last lines of the card: its version, who may decide, and until when. */
-export const factsPiece = (card: ReviewCard, whoDecides: string): Piece => {
+export const factsPiece = (card: ReviewCard, whoDecides: string): CardPiece => {
   const text = `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. It can be decided until ${readableTime(card.expiresAt)}, and only this version. ${whoDecides}`;
   return { blocks: [note(text)], text: escaped(text) };
 };

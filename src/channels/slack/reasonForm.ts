@@ -5,7 +5,7 @@ import { neutral, note, plain } from "./blocks.ts";
  * State that the form carries: the token to reject this one question, and the URL where its card can be changed. Slack returns it
  * unchanged.
  */
-export type Remembered = { token: string; responseUrl: string | null };
+export type ReasonFormState = { token: string; responseUrl: string | null };
 
 /** Slack ids of the form, its field, and the input in it. */
 export const reasonNames = { form: "reject", field: "reason" } as const;
@@ -14,7 +14,7 @@ export const reasonNames = { form: "reject", field: "reason" } as const;
 const longestUrl = 2_000;
 
 /** The form that asks for a reason. An empty field rejects without one. */
-export const reasonForm = ({ token, responseUrl, threadSubject }: Remembered & { threadSubject: string }) => ({
+export const reasonForm = ({ token, responseUrl, threadSubject }: ReasonFormState & { threadSubject: string }) => ({
   type: "modal",
   callback_id: reasonNames.form,
   private_metadata: JSON.stringify({
@@ -37,7 +37,7 @@ export const reasonForm = ({ token, responseUrl, threadSubject }: Remembered & {
 });
 
 /** Reads a form's state; undefined for a form that is not ours. */
-export function remembered(privateMetadata: unknown): Remembered | undefined {
+export function remembered(privateMetadata: unknown): ReasonFormState | undefined {
   if (typeof privateMetadata !== "string") return undefined;
   try {
     const { token, response_url: responseUrl } = JSON.parse(privateMetadata) as Record<string, unknown>;

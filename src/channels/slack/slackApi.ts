@@ -9,7 +9,7 @@ import type { SlackHosts } from "./slackHosts.ts";
 export type SlackApiOptions = SlackHosts & Pick<PublicWebOptions, "resolver" | "lookup" | "ca" | "timeoutMs">;
 
 /** `token`: of the bot that calls a method. `signal` aborts the call. */
-type Given = { token?: string; signal?: AbortSignal };
+type SlackCallOptions = { token?: string; signal?: AbortSignal };
 
 export type SlackApi = {
   hosts: SlackHosts;
@@ -17,7 +17,7 @@ export type SlackApi = {
    * Posts JSON once, or again if Slack asks for a pause of seconds. Never throws, and its answer contains nothing of the URL, the token
    * or the response.
    */
-  post(url: URL, json: unknown, given?: Given): Promise<SlackAnswer>;
+  post(url: URL, json: unknown, given?: SlackCallOptions): Promise<SlackAnswer>;
   close(): Promise<void>;
 };
 
@@ -44,7 +44,7 @@ export function createSlackApi({
   const allowedHosts = [...webhookAllowedHosts, ...writtenOut];
   const agents = createPublicAgents({ ...options, allowedHosts, timeoutMs });
 
-  async function once(url: URL, json: unknown, { token, signal }: Given): Promise<SlackAnswer> {
+  async function once(url: URL, json: unknown, { token, signal }: SlackCallOptions): Promise<SlackAnswer> {
     const dispatcher = agents.agentFor(url);
     if (!dispatcher) return { ok: false, again: false, why: "its host is not on the public internet" };
     const ended = AbortSignal.timeout(timeoutMs);

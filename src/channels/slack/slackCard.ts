@@ -13,7 +13,7 @@ import {
   plain,
   sections,
 } from "./blocks.ts";
-import { cardPieces, factsPiece, type Piece } from "./cardPieces.ts";
+import { cardPieces, factsPiece, type CardPiece } from "./cardPieces.ts";
 
 /** One message in Slack's form, for a webhook or chat.postMessage. */
 export type SlackMessage = {
@@ -52,7 +52,7 @@ export function slackMessages(
   const pages = pagesOf([...cardPieces(shown), ...foot(shown, { links, tokens, deciding })]);
   return pages.map((pieces, index) => {
     const isLast = index === pages.length - 1;
-    const pieceOf = (text: string): Piece => ({ blocks: [note(text)], text: escaped(text) });
+    const pieceOf = (text: string): CardPiece => ({ blocks: [note(text)], text: escaped(text) });
     const place = index > 0 ? [pieceOf(`Part ${index + 1} of ${pages.length}`)] : [];
     const onward = isLast ? [] : [pieceOf("It goes on in the next message. The buttons are under the last one.")];
     return messageOf([...place, ...pieces, ...onward]);
@@ -74,7 +74,7 @@ export function noticeMessage(lines: readonly string[]): SlackMessage {
   return messageOf([{ blocks: sections(text), text: escaped(text) }]);
 }
 
-const messageOf = (pieces: Piece[]): SlackMessage => ({
+const messageOf = (pieces: CardPiece[]): SlackMessage => ({
   text: pieces.map(({ text }) => text).join("\n\n"),
   blocks: pieces.flatMap(({ blocks }) => blocks),
   parse: "none",
@@ -87,8 +87,8 @@ const messageOf = (pieces: Piece[]): SlackMessage => ({
  * Groups pieces into messages of acceptable size. A long piece is divided among several; its text stays in the one it begins in and ends
  * with that.
  */
-function pagesOf(pieces: Piece[]): Piece[][] {
-  const pages: Piece[][] = [[]];
+function pagesOf(pieces: CardPiece[]): CardPiece[][] {
+  const pages: CardPiece[][] = [[]];
   let used = { blocks: 0, characters: 0 };
   for (const piece of pieces.flatMap(divided)) {
     const blocks = used.blocks + piece.blocks.length;
@@ -102,7 +102,7 @@ function pagesOf(pieces: Piece[]): Piece[][] {
 }
 
 /** Divides a piece with too much for one message into its blocks, each with the part of the text that it shows. */
-function divided(piece: Piece): Piece[] {
+function divided(piece: CardPiece): CardPiece[] {
   if (piece.text.length <= most.characters / 2) return [piece];
   return piece.blocks.map((block) => ({ blocks: [block], text: textOf(block) }));
 }
@@ -112,7 +112,7 @@ const textOf = (block: Block): string =>
 
 type Foot = Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding };
 
-function foot(card: ReviewCard, { links, tokens, deciding }: Foot): Piece[] {
+function foot(card: ReviewCard, { links, tokens, deciding }: Foot): CardPiece[] {
   const both = `${link(links.approve, card.approve)}  or  ${link(links.reject, "Reject")}`;
   const shown: Block[] = deciding === "linked" ? [{ type: "section", text: markdown(both) }] : [];
   const elements = buttons(card, { links, tokens, deciding });

@@ -1,5 +1,5 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
-import type { Answer, ApprovalRequest, Channel } from "../channel.ts";
+import type { ChannelAnswer, ApprovalRequest, Channel } from "../channel.ts";
 import type { SlackAnswer } from "./answers.ts";
 import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, type Deciding, noticeMessage, type SlackMessage, slackMessages } from "./slackCard.ts";
@@ -95,7 +95,7 @@ function targetOf({ hosts }: Options["api"], { webhook_url: text = "" }: Record<
 function unreached(
   { again, why, code }: Extract<SlackAnswer, { ok: false }>,
   what = nobodyAsked,
-): Extract<Answer, { reached: false }> {
+): Extract<ChannelAnswer, { reached: false }> {
   const remedy = code !== undefined && Object.hasOwn(remedies, code) ? remedies[code] : undefined;
   return { reached: false, again, error: `${what}: ${why}${remedy ? ` (${remedy})` : ""}` };
 }

@@ -1,5 +1,5 @@
 import { escaped, neutral, sections } from "./blocks.ts";
-import { type Remembered, reasonForm } from "./reasonForm.ts";
+import { type ReasonFormState, reasonForm } from "./reasonForm.ts";
 import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, link } from "./slackCard.ts";
 import { apiOf, isResponseUrl } from "./slackHosts.ts";
@@ -14,7 +14,7 @@ export type SlackReplies = {
   openReasonForm(form: Form): Promise<boolean>;
 };
 
-type Form = Remembered & {
+type Form = ReasonFormState & {
   /** The channel's config, decrypted. */
   config: Record<string, string>;
   triggerId: string;

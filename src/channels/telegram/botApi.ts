@@ -5,10 +5,10 @@ import type { Keyboard, Styled } from "./styled.ts";
 import { TelegramFailure } from "./telegramFailure.ts";
 
 /** Address of a message at Telegram. */
-export type Placed = { chat: string; id: string };
+export type MessageAddress = { chat: string; id: string };
 
 /** `silently`: without a sound on phones. `asksReply`: asks the person replied to (`replyTo`) to write. */
-export type Outgoing = Styled & {
+export type OutgoingMessage = Styled & {
   chat: string;
   keyboard?: Keyboard;
   silently?: boolean;
@@ -18,10 +18,10 @@ export type Outgoing = Styled & {
 
 /** One bot. Every call ends within its time limit and fails with a TelegramFailure, which contains no secret. */
 export type Bot = {
-  send(message: Outgoing): Promise<Placed>;
+  send(message: OutgoingMessage): Promise<MessageAddress>;
   /** Replaces text and buttons of a message; without a keyboard it has no buttons. */
-  edit(at: Placed, message: Styled & { keyboard?: Keyboard }): Promise<void>;
-  setKeyboard(at: Placed, keyboard: Keyboard): Promise<void>;
+  edit(at: MessageAddress, message: Styled & { keyboard?: Keyboard }): Promise<void>;
+  setKeyboard(at: MessageAddress, keyboard: Keyboard): Promise<void>;
   /** Shows a text over the chat to the person who pressed; an `alert` has to be closed by them. */
   answerPress(pressId: string, text: string, alert: boolean): Promise<void>;
   setWebhook(webhook: { url: string; secret: string }): Promise<void>;

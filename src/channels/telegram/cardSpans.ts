@@ -2,8 +2,8 @@ import { readableTime } from "#src/html/times.ts";
 import type { Changes } from "../card/changes.ts";
 import type { Field, Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
-import type { Writing } from "../card/quotes.ts";
-import type { CardLetter, ReviewCard, Said } from "../card/reviewCard.ts";
+import type { FoldedText } from "../card/quotes.ts";
+import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
 import { unlinkedInChat } from "./inert.ts";
 import type { Span } from "./styled.ts";
 
@@ -56,7 +56,7 @@ function quote(text: string, max = Number.POSITIVE_INFINITY): Span {
   return { text: `${inert(shown) || "(no text)"}${note}`, style: "quote" };
 }
 
-const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: Said): Span[] => [
+const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: ShownMessage): Span[] => [
   plain(
     inert(
       `From ${valueInWords({ name: fromName, text: fromEmail, mark: null })}\n${subject}\n${readableTime(receivedAt)}\n`,
@@ -81,7 +81,7 @@ const files = (attachments: CardLetter["attachments"]): Span[] =>
 
 /** First what recipients will read: the HTML's words if there is HTML. */
 function letterParts({ plain: text, formatted, differs }: CardLetter): Span[][] {
-  const part = (label: string, { text, folded }: Writing): Span[] => [title(label), quote(text), ...foldedNote(folded)];
+  const part = (label: string, { text, folded }: FoldedText): Span[] => [title(label), quote(text), ...foldedNote(folded)];
   if (formatted === null) return [part("The text", text)];
   const shown = part("The text (from its HTML)", formatted);
   return differs ? [shown, part("The plain text, which differs", text)] : [shown];

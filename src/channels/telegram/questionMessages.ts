@@ -10,7 +10,7 @@ import { inMessages, type Keyboard, type Span, type Styled, styled } from "./sty
 /** Most messages per question: Telegram accepts some twenty a minute in a group. More if there is no page to read on. */
 const mostParts = { withPage: 6, alone: 14 };
 
-export type Asked = {
+export type QuestionInput = {
   card: ReviewCard;
   tokens: Record<Decision, string>;
   /** The approval page; null if visitors of the page may not decide. */
@@ -23,14 +23,14 @@ export type Asked = {
  * Splits the card into as many messages as needed, followed by the question with its buttons as a message of its own: a decision changes
  * only that one, so the text that was decided about stays readable above it.
  */
-export function questionMessages(asked: Asked): { parts: Styled[]; question: Styled; keyboard: Keyboard } {
+export function questionMessages(asked: QuestionInput): { parts: Styled[]; question: Styled; keyboard: Keyboard } {
   const { messages, left } = inMessages(cardSpans(asked.card), {
     most: asked.link === null ? mostParts.alone : mostParts.withPage,
   });
   return { parts: messages.map(styled), question: styled(question(asked, left)), keyboard: keyboard(asked) };
 }
 
-function question({ card, link, allowedUsers }: Asked, left: number): Span[] {
+function question({ card, link, allowedUsers }: QuestionInput, left: number): Span[] {
   const rest = link === null ? "Ask the people who run the agent for the rest" : "Read the rest on the page";
   const notShown = `⚠️ ${left.toLocaleString("en")} more characters are not shown here. ${rest} before you decide.`;
   const people = "Everybody in this chat can decide.";
@@ -56,7 +56,7 @@ const pageLink = (link: string): Span[] =>
     ? [{ text: "\n\n" }, { text: "Everything on one page", link }]
     : [{ text: `\n\nEverything on one page: ${link}` }];
 
-const keyboard = ({ card, tokens, link }: Asked): Keyboard => [
+const keyboard = ({ card, tokens, link }: QuestionInput): Keyboard => [
   [
     { text: card.approve, callback_data: buttonData("approve", tokens.approve) },
     { text: "Reject", callback_data: buttonData("reject", tokens.reject) },

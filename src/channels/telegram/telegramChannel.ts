@@ -1,6 +1,6 @@
-import type { Answer, ApprovalRequest, Channel, Conclusion, ShortNotice } from "../channel.ts";
+import type { ChannelAnswer, ApprovalRequest, Channel, Conclusion, ShortNotice } from "../channel.ts";
 import { allowedUsersOf } from "./allowedUsers.ts";
-import type { Bot, Bots, Placed } from "./botApi.ts";
+import type { Bot, Bots, MessageAddress } from "./botApi.ts";
 import { conclusionMessage } from "./conclusion.ts";
 import { unlinkedInChat as inert } from "./inert.ts";
 import { questionMessages } from "./questionMessages.ts";
@@ -17,7 +17,7 @@ export const telegramChannel = ({ bots }: { bots: Bots }): Channel => ({
   tell: (notice) => caught(() => tell(bots, notice)),
 });
 
-async function caught(work: () => Promise<Answer>): Promise<Answer> {
+async function caught(work: () => Promise<ChannelAnswer>): Promise<ChannelAnswer> {
   try {
     return await work();
   } catch (error) {
@@ -26,12 +26,12 @@ async function caught(work: () => Promise<Answer>): Promise<Answer> {
 }
 
 /** After a 429 the request is retried when Telegram said; that does not count as a failed attempt. */
-function notReached({ kind, message, said }: TelegramFailure): Answer {
+function notReached({ kind, message, said }: TelegramFailure): ChannelAnswer {
   const inMs = said.retryAfterSeconds === undefined ? {} : { inMs: said.retryAfterSeconds * 1000 };
   return { reached: false, error: `Telegram: ${message}`, again: kind === "again", ...inMs };
 }
 
-async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest): Promise<Answer> {
+async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest): Promise<ChannelAnswer> {
   const { bot_token = "", chat_id = "" } = channel.config;
   const bot = bots(bot_token);
   const allowedUsers = allowedUsersOf(channel.config);
@@ -40,7 +40,7 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest
   const asked = { card: view.card, tokens, link, allowedUsers };
   const { parts, question, keyboard } = questionMessages(asked);
   const chat = { id: chat_id };
-  const placed: Placed[] = [];
+  const placed: MessageAddress[] = [];
   for (const part of parts) placed.push(await send(bot, chat, { ...part, silently: true }));
   placed.push(await send(bot, chat, { ...question, keyboard }));
   const ids = placed.map(({ id }) => id);
@@ -48,7 +48,7 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest
   return { reached: true, message, ...(chat.id !== chat_id && { movedTo: chat.id }) };
 }
 
-async function tell(bots: Bots, { channel, lines }: ShortNotice): Promise<Answer> {
+async function tell(bots: Bots, { channel, lines }: ShortNotice): Promise<ChannelAnswer> {
   const { bot_token = "", chat_id = "" } = channel.config;
   const text = lines.map(inert).join("\n").slice(0, maxMessageLength);
   await send(bots(bot_token), { id: chat_id }, plain(text));
@@ -60,7 +60,7 @@ async function send(
   bot: Bot,
   chat: { id: string },
   message: Omit<Parameters<Bot["send"]>[0], "chat">,
-): Promise<Placed> {
+): Promise<MessageAddress> {
   const deliver = () => bot.send({ ...message, chat: chat.id });
   try {
     return await deliver();
@@ -74,7 +74,7 @@ async function send(
 }
 
 /** Replaces the question by its outcome. A message that is gone, or is in a chat that the bot left, needs nothing more. */
-async function conclude(bots: Bots, { channel, message, ...said }: Conclusion): Promise<Answer> {
+async function conclude(bots: Bots, { channel, message, ...said }: Conclusion): Promise<ChannelAnswer> {
   const id = message.ids.at(-1);
   if (id === undefined) return { reached: true };
   const bot = bots(channel.config.bot_token ?? "");

@@ -33,7 +33,7 @@ const sentences: Record<FailureCode, string> = {
 };
 
 /** Telegram's response. `retryAfterSeconds`: pause before further calls. `movedTo`: the chat's new id. */
-type Said = { code: FailureCode; status?: number; retryAfterSeconds?: number; movedTo?: string };
+type TelegramResponse = { code: FailureCode; status?: number; retryAfterSeconds?: number; movedTo?: string };
 
 /**
  * A call to Telegram that failed, or whose outcome is unknown. `again`: a later retry may help; `refused`: a retry would not. Its message
@@ -42,8 +42,8 @@ type Said = { code: FailureCode; status?: number; retryAfterSeconds?: number; mo
 export class TelegramFailure extends Error {
   override readonly name = "TelegramFailure";
   readonly kind: "again" | "refused";
-  readonly said: Said;
-  constructor(kind: "again" | "refused", said: Said) {
+  readonly said: TelegramResponse;
+  constructor(kind: "again" | "refused", said: TelegramResponse) {
     super(said.status ? `${sentences[said.code]} (${said.status})` : sentences[said.code]);
     this.kind = kind;
     this.said = said;

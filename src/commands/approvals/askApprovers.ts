@@ -1,4 +1,4 @@
-import type { Answer, Channels } from "#src/channels/channel.ts";
+import type { ChannelAnswer, Channels } from "#src/channels/channel.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { ApprovalRequest, Decision } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";
@@ -104,7 +104,7 @@ export async function askApprovers(
  * this version has not gone there before.
  */
 export function isFinal(
-  { again, inMs }: Extract<Answer, { reached: false }>,
+  { again, inMs }: Extract<ChannelAnswer, { reached: false }>,
   { draft, identity, slot, lastTry }: Pick<Question, "draft" | "slot" | "lastTry"> & { identity: Identity },
 ): boolean {
   const canEscalate = identity.secondaryApprovalChannel !== null && draft.escalatedVersion < draft.version;
@@ -117,7 +117,7 @@ export type Asking = { again: false } | { again: true; inMs?: number };
 
 const finished: Asking = { again: false };
 
-const tooLate: Answer = {
+const tooLate: ChannelAnswer = {
   reached: false,
   again: false,
   error: "this was to be asked more than 24 hours ago: ask again with POST /v1/drafts/{id}/notify",
@@ -139,7 +139,7 @@ type Delivered = {
 };
 
 /** Why nobody can be asked through this channel. Its domain may have come to the service since it was named. */
-async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<Answer | undefined> {
+async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<ChannelAnswer | undefined> {
   if (type !== "email" || !(await isHostedHere(deps, config.to as string))) return undefined;
   return {
     reached: false,
@@ -152,7 +152,7 @@ async function ask(
   deps: Dependencies,
   channels: Channels,
   { draftId, draft, channel, tokens, code, expiresAt, notificationId }: Delivered,
-): Promise<Answer> {
+): Promise<ChannelAnswer> {
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const { workspaceId, identityId, threadId } = draft;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });

@@ -1,5 +1,5 @@
 import { type WaitingRequest, waitingRequests } from "#projections/drafts/queries.ts";
-import type { Answer, Channels } from "#src/channels/channel.ts";
+import type { ChannelAnswer, Channels } from "#src/channels/channel.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { ApprovalRequest } from "#streams/draft/events.ts";
@@ -168,7 +168,7 @@ async function recordAsked(
   return recorded.filter((each) => each !== undefined);
 }
 
-const cannot: Answer = { reached: false, again: false, error: "this channel takes one request at a time" };
+const cannot: ChannelAnswer = { reached: false, again: false, error: "this channel takes one request at a time" };
 
 /** One whose content is lost does not keep the others from being asked about. */
 async function titleOf(deps: Dependencies, { draft }: Waiting): Promise<{ subject: string; to: string[] }> {
@@ -179,7 +179,7 @@ async function titleOf(deps: Dependencies, { draft }: Waiting): Promise<{ subjec
 /** Whether the mail was taken, on each of its drafts. */
 async function record(
   deps: Dependencies,
-  { named, answer, pauseAfter }: { named: readonly Named[]; answer: Answer } & Pick<Bundle, "pauseAfter">,
+  { named, answer, pauseAfter }: { named: readonly Named[]; answer: ChannelAnswer } & Pick<Bundle, "pauseAfter">,
   cause: Cause,
 ): Promise<number | undefined> {
   const pauses = await inParts(named, async ({ row, draft, identity, notificationId }) => {

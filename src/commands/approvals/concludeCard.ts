@@ -1,4 +1,4 @@
-import type { Answer, Channels } from "#src/channels/channel.ts";
+import type { ChannelAnswer, Channels } from "#src/channels/channel.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadThread } from "../threads/threads.ts";
@@ -14,7 +14,7 @@ export async function concludeCard(
   deps: Dependencies,
   channels: Channels,
   { draft, notificationId, sentence }: { draft: Draft; notificationId: string; sentence: string },
-): Promise<Answer | undefined> {
+): Promise<ChannelAnswer | undefined> {
   const message = draft.notified.messages[notificationId];
   const asked = draft.notified.open[notificationId];
   if (message === undefined || asked === undefined) return undefined;

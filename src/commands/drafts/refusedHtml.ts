@@ -1,7 +1,7 @@
-import type { Refused } from "#src/html/reduce/reduceBody.ts";
+import type { ReduceRefusal } from "#src/html/reduce/reduceBody.ts";
 import { invalid, type Rejected } from "#streams/decider.ts";
 
-const sentences: Record<Refused, string> = {
+const sentences: Record<ReduceRefusal, string> = {
   too_deep: "expected at most 100 levels of nested elements: flatten the HTML",
   too_large: "this HTML exceeds 512 KB once its presentational attributes are converted to styles: shorten it",
   in_doubt: "this HTML cannot be reduced to what every mail program shows alike: simplify its attributes and styles",
@@ -10,4 +10,4 @@ const sentences: Record<Refused, string> = {
 };
 
 /** invalid_request about a field of HTML. */
-export const refusedHtml = (field: string, refused: Refused): Rejected => invalid(field, sentences[refused]);
+export const refusedHtml = (field: string, refused: ReduceRefusal): Rejected => invalid(field, sentences[refused]);

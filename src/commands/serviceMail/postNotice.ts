@@ -1,4 +1,4 @@
-import type { Answer, Channels } from "#src/channels/channel.ts";
+import type { ChannelAnswer, Channels } from "#src/channels/channel.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { addressOf } from "../approvals/channelAddresses.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -38,7 +38,7 @@ export async function postNotice(
 
 const failed = (error: string): NoticeOutcome & { sent: false } => ({ sent: false, error, again: true });
 
-async function tell(channels: Channels, channel: ApprovalChannel, lines: readonly string[]): Promise<Answer> {
+async function tell(channels: Channels, channel: ApprovalChannel, lines: readonly string[]): Promise<ChannelAnswer> {
   const answer = await channels[channel.type].tell?.({ channel, lines });
   return answer ?? { reached: false, again: false, error: `nothing can be posted in a ${channel.type} channel` };
 }

@@ -1,5 +1,5 @@
-import type { Room } from "#src/channels/channel.ts";
-import { mailboxOf, type Place } from "#src/mail/out/measure/measure.ts";
+import type { QuotaRoom } from "#src/channels/channel.ts";
+import { mailboxOf, type QuotaPlace } from "#src/mail/out/measure/measure.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { requireNotPaused } from "../installation.ts";
 import { isStopped } from "./stops.ts";
@@ -53,7 +53,7 @@ export async function whyNotNow(
 export async function takePlace(
   deps: Dependencies,
   { kind, workspaceId, to, attemptId }: Leaving,
-): Promise<Extract<Place, { taken: true }> | NotSent | undefined> {
+): Promise<Extract<QuotaPlace, { taken: true }> | NotSent | undefined> {
   const measure = isAboutApproval(kind) ? "approvals" : "notices";
   const mailbox = typeof to === "string" ? mailboxOf(to) : to.chat;
   const place = await deps.mailMeasure?.take({ attemptId, measure, mailbox, workspaceId });
@@ -70,7 +70,7 @@ export async function takePlace(
 }
 
 /** A place for a request to approvers, which is taken before the request is recorded. */
-export async function roomForApproval(deps: Dependencies, request: Omit<Leaving, "kind">): Promise<Room> {
+export async function roomForApproval(deps: Dependencies, request: Omit<Leaving, "kind">): Promise<QuotaRoom> {
   const place = await takePlace(deps, { kind: "approval", ...request });
   if (!place || "taken" in place) return { giveBack: () => giveBack(deps, request.attemptId) };
   const { sent, ...why } = place;

@@ -5,7 +5,7 @@ import { shortLine, visible } from "../visible.ts";
 import { readsAs } from "./optional.ts";
 import { readHtml, readText } from "./readings.ts";
 import { digitsOf } from "./targets.ts";
-import type { Word } from "./words.ts";
+import type { ComparedWord } from "./words.ts";
 
 /** Differences of two forms of a body: a few short runs of words and a few link targets, ready for display. */
 export type Difference = { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml: string[]; linksOnlyText: string[] };
@@ -37,9 +37,9 @@ export function compareReadings(reducedHtml: string, text: string): Difference |
 const numbersIn = (text: string): Set<string> =>
   new Set((text.match(/\d[\d \u00a0()./-]*/g) ?? []).map((run) => `tel:${digitsOf(run)}`));
 
-type Runs = { removed: Word[][]; added: Word[][] };
+type DifferingRuns = { removed: ComparedWord[][]; added: ComparedWord[][] };
 
-function wordsThatDiffer(before: Word[], after: Word[]): Runs {
+function wordsThatDiffer(before: ComparedWord[], after: ComparedWord[]): DifferingRuns {
   let start = 0;
   while (start < before.length && start < after.length && before[start]?.key === after[start]?.key) start++;
   let end = 0;
@@ -49,10 +49,10 @@ function wordsThatDiffer(before: Word[], after: Word[]): Runs {
 }
 
 /** Compares word by word; if the texts differ too much, each is one run. */
-function differingRuns(before: Word[], after: Word[]): Runs {
+function differingRuns(before: ComparedWord[], after: ComparedWord[]): DifferingRuns {
   const changes = diffArrays(keys(before), keys(after), { maxEditLength: most.edits });
   if (!changes) return { removed: [before], added: [after] };
-  const runs: Runs = { removed: [], added: [] };
+  const runs: DifferingRuns = { removed: [], added: [] };
   let old = 0;
   let next = 0;
   for (const { value, removed, added } of changes) {
@@ -64,16 +64,16 @@ function differingRuns(before: Word[], after: Word[]): Runs {
   return runs;
 }
 
-const keys = (words: Word[]): string[] => words.map(({ key }) => key);
+const keys = (words: ComparedWord[]): string[] => words.map(({ key }) => key);
 
-const shownRuns = (runs: Word[][]): string[] =>
+const shownRuns = (runs: ComparedWord[][]): string[] =>
   runs
     .filter((run) => run.length > 0)
     .slice(0, most.runs)
     .map((run) => shortLine(inWords(run.slice(0, most.runLength)), most.runLength));
 
 /** Joins the words of a run, with their marks spelled out: `will not (struck through) pay`. */
-const inWords = (run: readonly Word[]): string =>
+const inWords = (run: readonly ComparedWord[]): string =>
   run
     .map(({ shown, marks }, index) => (marks === run[index + 1]?.marks ? shown : `${shown}${marksInWords(marks)}`))
     .join(" ");

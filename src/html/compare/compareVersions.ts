@@ -16,12 +16,12 @@ export type FieldChange = { field: string; from: unknown; to: unknown; lines: Li
 export type Comparison = { changes: FieldChange[]; truncated: boolean };
 
 /** Size limit of a comparison: lines, and bytes as JSON. */
-export type Room = { lines: number; bytes: number };
+export type ComparisonRoom = { lines: number; bytes: number };
 
-export const usualRoom: Room = { lines: 2_000, bytes: 256 * 1024 };
+export const usualRoom: ComparisonRoom = { lines: 2_000, bytes: 256 * 1024 };
 
 /** Returns the room left after a comparison. */
-export const roomAfter = (room: Room, { changes, truncated }: Comparison): Room => ({
+export const roomAfter = (room: ComparisonRoom, { changes, truncated }: Comparison): ComparisonRoom => ({
   lines: truncated ? 0 : room.lines - changes.reduce((sum, { lines }) => sum + (lines?.length ?? 0), 0),
   bytes: truncated ? 0 : room.bytes - bytesOf(changes),
 });
@@ -52,7 +52,7 @@ export function compareVersions({
 }: {
   from: VersionContent;
   to: VersionContent;
-  room?: Room;
+  room?: ComparisonRoom;
 }): Comparison {
   const before = fieldsOf(from);
   const after = fieldsOf(to);
@@ -72,14 +72,14 @@ export function compareVersions({
 const fieldsOf = ({ content, rationale }: VersionContent): Record<string, unknown> => ({ ...content, rationale });
 
 /** Takes the room if there is enough. */
-function takes(left: Room, { lines, bytes }: Room): boolean {
+function takes(left: ComparisonRoom, { lines, bytes }: ComparisonRoom): boolean {
   if (lines > left.lines || bytes > left.bytes) return false;
   left.lines -= lines;
   left.bytes -= bytes;
   return true;
 }
 
-function beginningOf(lines: readonly Line[], left: Room): Line[] {
+function beginningOf(lines: readonly Line[], left: ComparisonRoom): Line[] {
   const end = lines.findIndex((line) => !takes(left, { lines: 1, bytes: bytesOf(line) }));
   return lines.slice(0, end === -1 ? lines.length : end);
 }

@@ -1,13 +1,13 @@
-import type { Word } from "./words.ts";
+import type { ComparedWord } from "./words.ts";
 
 /**
  * Text that one version may have at this place and the other may omit: the words of a picture, or the digits of a telephone number, which
  * may be written with blanks and signs.
  */
-export type Optional = { words: Word[] } | { digits: string };
+export type Optional = { words: ComparedWord[] } | { digits: string };
 
 /** A word of a version, or optional text between words. */
-export type Item = Word | Optional;
+export type ReadItem = ComparedWord | Optional;
 
 /** Most simultaneous ways to read a text: more would take time that grows with the square of its length. */
 const mostWays = 200;
@@ -16,7 +16,7 @@ const mostWays = 200;
  * True if the words of a text are the items in order, with or without each optional one at its own place. False if there are too many
  * ways to check.
  */
-export function readsAs(items: readonly Item[], text: readonly Word[]): boolean {
+export function readsAs(items: readonly ReadItem[], text: readonly ComparedWord[]): boolean {
   let ways: ReadonlySet<number> = new Set([0]);
   for (const item of items) {
     ways = "key" in item ? afterWord(item, text, ways) : afterOptional(item, text, ways);
@@ -25,13 +25,13 @@ export function readsAs(items: readonly Item[], text: readonly Word[]): boolean 
   return ways.has(text.length);
 }
 
-function afterWord(word: Word, text: readonly Word[], ways: ReadonlySet<number>): Set<number> {
+function afterWord(word: ComparedWord, text: readonly ComparedWord[], ways: ReadonlySet<number>): Set<number> {
   const after = new Set<number>();
   for (const at of ways) if (text[at]?.key === word.key) after.add(at + 1);
   return after;
 }
 
-function afterOptional(optional: Optional, text: readonly Word[], ways: ReadonlySet<number>): Set<number> {
+function afterOptional(optional: Optional, text: readonly ComparedWord[], ways: ReadonlySet<number>): Set<number> {
   const after = new Set(ways);
   for (const at of ways) {
     const end = "words" in optional ? endOfWords(optional.words, text, at) : endOfDigits(optional.digits, text, at);
@@ -40,12 +40,12 @@ function afterOptional(optional: Optional, text: readonly Word[], ways: Readonly
   return after;
 }
 
-function endOfWords(words: readonly Word[], text: readonly Word[], at: number): number | undefined {
+function endOfWords(words: readonly ComparedWord[], text: readonly ComparedWord[], at: number): number | undefined {
   return words.every(({ key }, index) => text[at + index]?.key === key) ? at + words.length : undefined;
 }
 
 /** Signs may be before and between the digits, but no other characters. */
-function endOfDigits(digits: string, text: readonly Word[], at: number): number | undefined {
+function endOfDigits(digits: string, text: readonly ComparedWord[], at: number): number | undefined {
   let left = digits;
   for (let end = at; left !== ""; end++) {
     const key = text[end]?.shown ?? "";

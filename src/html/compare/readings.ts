@@ -2,18 +2,18 @@ import { runsOf } from "../letter/markedText.ts";
 import { plainText } from "../letter/plainText.ts";
 import { type Piece, targetOf, wordsIn } from "../letter/readLetter.ts";
 import { visible } from "../visible.ts";
-import type { Item, Optional } from "./optional.ts";
+import type { ReadItem, Optional } from "./optional.ts";
 import { digitsOf, targetKey, withoutTargets } from "./targets.ts";
-import { type Word, wordsOf } from "./words.ts";
+import { type ComparedWord, wordsOf } from "./words.ts";
 
 /** The content of one form of a body. `targets`: what it links to, or names in its text; by key, with the original spelling. */
-export type Reading = { words: Word[]; targets: Map<string, string> };
+export type ComparedReading = { words: ComparedWord[]; targets: Map<string, string> };
 
 /**
  * Reads a letter by its plain text, with link targets and optional text taken out. `items`: the words, with pictures and telephone
  * numbers between them. `named`: keys of the targets that alternative texts name.
  */
-export function readHtml(letter: readonly Piece[]): Reading & { items: Item[]; named: Set<string> } {
+export function readHtml(letter: readonly Piece[]): ComparedReading & { items: ReadItem[]; named: Set<string> } {
   const targets = new Map<string, string>();
   const named = new Set<string>();
   const optionals: Optional[][] = [];
@@ -34,7 +34,7 @@ export function readHtml(letter: readonly Piece[]): Reading & { items: Item[]; n
   const { rest, keys } = withoutTargets(withoutLayout(text), new Set(targets.keys()));
   for (const key of keys) if (!targets.has(key)) targets.set(key, key);
   const items = runsOf(rest).flatMap(({ text, marks }) =>
-    text.split(optionalPlaces).flatMap((part, index): Item[] => {
+    text.split(optionalPlaces).flatMap((part, index): ReadItem[] => {
       if (index % 2 === 0) return wordsOf(part, marks);
       return (optionals[Number(part)] ?? []).map((one) => ("words" in one ? inMarks(one, marks) : one));
     }),
@@ -47,7 +47,7 @@ export function readHtml(letter: readonly Piece[]): Reading & { items: Item[]; n
 const place = "\u0001";
 const optionalPlaces = new RegExp(`${place}(\\d+)${place}`);
 
-const inMarks = ({ words }: { words: Word[] }, marks: string): Optional => ({
+const inMarks = ({ words }: { words: ComparedWord[] }, marks: string): Optional => ({
   words: words.flatMap(({ shown }) => wordsOf(shown, marks)),
 });
 
@@ -62,7 +62,7 @@ function alternativeOf(alternative: string, named: Set<string>): Optional[] {
 }
 
 /** Reads plain text. `known`: targets to recognise even without a scheme. */
-export function readText(text: string, known: ReadonlySet<string>): Reading {
+export function readText(text: string, known: ReadonlySet<string>): ComparedReading {
   const { rest, keys } = withoutTargets(withoutLayout(text), known);
   const words = runsOf(rest).flatMap((run) => wordsOf(run.text, run.marks));
   return { words, targets: new Map(keys.map((key) => [key, key])) };

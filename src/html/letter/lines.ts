@@ -1,9 +1,9 @@
-import { type Marks, markedText, type Run } from "./markedText.ts";
+import { type Marks, markedText, type MarkedRun } from "./markedText.ts";
 
 /** Lays out lines of plain text as a browser lays out HTML: blanks in a row become one, blocks begin on their own line. */
 export class Lines {
   readonly #done: string[] = [];
-  #runs: Run[] = [];
+  #runs: MarkedRun[] = [];
   /** True if this line has any content, even if only the marker of an item. */
   #begun = false;
   /** Line breaks due before the next text: 1 for a new line, 2 for a blank line between. */

@@ -7,7 +7,7 @@ import { maxDepth } from "../reduce/names.ts";
 export type Marks = string;
 
 /** Text that has the same marks throughout. */
-export type Run = { text: string; marks: Marks };
+export type MarkedRun = { text: string; marks: Marks };
 
 export const markNames = { "~": "struck through", "+": "underlined", "^": "raised", _: "lowered" } as const;
 
@@ -32,7 +32,7 @@ export function withMark(marks: Marks, mark: keyof typeof markNames): Marks {
  * Writes a line with its marks as signs: `~~struck~~`, `{+underlined+}`, `10^00`, `H_2`, and `^(…)`, `_(…)` around more than one plain
  * word. Text that would read as one of the first two gets a backslash before it.
  */
-export function markedText(runs: readonly Run[]): string {
+export function markedText(runs: readonly MarkedRun[]): string {
   const hasMarks = runs.some(({ marks }) => marks !== "");
   return written(
     runs.map((run) => ({ ...run, text: literal(run, hasMarks) })),
@@ -44,7 +44,7 @@ export function markedText(runs: readonly Run[]): string {
  * Escapes text so that nothing in it reads as a sign, not even together with signs next to its ends: blanks around it stay outside the
  * signs.
  */
-function literal({ text, marks }: Run, hasMarks: boolean): string {
+function literal({ text, marks }: MarkedRun, hasMarks: boolean): string {
   const first = text.length - text.trimStart().length;
   const last = text.trimEnd().length;
   const isInBrackets = /[\^_]/.test(marks);
@@ -63,8 +63,8 @@ function literal({ text, marks }: Run, hasMarks: boolean): string {
 }
 
 /** Writes runs that share their first `depth` marks. */
-function written(runs: readonly Run[], depth: number): string {
-  const groups: { mark: string | undefined; runs: Run[] }[] = [];
+function written(runs: readonly MarkedRun[], depth: number): string {
+  const groups: { mark: string | undefined; runs: MarkedRun[] }[] = [];
   for (const run of runs) {
     const mark = run.marks[depth];
     const last = groups.at(-1);
@@ -113,15 +113,15 @@ const onlyLineSigns = new RegExp(lineSigns, "gu");
  * Parses such signs in any text and returns its runs. Marks end with their paragraph; an unpaired sign is text. `heights`: false for text
  * in which `^` and `_` are literal.
  */
-export const runsOf = (text: string, { heights = true } = {}): Run[] =>
+export const runsOf = (text: string, { heights = true } = {}): MarkedRun[] =>
   text.split(/(\n[ \t]*\n)/).flatMap((paragraph) => runsOfParagraph(paragraph, heights ? allSigns : onlyLineSigns));
 
-function runsOfParagraph(paragraph: string, signs: RegExp): Run[] {
+function runsOfParagraph(paragraph: string, signs: RegExp): MarkedRun[] {
   const found = [...paragraph.matchAll(signs)];
   const struck = found.filter(([sign]) => sign === "~~");
   const loose = struck.length % 2 === 1 ? struck.at(-1) : undefined;
   const lastEnd = found.findLast(([sign]) => sign === "+}")?.index ?? -1;
-  const runs: Run[] = [];
+  const runs: MarkedRun[] = [];
   let from = 0;
   let isStruck = false;
   let isUnderlined = false;

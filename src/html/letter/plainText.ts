@@ -39,7 +39,7 @@ function targetBeside(link: Element): string {
 }
 
 /** Surroundings of a piece. `quotes`, `lists`: nesting depth of `q` elements and lists. */
-type Around = { marks: Marks; isPreformatted: boolean; quotes: number; lists: number };
+type PieceContext = { marks: Marks; isPreformatted: boolean; quotes: number; lists: number };
 
 class TextWriter {
   readonly lines = new Lines();
@@ -49,7 +49,7 @@ class TextWriter {
     this.#wording = wording;
   }
 
-  write(pieces: readonly Piece[], around: Around): void {
+  write(pieces: readonly Piece[], around: PieceContext): void {
     for (const piece of pieces) {
       if (typeof piece === "string") this.lines.text(this.#wording.show(piece), around.marks, around.isPreformatted);
       else if (blockElements.has(piece.name)) this.#block(piece, around);
@@ -57,7 +57,7 @@ class TextWriter {
     }
   }
 
-  #inline(element: Element, around: Around): void {
+  #inline(element: Element, around: PieceContext): void {
     const { name, pieces } = element;
     const mark = markOf.get(name);
     if (name === "br") this.lines.lineBreak();
@@ -67,7 +67,7 @@ class TextWriter {
     else this.write(pieces, mark ? { ...around, marks: withMark(around.marks, mark) } : around);
   }
 
-  #link(link: Element, around: Around): void {
+  #link(link: Element, around: PieceContext): void {
     const { before = "", after = "", isHidden } = this.#wording.link(link);
     this.lines.text(before, around.marks);
     if (!isHidden) this.write(link.pieces, around);
@@ -75,14 +75,14 @@ class TextWriter {
   }
 
   /** Adds the quotation marks that browsers add too. */
-  #quotation(pieces: readonly Piece[], around: Around): void {
+  #quotation(pieces: readonly Piece[], around: PieceContext): void {
     const [begin, end] = around.quotes === 0 ? "“”" : "‘’";
     this.lines.text(begin as string, around.marks);
     this.write(pieces, { ...around, quotes: around.quotes + 1 });
     this.lines.text(end as string, around.marks);
   }
 
-  #block(element: Element, around: Around): void {
+  #block(element: Element, around: PieceContext): void {
     const { name, pieces, marker } = element;
     const breaks = alone.has(name) && !(isList(name) && around.lists > 0) ? 2 : 1;
     this.lines.block(breaks);
@@ -98,7 +98,7 @@ class TextWriter {
     this.lines.block(breaks);
   }
 
-  #row(pieces: readonly Piece[], around: Around): void {
+  #row(pieces: readonly Piece[], around: PieceContext): void {
     let cells = 0;
     for (const piece of pieces) {
       if (typeof piece === "string") continue;

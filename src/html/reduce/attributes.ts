@@ -5,26 +5,26 @@ import { marksOf } from "./marks.ts";
 import { globalAttributes, keptAttributes } from "./names.ts";
 import { type CellStyle, meaningsOf, meaningsOfTable } from "./presentation.ts";
 import type { Tally } from "./removed.ts";
-import { judgeStyles, type Look, type Styling } from "./styles.ts";
+import { judgeStyles, type PlacedLook, type Styling } from "./styles.ts";
 import type { Attribute, OpenTag } from "./tokens.ts";
 
 /**
  * An element's name and the attributes it keeps, in order. `marks`: elements inserted inside it for the meaning of its style.
  * `asWritten`: nothing was removed, added or changed.
  */
-export type Dressed = { name: string; attributes: Attribute[]; marks: string[]; asWritten: boolean; look: Look };
+export type KeptElement = { name: string; attributes: Attribute[]; marks: string[]; asWritten: boolean; look: PlacedLook };
 
 /**
  * Surroundings of an element: the look of text, and for a cell the styles from its table. `inherited`: attributes of an element that was
  * removed. `bare`: no styles stay, and only those attributes without which words would be lost or moved.
  */
-export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
+export type ElementContext = { look: PlacedLook; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
 
 /**
  * Keeps an element's attributes that carry no meaning; presentational ones become styles, and meaningful styles become elements. `named`:
  * the element's new name.
  */
-export function dress({ tag, named }: { tag: OpenTag; named: string }, around: Around, tally: Tally): Dressed {
+export function dress({ tag, named }: { tag: OpenTag; named: string }, around: ElementContext, tally: Tally): KeptElement {
   const unique = firstOfEach(tag.attributes, tally);
   const own = readDeclarations(unique.find((attribute) => attribute.name === "style")?.value ?? "");
   const { elements, said } = marksOf(own, named);
@@ -69,9 +69,9 @@ const mayLieOnOthers = (attribute: Attribute, cells: CellStyle | null): boolean 
 /** Like `dress`, without any style. The tag is always rewritten. */
 function undressed(
   { attributes, name }: { attributes: readonly Attribute[]; name: string },
-  around: Around,
+  around: ElementContext,
   tally: Tally,
-): Pick<Dressed, "attributes" | "asWritten" | "look"> {
+): Pick<KeptElement, "attributes" | "asWritten" | "look"> {
   const kept = attributes.filter((attribute) => {
     const stays = essential.has(attribute.name) && isKept(name, attribute);
     if (!stays) tally.attribute(attribute.name);

@@ -2,14 +2,14 @@ import { black, contrast, type Luminance, linkBlue, markYellow, white } from "./
 import { blockElements } from "./names.ts";
 
 /** Text and background colours that an element's styles ask for. */
-export type Wish = { color: Luminance | undefined; ground: Luminance | undefined };
+export type WishedColours = { color: Luminance | undefined; ground: Luminance | undefined };
 
 /** An element that changes colours, or whose text or marker is drawn specially. Other elements share the place around them. */
-export type Place = {
+export type ColourPlace = {
   readonly number: number;
   readonly element: string;
-  readonly around: Place | null;
-  readonly wish: Wish;
+  readonly around: ColourPlace | null;
+  readonly wish: WishedColours;
   /** Something visible is directly in this place. */
   shows: boolean;
   /** An inline element with a block in it: browsers do not draw its background behind that block. */
@@ -22,7 +22,7 @@ export type Place = {
   colorStays: boolean;
   groundStays: boolean;
   /** The innermost place around text here, including this one, whose own background stays. */
-  grounded: Place | null;
+  grounded: ColourPlace | null;
 };
 
 /**
@@ -30,10 +30,10 @@ export type Place = {
  * text on it, and only there: the text and its colour may be nested further inside than the background.
  */
 export class Grounds {
-  readonly #places: Place[] = [];
+  readonly #places: ColourPlace[] = [];
   readonly #gone: ReadonlySet<number>;
 
-  readonly page: Place = {
+  readonly page: ColourPlace = {
     number: -1,
     element: "",
     around: null,
@@ -54,7 +54,7 @@ export class Grounds {
   }
 
   /** Begins an element. Returns the place of its content. */
-  begin(element: string, around: Place, wish: Wish): Place {
+  begin(element: string, around: ColourPlace, wish: WishedColours): ColourPlace {
     if (blockElements.has(element)) part(around);
     if (wish.color === undefined && wish.ground === undefined && !ofTheirOwn.has(element)) return around;
     const place = {
@@ -86,8 +86,8 @@ export class Grounds {
     return new Set(grounds.map(({ number }) => number));
   }
 
-  #findHiding(gone: ReadonlySet<number>): Set<Place> {
-    const found = new Set<Place>();
+  #findHiding(gone: ReadonlySet<number>): Set<ColourPlace> {
+    const found = new Set<ColourPlace>();
     for (const place of this.#places) {
       const around = place.around ?? this.page;
       settle(place, around, gone);
@@ -120,13 +120,13 @@ const ofTheirOwn: ReadonlyMap<string, "shows" | "draws" | "other"> = new Map([
 const canBeRead = (color: Luminance, background: Luminance): boolean => contrast(color, background) >= 2;
 
 /** A block begins here: mark the inline elements around it as containing one. */
-function part(around: Place): void {
-  for (let one: Place | null = around; one?.around && !one.parted && !blockElements.has(one.element); one = one.around)
+function part(around: ColourPlace): void {
+  for (let one: ColourPlace | null = around; one?.around && !one.parted && !blockElements.has(one.element); one = one.around)
     one.parted = true;
 }
 
 /** Computes the colours of a place from those around it. */
-function settle(place: Place, around: Place, gone: ReadonlySet<number>): void {
+function settle(place: ColourPlace, around: ColourPlace, gone: ReadonlySet<number>): void {
   const { element, wish } = place;
   const behind = element === "caption" ? (around.around ?? around) : around;
   place.groundStays = wish.ground !== undefined && !gone.has(place.number);

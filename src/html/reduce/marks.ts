@@ -3,7 +3,7 @@ import type { Declaration } from "./declarations.ts";
 import { blockElements, tableFrames, voidElements } from "./names.ts";
 
 /** Elements that express the meaning of styles, the outermost first, and the declarations that they fully express. */
-export type Marks = { elements: string[]; said: ReadonlySet<Declaration> };
+export type StyleMarks = { elements: string[]; said: ReadonlySet<Declaration> };
 
 const lineOf = new Map([
   ["line-through", "s"],
@@ -25,7 +25,7 @@ const heightOf = new Map([
 ]);
 
 /** Extracts from a style what changes the meaning of text: a line through it or under it, and raised or lowered text. */
-export function marksOf(declarations: readonly Declaration[], element: string): Marks {
+export function marksOf(declarations: readonly Declaration[], element: string): StyleMarks {
   const elements: string[] = [];
   const said = new Set<Declaration>();
   const lines = holdsNoText(element) ? undefined : deciding(declarations, ["text-decoration", "text-decoration-line"]);

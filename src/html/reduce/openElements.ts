@@ -1,17 +1,17 @@
 import { blockElements, cells, headings, maxDepth, tableFrames, tableParts } from "./names.ts";
 import type { CellStyle } from "./presentation.ts";
-import type { Look } from "./styles.ts";
+import type { PlacedLook } from "./styles.ts";
 import type { Writer } from "./writer.ts";
 
 /** The body is nested deeper than the limit. */
 export class TooDeep extends Error {}
 
 /** An open element. `out`: its name in the reduced form; null if it is unwrapped or removed with its content (`drops`). */
-export type Open = { name: string; out: string | null; drops: boolean; look: Look; cells: CellStyle | null };
+export type OpenElement = { name: string; out: string | null; drops: boolean; look: PlacedLook; cells: CellStyle | null };
 
 /** The open elements, the innermost last, closed where a browser would close them. */
 export class OpenElements {
-  readonly #stack: Open[] = [];
+  readonly #stack: OpenElement[] = [];
   readonly #writer: Writer;
   /** Index of the outermost element that is removed with its content; -1 if there is none. */
   #dropsFrom = -1;
@@ -25,12 +25,12 @@ export class OpenElements {
     return this.#dropsFrom >= 0;
   }
 
-  get top(): Open | undefined {
+  get top(): OpenElement | undefined {
     return this.#stack.at(-1);
   }
 
   /** The innermost element that is written. */
-  get around(): Open | undefined {
+  get around(): OpenElement | undefined {
     return this.#stack.findLast(({ out }) => out !== null);
   }
 
@@ -43,7 +43,7 @@ export class OpenElements {
     return this.#stack.some((one) => one.out === out);
   }
 
-  push(open: Open): void {
+  push(open: OpenElement): void {
     this.#stack.push(open);
     if (open.drops && this.#dropsFrom < 0) this.#dropsFrom = this.#stack.length - 1;
     if (this.#stack.length > maxDepth) throw new TooDeep();
@@ -52,7 +52,7 @@ export class OpenElements {
   /** Closes the innermost elements until this many are left. */
   shrink(length: number): void {
     while (this.#stack.length > length) {
-      const one = this.#stack.pop() as Open;
+      const one = this.#stack.pop() as OpenElement;
       if (this.#stack.length === this.#dropsFrom) this.#dropsFrom = -1;
       if (one.out !== null) this.#writer.close(one.out, blockElements.has(one.out));
       else if (!one.drops && blockElements.has(one.name)) this.#writer.line();
@@ -63,7 +63,7 @@ export class OpenElements {
   close(name: string): boolean {
     const inline = !blockElements.has(name);
     for (let at = this.#stack.length - 1; at >= 0; at--) {
-      const one = this.#stack[at] as Open;
+      const one = this.#stack[at] as OpenElement;
       if (one.name === name || (headings.has(name) && headings.has(one.name))) {
         this.shrink(at);
         return true;

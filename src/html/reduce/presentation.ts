@@ -2,7 +2,7 @@ import { asciiLower } from "./asciiLower.ts";
 import type { Attribute } from "./tokens.ts";
 
 /** A style that replaces an attribute or an obsolete element. `property` is "" if no style is worth keeping. */
-export type Meaning = { property: string; value: string; from: string };
+export type PresentedStyle = { property: string; value: string; from: string };
 
 /** The styles that a table's attributes give its cells. `spansRows`: a cell so far spans rows. */
 export type CellStyle = { padding: string | null; border: boolean; spansRows: boolean };
@@ -15,7 +15,7 @@ export function cellStyleOf(attributes: readonly Attribute[]): CellStyle {
 }
 
 /** Returns the styles that a cell takes from its table. The attributes are the table's, so they are not counted at the cell. */
-export function meaningsOfTable({ padding, border }: CellStyle): Meaning[] {
+export function meaningsOfTable({ padding, border }: CellStyle): PresentedStyle[] {
   return [
     ...(padding === null ? [] : [{ property: "padding", value: padding, from: "" }]),
     ...(border ? [{ property: "border", value: "1px solid gray", from: "" }] : []),
@@ -23,7 +23,7 @@ export function meaningsOfTable({ padding, border }: CellStyle): Meaning[] {
 }
 
 /** Returns the styles that replace presentational attributes; none for other attributes. `element`: its original name. */
-export function meaningsOf(element: string, attributes: readonly Attribute[]): Meaning[] {
+export function meaningsOf(element: string, attributes: readonly Attribute[]): PresentedStyle[] {
   const found = attributes.flatMap((attribute) =>
     (meaningOf(element, attribute) ?? []).map(([property, value]) => ({ property, value, from: attribute.name })),
   );

@@ -3,7 +3,7 @@ import { reduceHtml } from "./reduceHtml.ts";
 import { NotWithinSubset } from "./secondOpinion.ts";
 
 /** Reason for refusing HTML. `in_doubt`: a check of the reduced form failed, which is a fault of ours, so it is not sent. */
-export type Refused = NotReduced["refused"] | "in_doubt" | "unreadable";
+export type ReduceRefusal = NotReduced["refused"] | "in_doubt" | "unreadable";
 
 /** Reduces HTML, or returns why it is refused; never throws. `pictures`: sha256 by source. */
 export function reduceBody({
@@ -12,7 +12,7 @@ export function reduceBody({
 }: {
   html: string;
   pictures: ReadonlyMap<string, string>;
-}): Reduced | { refused: Refused } {
+}): Reduced | { refused: ReduceRefusal } {
   try {
     const reduced = reduceHtml(html, pictures);
     return "refused" in reduced || reduced.readable ? reduced : { refused: "unreadable" };

@@ -3,13 +3,13 @@ import type { Grounds } from "./grounds.ts";
 import { isReadableSize } from "./lengths.ts";
 import { judgeLink } from "./links.ts";
 import { blockElements, keptElements, tableFrames, voidElements } from "./names.ts";
-import { type Open, OpenElements } from "./openElements.ts";
+import { type OpenElement, OpenElements } from "./openElements.ts";
 import { cellStyleOf } from "./presentation.ts";
 import type { PictureOf, Reduced } from "./reduced.ts";
 import { Tally } from "./removed.ts";
 import { goneUnseen, goneWithContent, headContent, newNames } from "./replaced.ts";
 import { isDrawn, isSeen } from "./seen.ts";
-import { type Look, plainLookOn } from "./styles.ts";
+import { type PlacedLook, plainLookOn } from "./styles.ts";
 import type { Attribute, OpenTag, TokenHandler } from "./tokens.ts";
 import { textSource, Writer } from "./writer.ts";
 
@@ -18,7 +18,7 @@ export class Reducer implements TokenHandler {
   readonly #pictureOf: PictureOf;
   readonly #grounds: Grounds;
   readonly #bare: boolean;
-  readonly #plainLook: Look;
+  readonly #plainLook: PlacedLook;
   readonly #tally = new Tally();
   readonly #writer = new Writer();
   readonly #open = new OpenElements(this.#writer);
@@ -165,7 +165,7 @@ export class Reducer implements TokenHandler {
   }
 
   /** Writes an element. Returns the look of its content. */
-  #keep(tag: OpenTag, named: string): Look {
+  #keep(tag: OpenTag, named: string): PlacedLook {
     const inherited = tag.name === "body" ? this.#ofDocument : [];
     if (tag.name === "body") this.#bodySeen = true;
     const cells = this.#open.cellStyle;
@@ -191,7 +191,7 @@ export class Reducer implements TokenHandler {
     for (const name of names) this.#keep({ name, attributes: [], source: `<${name}>` }, name);
   }
 
-  get #look(): Look {
+  get #look(): PlacedLook {
     return this.#open.top?.look ?? this.#plainLook;
   }
 
@@ -202,7 +202,7 @@ export class Reducer implements TokenHandler {
     drops = false,
     look = this.#look,
     cells = null,
-  }: Pick<Open, "name"> & Partial<Open>): void {
+  }: Pick<OpenElement, "name"> & Partial<OpenElement>): void {
     this.#open.push({ name, out, drops, look, cells });
   }
 }

@@ -1,6 +1,6 @@
 import { colourOf, luminance } from "./colours.ts";
 import type { Declaration } from "./declarations.ts";
-import type { Grounds, Place } from "./grounds.ts";
+import type { Grounds, ColourPlace } from "./grounds.ts";
 import { fontSizePx, isReadableLine, isReadableSize, lengthPx, lineHeightOf, rootSize } from "./lengths.ts";
 import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
@@ -9,10 +9,10 @@ import { isPlainValue } from "./styleValues.ts";
  * The look of text at a place, as far as it can hide the text. Sizes in px; `lineHeight` is null if it scales with the text. `monospace`:
  * browsers show such text smaller than specified.
  */
-export type Look = { place: Place; fontSize: number; lineHeight: number | null; monospace: boolean };
+export type PlacedLook = { place: ColourPlace; fontSize: number; lineHeight: number | null; monospace: boolean };
 
 /** The look of a page without style. */
-export const plainLookOn = (page: Place): Look => ({
+export const plainLookOn = (page: ColourPlace): PlacedLook => ({
   place: page,
   fontSize: rootSize,
   lineHeight: null,
@@ -23,7 +23,7 @@ export const plainLookOn = (page: Place): Look => ({
 export type Styling = Declaration & { from?: string };
 
 /** The element's look before any style: browsers show some elements smaller or larger. */
-export function lookOf(element: string, around: Look): Look {
+export function lookOf(element: string, around: PlacedLook): PlacedLook {
   if (monospaced.has(element)) return monospaceLook(around);
   const scale = scales.get(element);
   return scale ? { ...around, fontSize: around.fontSize * scale } : around;
@@ -32,7 +32,7 @@ export function lookOf(element: string, around: Look): Look {
 const monospaced = new Set(["pre", "code", "kbd"]);
 
 /** Browsers change 16 px to 13 px where text becomes monospaced, whatever size it inherits. */
-const monospaceLook = (around: Look): Look =>
+const monospaceLook = (around: PlacedLook): PlacedLook =>
   around.monospace ? around : { ...around, fontSize: (around.fontSize * 13) / 16, monospace: true };
 
 const scales = new Map([
@@ -50,8 +50,8 @@ const scales = new Map([
 export function judgeStyles(
   stylings: readonly Styling[],
   element: string,
-  { look: around, grounds, isInTable }: { look: Look; grounds: Grounds; isInTable: boolean },
-): { kept: Styling[]; gone: Styling[]; look: Look } {
+  { look: around, grounds, isInTable }: { look: PlacedLook; grounds: Grounds; isInTable: boolean },
+): { kept: Styling[]; gone: Styling[]; look: PlacedLook } {
   const kept = new Set(
     stylings.filter(({ property, source }) => source.length <= maxDeclaration && mayHave(element, property)),
   );
@@ -95,8 +95,8 @@ const judgedHere = new Set(["font-size", "line-height", "color", "background", "
 function judgeColours(
   kept: Set<Styling>,
   element: string,
-  { place: around, grounds }: { place: Place; grounds: Grounds },
-): Place {
+  { place: around, grounds }: { place: ColourPlace; grounds: Grounds },
+): ColourPlace {
   for (const one of of(kept, "color", "background", "background-color")) if (!colourOf(one.value)) kept.delete(one);
   const text = onlyLast(kept, "color");
   const ground = onlyLast(kept, "background", "background-color");

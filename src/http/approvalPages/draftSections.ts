@@ -1,9 +1,9 @@
 import type { Attachment } from "#src/channels/card/attachments.ts";
-import type { Changes, Piece } from "#src/channels/card/changes.ts";
+import type { Changes, ChangePiece } from "#src/channels/card/changes.ts";
 import type { Value } from "#src/channels/card/fields.ts";
 import type { Link } from "#src/channels/card/links.ts";
-import type { Writing } from "#src/channels/card/quotes.ts";
-import type { CardLetter, ReviewCard, Said } from "#src/channels/card/reviewCard.ts";
+import type { FoldedText } from "#src/channels/card/quotes.ts";
+import type { CardLetter, ReviewCard, ShownMessage } from "#src/channels/card/reviewCard.ts";
 import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
@@ -72,10 +72,10 @@ ${fields.length > 0 && html`<dl>${fields.map(({ label, removed, added }) => html
 ${text.length > 0 && html`<div class="letter" dir="auto" lang="">${text.map(piece)}</div>`}
 </section>`;
 
-const changed = (one: Piece): Markup => html`<div>${piece(one)}</div>`;
+const changed = (one: ChangePiece): Markup => html`<div>${piece(one)}</div>`;
 
 // A screen reader says what others see by the line under or through it.
-function piece({ kind, text }: Piece): Markup {
+function piece({ kind, text }: ChangePiece): Markup {
   if (kind === "same") return html`${text}`;
   return kind === "added"
     ? html`<ins><span class="unseen">added: </span>${text}</ins>`
@@ -101,7 +101,7 @@ ${attachmentList(answers.attachments)}
 }
 
 /** The customer's newer word, which the draft does not know of. */
-export const newerSection = (newer: Said): Markup => html`<section aria-labelledby="newer">
+export const newerSection = (newer: ShownMessage): Markup => html`<section aria-labelledby="newer">
 <h2 id="newer">The newer message</h2>
 ${messageHead(newer)}
 ${writing(newer)}
@@ -112,13 +112,13 @@ const person = ({ name, address }: { name: string | null; address: string }): Ma
   name === null ? html`<bdi lang="">${address}</bdi>` : html`<bdi lang="">${name}</bdi> &lt;<bdi>${address}</bdi>&gt;`;
 
 const messageHead = (
-  message: Said,
+  message: ShownMessage,
 ): Markup => html`<p class="meta">From ${person({ name: message.fromName, address: message.fromEmail })}<br>
 <time datetime="${message.receivedAt}">${readableTime(message.receivedAt)}</time><br>
 Subject: <bdi lang="">${message.subject}</bdi></p>`;
 
 /** What somebody wrote, line by line, in whatever language and direction. */
-const writing = ({ text, folded }: Writing): Markup =>
+const writing = ({ text, folded }: FoldedText): Markup =>
   html`${written(text || "(no text)")}${folded !== "" && more(`Show the quoted text (${counted(folded.split("\n").length, "line")})`, written(folded))}`;
 
 const written = (text: string): Markup => html`<div class="letter" dir="auto" lang="">${text}</div>`;

@@ -11,7 +11,7 @@ const tokens =
 const maxNameWords = 20;
 
 /** The tokens between two separators, in their original form. */
-type Item = { words: string[]; comments: string[]; angle: string | null };
+type AddressItem = { words: string[]; comments: string[]; angle: string | null };
 
 /**
  * Returns the mailboxes of an address field in order, members of groups included. Reads what people and machines write: names with commas
@@ -21,7 +21,7 @@ export function readAddresses(value: string): Mailbox[] {
   const mailboxes: Mailbox[] = [];
   /** Words before commas that may be the first parts of a name, with their commas. */
   let open: string[] = [];
-  let item: Item = { words: [], comments: [], angle: null };
+  let item: AddressItem = { words: [], comments: [], angle: null };
 
   function close(separator: string): void {
     const mailbox = mailboxOf(item, open);
@@ -47,7 +47,7 @@ export function readAddresses(value: string): Mailbox[] {
   return mailboxes;
 }
 
-function mailboxOf({ words, comments, angle }: Item, before: readonly string[]): Mailbox | undefined {
+function mailboxOf({ words, comments, angle }: AddressItem, before: readonly string[]): Mailbox | undefined {
   if (angle !== null) {
     const address = inAngles(angle);
     return address === null ? undefined : { name: nameOf([...before, ...words], comments), address };

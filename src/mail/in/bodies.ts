@@ -12,7 +12,7 @@ import { isBlankText, linesMissingIn, saysMoreThan } from "./text/words.ts";
 export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
 
 /** One part of a mail, in several forms (multipart/alternative) or in one. */
-type Piece = { plain: string[]; html: string[]; calendars: string[] };
+type BodyPiece = { plain: string[]; html: string[]; calendars: string[] };
 
 const maxHtmlChars = 1024 * 1024;
 
@@ -35,8 +35,8 @@ export function bodiesOf(parts: readonly Part[]): MailBodies {
 }
 
 /** Groups the parts: alternatives of one multipart/alternative are one piece, every other part is its own piece. */
-function piecesOf(parts: readonly Part[], notes: string[]): Piece[] {
-  const pieces = new Map<Part, Piece>();
+function piecesOf(parts: readonly Part[], notes: string[]): BodyPiece[] {
+  const pieces = new Map<Part, BodyPiece>();
   for (const part of parts) {
     const whole = part.around.findLast(({ contentType }) => contentType.value === "multipart/alternative") ?? part;
     const piece = pieces.get(whole) ?? { plain: [], html: [], calendars: [] };
@@ -58,7 +58,7 @@ function piecesOf(parts: readonly Part[], notes: string[]): Piece[] {
  * text: then the plain text says something else, or only that the mail has HTML. Otherwise appends the lines that only the HTML has to
  * the plain text.
  */
-function textsOfPiece({ plain, html, calendars }: Piece, notes: string[]): string[] {
+function textsOfPiece({ plain, html, calendars }: BodyPiece, notes: string[]): string[] {
   const written = plain.join("\n");
   const page = html.length === 0 ? null : readMailHtml(html.join("\n").slice(0, maxHtmlChars));
   if (page) notes.push(...notesOnHidden(page));
@@ -84,7 +84,7 @@ function textsOfPiece({ plain, html, calendars }: Piece, notes: string[]): strin
   return plain.length + html.length > 0 ? [written.trim() === "" && page ? page.text : written] : [];
 }
 
-const htmlOfPiece = ({ plain, html }: Piece): string[] =>
+const htmlOfPiece = ({ plain, html }: BodyPiece): string[] =>
   html.length > 0 ? html : plain.map((text) => `<div>${escapedText(text).replace(/\r?\n/g, "<br>\n")}</div>`);
 
 const escapedText = (text: string): string =>

@@ -1,7 +1,7 @@
 import { maxHeaderBytes } from "./headerFields.ts";
 
 /** The part of a mail that a parser is given. The stored mail is not changed. */
-export type Capped = {
+export type CappedMail = {
   /** A separate copy that nothing else refers to. */
   bytes: Uint8Array<ArrayBuffer>;
   /** Sentence about what was left out that people might miss; null if nothing was. */
@@ -26,7 +26,7 @@ const deciding = /^(?:content-[a-z-]{2,40}|mime-version)[ \t]*:/i;
  * Cuts the mail to what a parser of bodies needs: of the header only the fields that say how the body is to be read (headers.ts reads the
  * others); of the body as many lines as a parser can take.
  */
-export function cappedForParser(raw: Buffer): Capped {
+export function cappedForParser(raw: Buffer): CappedMail {
   const head = readHead(raw);
   if (head === undefined) throw new Error("its header is longer than 2 MB");
   const { end, cut } = cutBody(raw, head.bodyAt);

@@ -24,7 +24,7 @@ const colon = 0x3a;
 type Span = { start: number; end: number; text?: string };
 
 /** A requested field and the places of its first few occurrences. */
-type Wanted = { name: string; count: number; spans: Span[] };
+type WantedField = { name: string; count: number; spans: Span[] };
 
 /**
  * Reads the fields with these (lower-case) names from any bytes, within the first two megabytes; never throws. Takes a few milliseconds
@@ -32,7 +32,7 @@ type Wanted = { name: string; count: number; spans: Span[] };
  */
 export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): HeaderFields {
   const header = raw.subarray(0, maxHeaderBytes);
-  const wanted = new Map([...names].map((name): [string, Wanted] => [name, { name, count: 0, spans: [] }]));
+  const wanted = new Map([...names].map((name): [string, WantedField] => [name, { name, count: 0, spans: [] }]));
   const byLength = groupedByLength(wanted.values());
   let current: Span | undefined;
   let at = 0;
@@ -73,8 +73,8 @@ export function startOfBody(raw: Buffer): number {
   return first ? first.at + first.end.length : header.length;
 }
 
-function groupedByLength(all: Iterable<Wanted>): Wanted[][] {
-  const groups: Wanted[][] = Array.from({ length: maxNameBytes }, () => []);
+function groupedByLength(all: Iterable<WantedField>): WantedField[][] {
+  const groups: WantedField[][] = Array.from({ length: maxNameBytes }, () => []);
   for (const wanted of all) groups[wanted.name.length]?.push(wanted);
   return groups;
 }
@@ -96,8 +96,8 @@ const isOfName = (byte: number): boolean => byte > 0x20 && byte < 0x7f && byte !
 function fieldAt(
   bytes: Buffer,
   { start, end }: Span,
-  byLength: readonly (readonly Wanted[])[],
-): { wanted: Wanted; valueStart: number } | undefined {
+  byLength: readonly (readonly WantedField[])[],
+): { wanted: WantedField; valueStart: number } | undefined {
   const limit = Math.min(end, start + maxNameBytes);
   let at = start;
   while (at < limit && isOfName(bytes[at]!)) at += 1;
@@ -116,7 +116,7 @@ function isNamed(bytes: Buffer, start: number, name: string): boolean {
   return true;
 }
 
-function keep(wanted: Wanted, span: Span): void {
+function keep(wanted: WantedField, span: Span): void {
   wanted.count += 1;
   if (wanted.spans.length < maxOccurrences) wanted.spans.push(span);
 }

@@ -1,10 +1,10 @@
 import { createHeldBytes } from "./smtp/heldBytes.ts";
 
 /** Reason for refusing a mail: it is too large, all mails together hold too much, or those of its holder do. */
-type Refusal = "too_large" | "no_room" | "no_room_for_holder";
+type BodyRefusal = "too_large" | "no_room" | "no_room_for_holder";
 
 /** A mail read up to its final dot, or the reason why it was discarded. */
-export type MessageBody = { raw: Buffer } | { refused: Refusal };
+export type MessageBody = { raw: Buffer } | { refused: BodyRefusal };
 
 export type MessageLimits = {
   maxBytes: number;
@@ -40,9 +40,9 @@ export function createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHold
   ): Promise<MessageBody> {
     let buffer = Buffer.allocUnsafe(0);
     let size = 0;
-    let refused: Refusal | undefined;
+    let refused: BodyRefusal | undefined;
 
-    function refuse(reason: Refusal): void {
+    function refuse(reason: BodyRefusal): void {
       refused = reason;
       heldBytes.giveBack(holder, buffer.length);
       buffer = Buffer.allocUnsafe(0);

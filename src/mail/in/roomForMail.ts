@@ -7,7 +7,7 @@ const megabyte = 1_000_000;
 export type UnansweredMail = { workspace_id: string; bytes: number };
 
 /** Most unanswered mail of one workspace, and of all together, in MB. */
-export type RoomLimits = { workspaceMb: number; allMb: number };
+export type MailRoomLimits = { workspaceMb: number; allMb: number };
 
 /** Says which workspaces have room for more mail from unauthenticated senders. */
 export type RoomForMail = {
@@ -21,7 +21,7 @@ export type RoomForMail = {
  * Returns the workspaces that accept no more mail, with the MB each holds: those above their own limit and, while the total is above its
  * limit, those above their fair share. So a workspace that holds little is never refused because of others.
  */
-export function withoutRoom(held: readonly UnansweredMail[], { workspaceMb, allMb }: RoomLimits): Map<string, number> {
+export function withoutRoom(held: readonly UnansweredMail[], { workspaceMb, allMb }: MailRoomLimits): Map<string, number> {
   const share = fairShare(
     held.map(({ bytes }) => bytes),
     allMb * megabyte,
@@ -46,7 +46,7 @@ function fairShare(held: readonly number[], limit: number): number {
 /** Polls how much mail is held. While that fails, the last result applies. */
 export async function watchRoomForMail(
   heldNow: () => Promise<readonly UnansweredMail[]>,
-  limits: RoomLimits,
+  limits: MailRoomLimits,
   { log, everyMs = 15_000 }: { log: Pick<Logger, "warn" | "info">; everyMs?: number },
 ): Promise<RoomForMail> {
   let full: ReadonlyMap<string, number> = new Map();

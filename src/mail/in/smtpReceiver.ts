@@ -13,7 +13,7 @@ import { createReceive } from "./smtp/content.ts";
 import { createDoor } from "./smtp/door.ts";
 import { createEnvelopes } from "./smtp/envelope.ts";
 import { createGuests } from "./smtp/guests.ts";
-import { type StrangerLimits, strangerLimits } from "./smtp/limits.ts";
+import { type PublicLimits, strangerLimits } from "./smtp/limits.ts";
 import { listening } from "./smtp/listen.ts";
 import { acceptQuotedAddresses } from "./smtp/quotedAddresses.ts";
 import { Reply } from "./smtp/reply.ts";
@@ -37,7 +37,7 @@ export type SmtpReceiverOptions = {
   /** Most mail from one address to one identity (default: 600 messages and 500 MB in 10 minutes). */
   budget?: Partial<BudgetLimits>;
   /** Limits per address; default: those of `smtp/limits.ts`. */
-  limits?: Partial<StrangerLimits>;
+  limits?: Partial<PublicLimits>;
   /** True if mail is refused because the disk is full; called for each mail. */
   isDiskFull?: () => boolean;
   /** True if a workspace accepts no mail because it holds too much unanswered mail. */

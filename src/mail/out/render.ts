@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { domainToASCII } from "node:url";
 import MailComposer, { type MailComposerOptions } from "nodemailer/lib/mail-composer";
 import { encodeWord } from "nodemailer/lib/mime-funcs";
-import type { Envelope, Letter } from "#src/mail/mailProvider.ts";
+import type { Envelope, MailParts } from "#src/mail/mailProvider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { sendableAddress } from "#streams/emailAddress/addrSpec.ts";
 import { composeBodies } from "./bodies.ts";
@@ -11,7 +11,7 @@ import { endingOf, picturesIn, pictureTypeOf } from "./pictures.ts";
 import { boundReferences } from "./threadHeaders.ts";
 
 /** A mail ready for hand-over: MIME with CRLF line ends, its recipients (the MIME names no Bcc), and the same content part by part. */
-export type RenderedMail = { mime: Buffer; envelope: Envelope; letter: Letter };
+export type RenderedMail = { mime: Buffer; envelope: Envelope; letter: MailParts };
 
 export type MailToRender = {
   content: DraftContent;
@@ -52,7 +52,7 @@ export async function renderMail({ content, messageId, date, attachments }: Mail
     html: html === null ? undefined : unixLines(html),
     attachments: parts,
   });
-  const letter: Letter = {
+  const letter: MailParts = {
     from: { name: content.from.name, address: forSmtp(content.from.address) },
     to: content.to.map(forSmtp),
     cc: content.cc.map(forSmtp),
@@ -118,7 +118,7 @@ export async function renderNotice(notice: NoticeToRender): Promise<RenderedMail
     text,
     html,
   });
-  const letter: Letter = {
+  const letter: MailParts = {
     from: { name: notice.from.name, address: forSmtp(notice.from.address) },
     ...{ to: [forSmtp(notice.to)], cc: [], bcc: [], replyTo: null },
     ...{ subject: notice.subject, text, html, attachments: [] },

@@ -80,10 +80,10 @@ function secretsOf(oauth: SmtpOAuth): ReturnType<SmtpOAuth["secrets"]> {
   }
 }
 
-type Answer = Record<string, unknown>;
+type TokenAnswer = Record<string, unknown>;
 
 /** Requests a token. Of a refusal only OAuth2's error code is repeated: its text may quote the request. */
-async function ask(url: string, form: Record<string, string>): Promise<Answer> {
+async function ask(url: string, form: Record<string, string>): Promise<TokenAnswer> {
   const { status, answer } = await post(url, form);
   if (status === 200) return answer ?? {};
   const code = refusals.find((word) => word === answer?.error);
@@ -107,7 +107,7 @@ const refusals = [
 async function post(
   url: string,
   form: Record<string, string>,
-): Promise<{ status: number; answer: Answer | undefined }> {
+): Promise<{ status: number; answer: TokenAnswer | undefined }> {
   try {
     const response = await fetch(url, {
       method: "POST",
@@ -126,10 +126,10 @@ async function post(
   }
 }
 
-function parsed(text: string): Answer | undefined {
+function parsed(text: string): TokenAnswer | undefined {
   try {
     const answer: unknown = JSON.parse(text);
-    return typeof answer === "object" && answer !== null ? (answer as Answer) : undefined;
+    return typeof answer === "object" && answer !== null ? (answer as TokenAnswer) : undefined;
   } catch {
     return undefined;
   }

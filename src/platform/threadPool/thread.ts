@@ -2,7 +2,7 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
-import type { Answers, Sender } from "#src/mail/in/authentication/findings.ts";
+import type { DnsAnswers, SmtpSender } from "#src/mail/in/authentication/findings.ts";
 import type { ParsedMail, ParseLimits } from "#src/mail/in/parsedMail.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 import { type WorkName, works } from "./works.ts";
@@ -13,8 +13,8 @@ export type ThreadTask = { job: number; bytes: Uint8Array } /** A work of works.
   | { name: "parse"; limits: ParseLimits }
   /** `isWhole`: `bytes` are the whole mail, so that an unsigned one need not be sent again. */
   | { name: "signers"; isWhole: boolean }
-  | { name: "signatures"; answers: Answers }
-  | { name: "sender"; sender: Sender; answers: Answers }
+  | { name: "signatures"; answers: DnsAnswers }
+  | { name: "sender"; sender: SmtpSender; answers: DnsAnswers }
 );
 
 // A library logs parts of mail to the console.

@@ -5,7 +5,7 @@ import { scopesOf } from "#src/http/framework/roles.ts";
 import {
   axeFindings,
   complaintsOf,
-  type Look,
+  type WindowOptions,
   needsBrowser,
   openWindow,
   sidewaysScroll,
@@ -37,7 +37,7 @@ import {
   shapeOf,
 } from "./visits.ts";
 
-const allLooks: readonly Look[] = [
+const allLooks: readonly WindowOptions[] = [
   { size: "phone", colours: "light" },
   { size: "desktop", colours: "dark" },
   { size: "phone", colours: "dark" },

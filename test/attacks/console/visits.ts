@@ -1,5 +1,5 @@
 import type { ConsoleRoute } from "#src/http/console/framework/page.ts";
-import type { browserAt, Seen } from "#test/support/desk.ts";
+import type { browserAt, DeskPage } from "#test/support/desk.ts";
 import type { Tenant } from "#test/support/examples/world.ts";
 import { textOf } from "#test/support/imports.ts";
 import { type FormSeen, formsOf, paramsOfPage, pathOfPage, realPages } from "./pages.ts";
@@ -18,10 +18,10 @@ export const doors: readonly string[] = [
 /** Whether a page's path names a file to be kept, not to be looked at. */
 export const isFile = (path: string): boolean => /\/(raw|attachments\/:\w+)$/.test(path);
 
-export const isHtml = ({ headers }: Seen): boolean => (headers.get("content-type") ?? "").startsWith("text/html");
+export const isHtml = ({ headers }: DeskPage): boolean => (headers.get("content-type") ?? "").startsWith("text/html");
 
 /** What is wrong with a file that a page offers: strangers made it, so a browser is to keep it and open nothing. */
-export function fileFaults({ headers }: Seen): string[] {
+export function fileFaults({ headers }: DeskPage): string[] {
   return [
     ...(headers.get("x-content-type-options") === "nosniff" ? [] : ["a browser may guess what it is"]),
     ...(/^attachment/.test(headers.get("content-disposition") ?? "") ||
@@ -33,7 +33,7 @@ export function fileFaults({ headers }: Seen): string[] {
 }
 
 /** An answer without what differs from one to the next: ids that were asked for, tokens. */
-export const shapeOf = ({ status, location, text }: Seen, id: string): string =>
+export const shapeOf = ({ status, location, text }: DeskPage, id: string): string =>
   JSON.stringify([
     status,
     location?.replaceAll(id, "ID"),

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { type Heard, type HintKind, hintsAbout } from "#src/channels/hints/hints.ts";
+import { type HintInput, type HintKind, hintsAbout } from "#src/channels/hints/hints.ts";
 import { honest, positive } from "./examples.ts";
 
-const of = (text: string, more: Partial<Heard> = {}) =>
+const of = (text: string, more: Partial<HintInput> = {}) =>
   hintsAbout({ subject: "", newText: text, text, html: null, ...more });
-const kindsOf = (text: string, more: Partial<Heard> = {}): HintKind[] => of(text, more).map(({ kind }) => kind);
+const kindsOf = (text: string, more: Partial<HintInput> = {}): HintKind[] => of(text, more).map(({ kind }) => kind);
 const html = (body: string) => kindsOf("Where is my order?", { html: `<html><body>${body}</body></html>` });
 
 describe("hints about a message", () => {

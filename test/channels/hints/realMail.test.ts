@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Heard, hintsAbout } from "#src/channels/hints/hints.ts";
+import { type HintInput, hintsAbout } from "#src/channels/hints/hints.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { parseMail } from "#src/mail/in/parseMail.ts";
 import { ownWords } from "#src/mail/in/quotes/parts.ts";
@@ -23,7 +23,7 @@ describe("hints about real mail, which is honest", () => {
 });
 
 /** Reads a mail; a file without headers is a text. */
-async function read(raw: Buffer): Promise<Heard> {
+async function read(raw: Buffer): Promise<HintInput> {
   const start = raw.toString("latin1", 0, 4096);
   if (!/^[\w-]+:[ \t]/.test(start) && !start.startsWith("From ")) {
     const text = raw.toString();

@@ -3,7 +3,7 @@ import type { ApprovalRequest } from "#src/channels/channel.ts";
 import { telegramBots } from "#src/channels/telegram/botApi.ts";
 import { telegramChannel } from "#src/channels/telegram/telegramChannel.ts";
 import { botToken } from "#test/support/telegram/emulator.ts";
-import { type Answer, refused, startFront } from "#test/support/telegram/front.ts";
+import { type BotCallAnswer, refused, startFront } from "#test/support/telegram/front.ts";
 import { carded, ordinary } from "../email/examples.ts";
 
 const token = botToken(300_001);
@@ -15,7 +15,7 @@ const request: ApprovalRequest = {
   workspaceId: "w",
   origin: { identityId: "i", threadId: "t", attemptId: "n" },
 };
-const sent = (id: number): Answer => ({ body: { ok: true, result: { message_id: id, chat: { id: -5 } } } });
+const sent = (id: number): BotCallAnswer => ({ body: { ok: true, result: { message_id: id, chat: { id: -5 } } } });
 
 describe("a Telegram channel", () => {
   let front: Awaited<ReturnType<typeof startFront>>;
@@ -25,7 +25,7 @@ describe("a Telegram channel", () => {
   after(() => front.stop());
 
   /** What asking comes to where each call is answered so, the last answer again and again. */
-  async function asking(...answers: Answer[]) {
+  async function asking(...answers: BotCallAnswer[]) {
     const from = front.calls.length;
     const stop = front.answers(() => (answers.length > 1 ? answers.shift() : answers[0]));
     const channel = telegramChannel({
@@ -44,7 +44,7 @@ describe("a Telegram channel", () => {
       expect(JSON.parse(params.link_preview_options!)).to.deep.equal({ is_disabled: true });
   });
 
-  const cases: [what: string, answer: Answer, again: boolean, says: RegExp][] = [
+  const cases: [what: string, answer: BotCallAnswer, again: boolean, says: RegExp][] = [
     ["a bot that was blocked", refused(403, "Forbidden: bot was blocked by the user"), false, /blocked the bot/],
     [
       "a bot that was removed",
@@ -97,7 +97,7 @@ describe("a Telegram channel", () => {
   it("turns the question into what became of it; where that is so already, or it is gone, nothing is left to do", async () => {
     const channel = telegramChannel({ bots: telegramBots({ apiRoot: front.url, callMs: 10_000 }) });
     const said = { sentence: "Approved by “<b>Zoë</b>”.", threadSubject: "My order", workspaceId: "w" };
-    const conclude = (answer: Answer) => {
+    const conclude = (answer: BotCallAnswer) => {
       const stop = front.answers(() => answer);
       return channel.conclude!({ channel: request.channel, message: { chat: "-5", ids: ["7", "8"] }, ...said }).finally(
         stop,

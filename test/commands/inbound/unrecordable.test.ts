@@ -9,7 +9,7 @@ import { systemIds } from "#src/platform/clock.ts";
 import { ThreadsAway } from "#src/platform/threadPool/faults.ts";
 import { idOf } from "#streams/event.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
-import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
+import { Crashed, type StoreFault } from "#test/support/faultyEventStore.ts";
 import { receive } from "./filingModel.ts";
 
 type Refused = (event: NewEvent, stream: string) => Error | undefined;
@@ -17,7 +17,7 @@ type Refused = (event: NewEvent, stream: string) => Error | undefined;
 const tooLarge = new InvalidAppend("the data has 700000 bytes");
 
 /** An instance whose store refuses appends that hold such an event, and what its log of errors says. */
-function refusing(world: SendWorld, refused: Refused, fault?: Fault) {
+function refusing(world: SendWorld, refused: Refused, fault?: StoreFault) {
   const alarms: { delivery: string }[] = [];
   const { faulty } = world.createNode(fault);
   const store: EventStore = {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { pageFaults } from "#test/attacks/console/pageFaults.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
-import { type Desk, deskOf as plainDesk, type Seen } from "#test/support/desk.ts";
+import { type Desk, deskOf as plainDesk, type DeskPage } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { formIn } from "#test/support/pageForms.ts";
 
@@ -13,7 +13,7 @@ const botToken = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
 async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
   const desk = await plainDesk(...given);
   const inOrder =
-    <Given extends unknown[]>(ask: (...of: Given) => Promise<Seen>) =>
+    <Given extends unknown[]>(ask: (...of: Given) => Promise<DeskPage>) =>
     async (...of: Given) => {
       const seen = await ask(...of);
       if (seen.text !== "") expect(pageFaults(seen.text), String(of[0])).to.deep.equal([]);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { changeMarks } from "#projections/changeMarks.ts";
 import { complaintsOf, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
-import { type Desk, deskOf, type Seen } from "#test/support/desk.ts";
+import { type Desk, deskOf, type DeskPage } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** Where people decide, as it is without a script: over plain HTTP. */
@@ -43,9 +43,9 @@ describe("console: review", () => {
     return json.data as { type: string; actor: { kind: string; id: string; name: string }; data: any }[];
   };
   /** The page's words, without blanks before punctuation. */
-  const said = ({ page }: Seen) => page.replace(/ ([.,:])/g, "$1");
+  const said = ({ page }: DeskPage) => page.replace(/ ([.,:])/g, "$1");
   const shownBy = (desk: Desk, id: string) => desk.get(`/review?draft=${id}`);
-  const listed = ({ text }: Seen) => [...text.matchAll(/id="waits-([^"]+)"/g)].map(([, id]) => id);
+  const listed = ({ text }: DeskPage) => [...text.matchAll(/id="waits-([^"]+)"/g)].map(([, id]) => id);
 
   it("says in a friendly sentence that nothing waits", async () => {
     const nobody = await service.workspace();

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { firstOwnerLink } from "#src/commands/members/invitations.ts";
-import { browserAt, type Seen } from "#test/support/desk.ts";
+import { browserAt, type DeskPage } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { formsOf } from "../../attacks/console/pages.ts";
 
@@ -24,13 +24,13 @@ describe("console: the whole story, without script", () => {
   /** Fills the form that leads to `action` as a person would, presses the button called `press`, and follows where it leads. */
   async function fill(
     browser: Browser,
-    seen: Seen,
+    seen: DeskPage,
     {
       action,
       fields = {},
       press = {},
     }: { action: RegExp; fields?: Record<string, string>; press?: Record<string, string> },
-  ): Promise<Seen> {
+  ): Promise<DeskPage> {
     const form = formsOf(seen.text).find((each) => action.test(each.action));
     expect(form, `${seen.status} ${seen.page}`).to.not.equal(undefined);
     for (const name of Object.keys(fields)) expect(seen.text, "the form has the field").to.contain(`name="${name}"`);
@@ -40,7 +40,7 @@ describe("console: the whole story, without script", () => {
     return follow(browser, sent);
   }
 
-  async function follow(browser: Browser, { location }: Seen): Promise<Seen> {
+  async function follow(browser: Browser, { location }: DeskPage): Promise<DeskPage> {
     const seen = await browser.get(location as string);
     return seen.status === 303 ? follow(browser, seen) : seen;
   }

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { firstOwnerLink } from "#src/commands/members/invitations.ts";
-import { complaintsOf, type Look, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
+import { complaintsOf, type WindowOptions, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
 import { inFull } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 const password = "a long enough secret";
 
-const looks: readonly Look[] = [
+const looks: readonly WindowOptions[] = [
   { size: "desktop", colours: "light" },
   { size: "phone", colours: "dark", script: false },
 ];

@@ -9,7 +9,7 @@ import { route } from "#src/http/framework/route.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { Answer } from "#test/support/asking.ts";
+import type { HttpAnswer } from "#test/support/asking.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { barrier, serveRoutes } from "./support.ts";
 
@@ -71,9 +71,9 @@ describe("runs under an Idempotency-Key", () => {
     await testDatabase.drop();
   });
 
-  const post = (key: string, n: unknown = 1): Promise<Answer> =>
+  const post = (key: string, n: unknown = 1): Promise<HttpAnswer> =>
     service.ask("POST /v1/toys", { json: { n }, headers: { "Idempotency-Key": key } });
-  const replayed = ({ headers }: Answer) => headers.get("idempotency-replayed");
+  const replayed = ({ headers }: HttpAnswer) => headers.get("idempotency-replayed");
   const timeIsUp = (key: string) =>
     database.query("update work.idempotency_keys set owned_until = now() where key = $1", [key]);
 
@@ -185,7 +185,7 @@ describe("runs under an Idempotency-Key", () => {
   });
 
   describe("that draw a secret", () => {
-    const ask = (key: string): Promise<Answer> =>
+    const ask = (key: string): Promise<HttpAnswer> =>
       service.ask("POST /v1/secrets", { json: { n: 1 }, headers: { "Idempotency-Key": key } });
     const kept = async (key: string) =>
       (await database.query<{ secret: Buffer }>("select secret from work.idempotency_keys where key = $1", [key]))

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { Answer } from "#test/support/asking.ts";
+import type { HttpAnswer } from "#test/support/asking.ts";
 import { mail, startInProcess } from "#test/support/inProcess.ts";
 
 export type Options = { json?: unknown; key?: string | null; headers?: Record<string, string> };
@@ -18,7 +18,7 @@ export async function openPosts() {
   const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
   const basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
 
-  const post = (line: string, idempotencyKey: string, options: Options = {}): Promise<Answer> =>
+  const post = (line: string, idempotencyKey: string, options: Options = {}): Promise<HttpAnswer> =>
     tenant.ask(`POST ${line}`, { ...options, headers: { ...options.headers, "Idempotency-Key": idempotencyKey } });
 
   /** As if the process had been killed between the effect and its recorded answer, and its time had run out. */
@@ -55,7 +55,7 @@ export async function openPosts() {
       return typesWhere("split_part(metadata->>'operation', '/', 1)", rows[0]!.operation);
     },
     /** The answers of a run and of its repetition after it was cut off behind its effect; the third is the key. */
-    async repeat(line: string, options: Options = {}): Promise<[Answer, Answer, string]> {
+    async repeat(line: string, options: Options = {}): Promise<[HttpAnswer, HttpAnswer, string]> {
       const key = randomUUID();
       const first = await post(line, key, options);
       await cutOff(key);
@@ -67,9 +67,9 @@ export async function openPosts() {
   };
 }
 
-export const replayed = (answer: Answer) => answer.headers.get("idempotency-replayed");
+export const replayed = (answer: HttpAnswer) => answer.headers.get("idempotency-replayed");
 
-export function same(one: Answer, two: Answer): void {
+export function same(one: HttpAnswer, two: HttpAnswer): void {
   expect([two.status, two.text]).to.deep.equal([one.status, one.text]);
   expect(two.headers.get("etag")).to.equal(one.headers.get("etag"));
   expect(two.headers.get("content-type")).to.equal(one.headers.get("content-type"));

@@ -6,7 +6,7 @@ import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { botToken, type Person, type Shown, startTelegram, type Telegram } from "#test/support/telegram/emulator.ts";
-import { type Answer, refused } from "#test/support/telegram/front.ts";
+import { type BotCallAnswer, refused } from "#test/support/telegram/front.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
 const token = botToken(100_001);
@@ -408,7 +408,7 @@ describe("approvers in Telegram", () => {
         return (await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Soon." } })).json.id;
       };
       const statusOf = async (id: string) => (await draftOf(id)).notification_status;
-      const down: Answer[] = [{ status: 502, body: "<html>Bad Gateway</html>" }];
+      const down: BotCallAnswer[] = [{ status: 502, body: "<html>Bad Gateway</html>" }];
       const stop = telegram.answers(({ method, params }) => {
         if (method !== "sendMessage") return undefined;
         if (params.chat_id === "601") return refused(403, "Forbidden: bot was blocked by the user");

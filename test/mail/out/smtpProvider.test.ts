@@ -11,12 +11,12 @@ import {
 } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { emptyLetter } from "#test/support/letter.ts";
-import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { type RelayFault, type RelayOptions, type SmtpRelay, type RelayStage, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
 const patient: SmtpTimeouts = { readyMs: 60_000, envelopeMs: 60_000, contentMs: 60_000, answerMs: 60_000 };
 
 /** For a relay that hangs there: hardly any time for that alone, so that what comes before is not given up on a busy machine. */
-function hurriedAt(stage: Stage): SmtpTimeouts {
+function hurriedAt(stage: RelayStage): SmtpTimeouts {
   const answerMs = 150;
   if (stage === "dot") return { ...patient, answerMs };
   // A kernel may have taken all of it.
@@ -44,7 +44,7 @@ describe("the SMTP provider", () => {
   afterEach(() => relay.close());
 
   async function handOver(
-    faults: Fault[],
+    faults: RelayFault[],
     {
       mime = smallMime,
       mayWrite = (() => true) as MayWrite,
@@ -282,8 +282,8 @@ describe("the SMTP provider", () => {
   for (const [at, failures] of Object.entries(unready)) {
     for (const how of failures) {
       it(`${how} at ${at}: unavailable before any mail is offered`, async () => {
-        relay = await startSmtpRelay([{ at: at as Stage, how }]);
-        const error = await createSmtpProvider(relay.url, how === "stall" ? hurriedAt(at as Stage) : patient)
+        relay = await startSmtpRelay([{ at: at as RelayStage, how }]);
+        const error = await createSmtpProvider(relay.url, how === "stall" ? hurriedAt(at as RelayStage) : patient)
           .connect({ comesBack: true })
           .catch((reason) => reason);
         expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(CredentialsRefused);
@@ -385,7 +385,7 @@ describe("the SMTP provider", () => {
   });
 
   describe("signing in", () => {
-    const signIn = async (password: string, faults: Fault[] = []) => {
+    const signIn = async (password: string, faults: RelayFault[] = []) => {
       relay = await startSmtpRelay(faults, { password: "p@ss:w%rd" });
       const url = `smtp://agent:${encodeURIComponent(password)}@127.0.0.1:${relay.port}`;
       return createSmtpProvider(url)

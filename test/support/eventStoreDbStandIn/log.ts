@@ -3,7 +3,7 @@ export type Proposed = { id: string; type: string; contentType: string; data: Ui
 export type StoredRecord = Proposed & { stream: string; revision: number; position: number; writtenAt: number };
 
 export type Expected = number | "no_stream" | "any" | "stream_exists";
-export type Answer =
+export type AppendAnswer =
   | { kind: "written"; last: StoredRecord }
   | { kind: "wrong"; current: number }
   | { kind: "too_large" };
@@ -29,7 +29,7 @@ export class RecordLog {
     return () => this.#listeners.delete(listener);
   }
 
-  append(stream: string, expected: Expected, events: Proposed[]): Answer {
+  append(stream: string, expected: Expected, events: Proposed[]): AppendAnswer {
     const bytes = events.reduce((sum, event) => sum + event.data.length, 0);
     if (bytes > maxAppendSize) return { kind: "too_large" };
     const current = (this.streams.get(stream)?.length ?? 0) - 1;

@@ -1,7 +1,7 @@
 import shared from "@eventstore/db-client/generated/shared_pb.js";
 import streams from "@eventstore/db-client/generated/streams_pb.js";
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { type Answer, type Expected, maxAppendSize, type Proposed, type StoredRecord } from "./log.ts";
+import { type AppendAnswer, type Expected, maxAppendSize, type Proposed, type StoredRecord } from "./log.ts";
 
 const { AppendResp, ReadResp } = streams;
 
@@ -33,7 +33,7 @@ const identifierOf = (name: string): shared.StreamIdentifier =>
   new shared.StreamIdentifier().setStreamName(Buffer.from(name));
 
 /** Makes the answer to an append. A refused revision is a normal answer; only an excessive size is an error. */
-export function appendAnswer(answer: Exclude<Answer, { kind: "too_large" }>): streams.AppendResp {
+export function appendAnswer(answer: Exclude<AppendAnswer, { kind: "too_large" }>): streams.AppendResp {
   if (answer.kind === "wrong") {
     const wrong = new AppendResp.WrongExpectedVersion();
     if (answer.current < 0) wrong.setCurrentNoStream(new shared.Empty());

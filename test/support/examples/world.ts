@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { exampleOf } from "#src/http/framework/openapi/examples.ts";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
-import { type Answer, type Ask, asking } from "../asking.ts";
+import { type HttpAnswer, type Ask, asking } from "../asking.ts";
 
 /** Tenants with one resource of every noun, made through the API. For a new noun in a route or field, an error says what to add here. */
 
@@ -20,12 +20,12 @@ export type Running = {
 /** Nothing listens there; WEBHOOK_ALLOWED_HOSTS has to allow it. */
 export const webhookHost = "localhost:9";
 
-type Making = { service: Running; ask: Ask; ids: Record<string, string>; address: string };
+type NounInput = { service: Running; ask: Ask; ids: Record<string, string>; address: string };
 
 const here = "test/support/examples/world.ts";
 
 /** Makes one resource of each noun for a tenant. Later ones depend on earlier ones. */
-const makers: Record<string, (making: Making) => Promise<string>> = {
+const makers: Record<string, (making: NounInput) => Promise<string>> = {
   domains: async ({ ask }) => firstOf(await ask("GET /v1/domains")),
   assistants: async ({ ask }) => idOf(await ask("POST /v1/assistants", { json: { name: "Assistant" } })),
   identities: async (making) => {
@@ -92,7 +92,7 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
 export async function makeTenant(service: Running, document: Document): Promise<Tenant> {
   const { id: workspaceId, key } = await service.workspace();
   const ask = asking(service.url, key);
-  const making: Making = { service, ask, ids: {}, address: "" };
+  const making: NounInput = { service, ask, ids: {}, address: "" };
   for (const noun of nounsOf(document)) {
     if (!makers[noun]) throw new Error(`${noun}: say in ${here} (makers) how a tenant gets one of them`);
   }
@@ -170,12 +170,12 @@ export function put(body: Json, place: (string | number)[], value: unknown): Jso
   return body;
 }
 
-function idOf({ status, json, text }: Answer): string {
+function idOf({ status, json, text }: HttpAnswer): string {
   if (status >= 300) throw new Error(`${status} ${text}`);
   return json.id;
 }
 
-function firstOf({ status, json, text }: Answer): string {
+function firstOf({ status, json, text }: HttpAnswer): string {
   if (status >= 300 || json.data.length === 0) throw new Error(`${status} ${text}`);
   return json.data[0].id;
 }

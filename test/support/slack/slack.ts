@@ -9,7 +9,7 @@ import { freePort } from "../../../scripts/support/freePort.ts";
 export type ToSlack = { path: string; token: string | undefined; body: any };
 
 /** Answers in Slack's place; if it returns false, the emulator answers. */
-type Fault = (request: ToSlack, response: ServerResponse) => boolean | Promise<boolean>;
+type SlackFault = (request: ToSlack, response: ServerResponse) => boolean | Promise<boolean>;
 
 export type TestSlack = Awaited<ReturnType<typeof startSlack>>;
 
@@ -32,7 +32,7 @@ export async function startSlack() {
     },
   });
   const requests: ToSlack[] = [];
-  let fault: Fault = () => false;
+  let fault: SlackFault = () => false;
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
@@ -78,7 +78,7 @@ export async function startSlack() {
     },
     /** Makes the trigger id of a press, which can open a form for 3 s. */
     trigger: async (): Promise<string> => (await call("views.generateTriggerId", {})).trigger_id,
-    answersWith(next: Fault | undefined): void {
+    answersWith(next: SlackFault | undefined): void {
       fault = next ?? (() => false);
     },
     async stop() {

@@ -24,12 +24,12 @@ const dayMs = 24 * 60 * minuteMs;
 export const caps = { builder_pack: 3, pro: 5, agency: 8 };
 
 /** The delivery of the processor's events: milliseconds from sending to each arrival; several times, or never. */
-export type Post = { arrivals: () => number[]; isAway: () => boolean; listensToTimers: boolean };
+export type EventDelivery = { arrivals: () => number[]; isAway: () => boolean; listensToTimers: boolean };
 
-export const inOrder: Post = { arrivals: () => [0], isAway: () => false, listensToTimers: false };
+export const inOrder: EventDelivery = { arrivals: () => [0], isAway: () => false, listensToTimers: false };
 
 /** Loses a third, delivers a third twice, and nothing in order; now and then the processor is unreachable. */
-export const shuffled = (random: Random): Post => ({
+export const shuffled = (random: Random): EventDelivery => ({
   arrivals: () => {
     const late = () => random.below(random.pick([minuteMs, 60 * minuteMs, 3 * dayMs]));
     return Array.from({ length: random.below(3) }, late);
@@ -38,7 +38,7 @@ export const shuffled = (random: Random): Post => ({
   listensToTimers: true,
 });
 
-export type Moment = {
+export type LifeMoment = {
   /** The plan that the service knows and enforces, and what the customer has. */
   plan: Awaited<ReturnType<typeof currentPlan>>;
   truth: ReturnType<ReturnType<typeof createSubscriptionWorld>["truth"]>;
@@ -51,7 +51,7 @@ type Reserved = { stream: string; cap: number };
  * Plays a customer's life for a workspace: the processor's events by this delivery, the process that follows subscriptions, and between
  * them mail up to the cap. `onMoment` is called when nothing more happens at a moment.
  */
-export async function liveThrough(life: Life, post: Post, onMoment: (moment: Moment) => void = () => undefined) {
+export async function liveThrough(life: Life, post: EventDelivery, onMoment: (moment: LifeMoment) => void = () => undefined) {
   let nowMs = life.begins.getTime();
   const clock = { now: () => new Date(nowMs), monotonic: () => nowMs };
   const store = createMemoryEventStore();

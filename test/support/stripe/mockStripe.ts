@@ -12,7 +12,7 @@ export const secretKey = "sk_test_mockmockmockmockmock";
 export const webhookSecret = "whsec_mockmockmockmockmockmock";
 
 /** The fault of a broken provider. */
-export type Fault =
+export type StripeFault =
   | { status: number; body: string; type?: string; headers?: Record<string, string> }
   | "silence"
   | "hang up"
@@ -20,7 +20,7 @@ export type Fault =
   | "lost answer";
 
 type Parameters = Record<string, string>;
-type Answer = { status: number; body: object };
+type StripeAnswer = { status: number; body: object };
 export type Call = {
   method: string;
   path: string;
@@ -29,12 +29,12 @@ export type Call = {
   version: string | undefined;
 };
 
-const invalid = (code: string, status = 400): Answer => ({
+const invalid = (code: string, status = 400): StripeAnswer => ({
   status,
   body: { error: { type: "invalid_request_error", code, message: `mock: ${code}` } },
 });
 const missing = () => invalid("resource_missing", 404);
-const ok = (body: object): Answer => ({ status: 200, body });
+const ok = (body: object): StripeAnswer => ({ status: 200, body });
 
 /** Allowed parameters of each call: `#` means a number, `*` a name. */
 const known: [line: RegExp, names: string[]][] = [
@@ -58,8 +58,8 @@ export type MockStripe = Awaited<ReturnType<typeof startMockStripe>>;
 
 export async function startMockStripe(model = new StripeModel()) {
   const calls: Call[] = [];
-  const kept = new Map<string, { asked: string; answer: Answer }>();
-  const faults: { line: RegExp; fault: Fault; times: number }[] = [];
+  const kept = new Map<string, { asked: string; answer: StripeAnswer }>();
+  const faults: { line: RegExp; fault: StripeFault; times: number }[] = [];
   const waiting = new Set<ServerResponse>();
 
   const server = createServer((request, response) => {
@@ -86,7 +86,7 @@ export async function startMockStripe(model = new StripeModel()) {
   }
 
   /** Answers the same key with the same answer; refuses it with other parameters. */
-  function remembered(call: Call): Answer {
+  function remembered(call: Call): StripeAnswer {
     if (call.method !== "POST" || call.key === undefined) return answerTo(model, call);
     const asked = JSON.stringify([call.path, call.parameters]);
     const before = kept.get(call.key);
@@ -101,7 +101,7 @@ export async function startMockStripe(model = new StripeModel()) {
     return answer;
   }
 
-  function fail(fault: Exclude<Fault, "lost answer">, response: ServerResponse): void {
+  function fail(fault: Exclude<StripeFault, "lost answer">, response: ServerResponse): void {
     if (fault === "hang up") return void response.destroy();
     if (fault === "silence") return void waiting.add(response);
     response.writeHead(fault.status, { "content-type": fault.type ?? "application/json", ...fault.headers });
@@ -115,7 +115,7 @@ export async function startMockStripe(model = new StripeModel()) {
     model,
     calls,
     /** Makes the next calls of this line, such as `POST /v1/customers`, fail this way. */
-    breakDown(line: RegExp, fault: Fault, times = Number.POSITIVE_INFINITY) {
+    breakDown(line: RegExp, fault: StripeFault, times = Number.POSITIVE_INFINITY) {
       faults.unshift({ line, fault, times });
     },
     mend() {
@@ -130,7 +130,7 @@ export async function startMockStripe(model = new StripeModel()) {
   };
 }
 
-const unauthorised: Answer = {
+const unauthorised: StripeAnswer = {
   status: 401,
   body: { error: { type: "invalid_request_error", message: "mock: no such key" } },
 };
@@ -142,7 +142,7 @@ export function signedCall(event: StripeEvent, { secret = webhookSecret, atMs = 
   return { body, signature: Stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp }) };
 }
 
-function answerTo(model: StripeModel, { method, path, parameters }: Call): Answer {
+function answerTo(model: StripeModel, { method, path, parameters }: Call): StripeAnswer {
   const line = `${method} ${path}`;
   const names = known.find(([pattern]) => pattern.test(line))?.[1] ?? [];
   const shapes = names.map(
@@ -199,7 +199,7 @@ function answerTo(model: StripeModel, { method, path, parameters }: Call): Answe
   }
 }
 
-function openCheckout(model: StripeModel, given: Parameters): Answer {
+function openCheckout(model: StripeModel, given: Parameters): StripeAnswer {
   if (!isAlive(model, given.customer)) return invalid("resource_missing");
   if (given.mode !== "subscription" || !/^price_/.test(given["line_items[0][price]"] ?? ""))
     return invalid("parameter_invalid");
@@ -217,7 +217,7 @@ function openCheckout(model: StripeModel, given: Parameters): Answer {
   return ok(session);
 }
 
-function openPortal(model: StripeModel, { customer, return_url }: Parameters): Answer {
+function openPortal(model: StripeModel, { customer, return_url }: Parameters): StripeAnswer {
   if (!isAlive(model, customer)) return invalid("resource_missing");
   const url = `https://billing.stripe.example/p/session/${customer}`;
   return ok({ object: "billing_portal.session", id: "bps_mock", customer, return_url, url });

@@ -21,7 +21,7 @@ export type Action =
   | { does: "pay" }
   | { does: "payment is given up"; as: "unpaid" | "canceled" };
 
-type Held = ProcessorSubscription & {
+type HeldSubscription = ProcessorSubscription & {
   /** Periods count from this moment. */
   anchor: Date;
   periods: number;
@@ -43,7 +43,7 @@ export type Told = { id: string; type: string; createdAt: string; customerId: st
  */
 export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells: (event: Told) => void }) {
   const customerId = "cus_1";
-  const held: Held[] = [];
+  const held: HeldSubscription[] = [];
   const refunded: string[] = [];
   let away = false;
   let failing = false;
@@ -59,11 +59,11 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
   /** Returns the customer's subscription, ignoring any that were started in addition. */
   const main = () => held.find(({ status, second }) => !second && live.includes(status));
 
-  function begin(sub: Held, at: Date, status: string): void {
+  function begin(sub: HeldSubscription, at: Date, status: string): void {
     Object.assign(sub, { status, anchor: at, periods: 0, periodStart: at.toISOString() });
     goOn(sub);
   }
-  function goOn(sub: Held): void {
+  function goOn(sub: HeldSubscription): void {
     const step = sub.interval === "annual" ? 12 : 1;
     sub.periodStart = monthsOn(sub.anchor, sub.periods * step).toISOString();
     sub.periods += 1;
@@ -71,9 +71,9 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
     if (sub.cancelAt !== null) sub.cancelAt = sub.periodEnd;
   }
 
-  function add({ plan, interval }: Bought, second: boolean): Held {
+  function add({ plan, interval }: Bought, second: boolean): HeldSubscription {
     const at = now();
-    const sub: Held = {
+    const sub: HeldSubscription = {
       ...{ id: `sub_${held.length + 1}`, customerId, status: "active", priceId: `price_${plan}_${interval}` },
       ...{ plan, interval, periodStart: "", periodEnd: "", trialEnd: null, cancelAt: null },
       ...{ createdAt: at.toISOString(), anchor: at, periods: 0, firstPayment: null, second },
@@ -99,12 +99,12 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
     say("checkout.session.completed", "sub.created", "invoice.paid");
   }
 
-  function end(sub: Held): void {
+  function end(sub: HeldSubscription): void {
     sub.status = "canceled";
     say("sub.deleted");
   }
 
-  function change(sub: Held, to: Partial<Bought>): void {
+  function change(sub: HeldSubscription, to: Partial<Bought>): void {
     const interval = to.interval ?? sub.interval;
     const turns = interval !== sub.interval && sub.status !== "trialing";
     Object.assign(sub, to, { priceId: `price_${to.plan ?? sub.plan}_${interval}` });
@@ -167,7 +167,7 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
   };
 
   /** Handles the end of a period, or the outcome of a first payment. */
-  function turn(sub: Held): void {
+  function turn(sub: HeldSubscription): void {
     if (sub.firstPayment) {
       payFirst(sub, sub.firstPayment);
     } else if (sub.cancelAt !== null) {
@@ -180,21 +180,21 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
     }
   }
 
-  function payFirst(sub: Held, { made }: { made: boolean }): void {
+  function payFirst(sub: HeldSubscription, { made }: { made: boolean }): void {
     sub.firstPayment = null;
     if (made) begin(sub, now(), "active");
     else sub.status = "incomplete_expired";
     say("sub.updated", made ? "invoice.paid" : "sub.deleted");
   }
 
-  function renew(sub: Held): void {
+  function renew(sub: HeldSubscription): void {
     if (sub.status === "trialing") begin(sub, now(), failing ? "past_due" : "active");
     else goOn(sub);
     if (failing && sub.status === "active") sub.status = "past_due";
     say("sub.updated", failing ? "invoice.payment_failed" : "invoice.paid");
   }
 
-  const dueOf = ({ status, firstPayment, periodEnd }: Held): number => {
+  const dueOf = ({ status, firstPayment, periodEnd }: HeldSubscription): number => {
     if (firstPayment) return firstPayment.at.getTime();
     return open.includes(status) ? Date.parse(periodEnd) : Number.POSITIVE_INFINITY;
   };

@@ -3,20 +3,20 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A call of a bot's method, with its parameters as received: text, and JSON for structured ones. */
-export type Call = { token: string; method: string; params: Record<string, string> };
+export type BotCall = { token: string; method: string; params: Record<string, string> };
 
 /** `body`: a value as JSON, or text unchanged. `hangs`: no answer. */
-export type Answer = { status?: number; body?: unknown; hangs?: boolean };
+export type BotCallAnswer = { status?: number; body?: unknown; hangs?: boolean };
 
-export const refused = (status: number, description: string, parameters?: object): Answer => ({
+export const refused = (status: number, description: string, parameters?: object): BotCallAnswer => ({
   status,
   body: { ok: false, error_code: status, description, ...(parameters && { parameters }) },
 });
 
 /** A server of our own in front of the emulator: records each call, and answers some of them as Telegram does on bad days. */
 export async function startFront(behind?: string) {
-  const calls: Call[] = [];
-  const rules: ((call: Call) => Answer | undefined)[] = [];
+  const calls: BotCall[] = [];
+  const rules: ((call: BotCall) => BotCallAnswer | undefined)[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -36,7 +36,7 @@ export async function startFront(behind?: string) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     /** Answers later calls by this rule, until the returned function is called. */
-    answers(rule: (call: Call) => Answer | undefined): () => void {
+    answers(rule: (call: BotCall) => BotCallAnswer | undefined): () => void {
       rules.unshift(rule);
       return () => void rules.splice(rules.indexOf(rule), 1);
     },
@@ -47,7 +47,7 @@ export async function startFront(behind?: string) {
   };
 }
 
-function reply(response: ServerResponse, { status = 200, body, hangs }: Answer): void {
+function reply(response: ServerResponse, { status = 200, body, hangs }: BotCallAnswer): void {
   if (hangs) return;
   response.writeHead(status, { "content-type": "application/json" });
   response.end(typeof body === "string" ? body : JSON.stringify(body));

@@ -1,6 +1,6 @@
 import type { ChatPerson } from "#src/channels/approvalDecisions.ts";
 import type { Decision } from "#src/channels/approvalView.ts";
-import type { Bot, Placed } from "#src/channels/telegram/botApi.ts";
+import type { Bot, MessageAddress } from "#src/channels/telegram/botApi.ts";
 import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
 import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -34,7 +34,7 @@ export async function decide(
 export async function endQuestion(
   deps: Dependencies,
   { bot }: Pick<AtBot, "bot">,
-  { place, said, question }: { place: Placed; said: Said; question: ChatQuestion },
+  { place, said, question }: { place: MessageAddress; said: Said; question: ChatQuestion },
 ): Promise<void> {
   if (!said.ends) return;
   if (said.sentence === undefined) return swallowed(bot.setKeyboard(place, []));

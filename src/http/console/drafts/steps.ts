@@ -1,7 +1,7 @@
 import { livesOf } from "#src/commands/drafts/life/fold.ts";
 import type { Life } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
-import { type Comparison, type Room, roomAfter, usualRoom } from "#src/html/compare/compareVersions.ts";
+import { type Comparison, type ComparisonRoom, roomAfter, usualRoom } from "#src/html/compare/compareVersions.ts";
 import { deliveryWords } from "./deliveryWords.ts";
 import { reviewWords } from "./reviewWords.ts";
 import type { OfDelivery, StepWords } from "./stepParts.ts";
@@ -42,7 +42,7 @@ export function stepsOf(history: readonly LifeEvent[]): Step[] {
 }
 
 /** Compares two versions within the room that a page has left. */
-export type Compare = (versions: { from: Version; to: Version; room: Room }) => Promise<Comparison>;
+export type Compare = (versions: { from: Version; to: Version; room: ComparisonRoom }) => Promise<Comparison>;
 
 const nothingCompared: Comparison = { changes: [], truncated: true };
 

@@ -30,13 +30,13 @@ export type Findings = {
 };
 
 /** SMTP facts about the sender, from outside the mail itself. */
-export type Sender = {
+export type SmtpSender = {
   /** Envelope sender; "" for the null sender. */
   envelopeFrom: string;
   remote: Remote;
 };
 
-export type ReceivedMail = Sender & {
+export type ReceivedMail = SmtpSender & {
   /**
    * Calls `work` with the mail's original bytes and keeps them no longer than that. May be called several times, but never during DNS
    * look-ups, which can take long while the bytes can be many. Returns undefined if the bytes do not exist.
@@ -47,13 +47,13 @@ export type ReceivedMail = Sender & {
 };
 
 /** A DNS answer: records as node:dns returns them, or its error code. */
-export type Answer = { records: unknown } | { code: string };
+export type DnsAnswer = { records: unknown } | { code: string };
 
 /** A question to DNS, "TXT example.com". */
-export type Question = string;
+export type DnsQuestion = string;
 
 /** DNS answers received so far. */
-export type Answers = ReadonlyMap<Question, Answer>;
+export type DnsAnswers = ReadonlyMap<DnsQuestion, DnsAnswer>;
 
 /** A result, or the DNS questions that have to be answered first. */
-export type Found<T> = { found: T } | { asks: Question[] };
+export type ResultOrQuestions<T> = { found: T } | { asks: DnsQuestion[] };

@@ -1,7 +1,7 @@
 import { startOfBody } from "#src/mail/in/headerFields.ts";
 import type { Lookup, Resolver } from "#src/platform/dns/resolver.ts";
 import type { Job, ThreadPool } from "#src/platform/threadPool/threadPool.ts";
-import type { Answer, Findings, Found, Question, ReceivedMail, Sender } from "./findings.ts";
+import type { DnsAnswer, Findings, ResultOrQuestions, DnsQuestion, ReceivedMail, SmtpSender } from "./findings.ts";
 
 export type MailVerifier = {
   /**
@@ -25,8 +25,8 @@ const overloaded: Findings = {
 
 const unknownSender: Findings["spf"] = { result: "none", domain: "" };
 
-type OfSignatures = Found<Omit<Findings, "spf">>;
-type Signers = { overloaded: boolean; asks: Question[]; read?: OfSignatures };
+type OfSignatures = ResultOrQuestions<Omit<Findings, "spf">>;
+type Signers = { overloaded: boolean; asks: DnsQuestion[]; read?: OfSignatures };
 
 /**
  * Mails up to this size are copied to a thread whole, which costs nearly nothing; of larger ones only the header is, unless more is
@@ -57,7 +57,7 @@ export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier 
 
       const { envelopeFrom, remote } = mail;
       const sender = { envelopeFrom, remote };
-      const spf = () => run<Found<Findings["spf"]>>({ name: "sender", sender, answers: dns.answers, bytes: nothing });
+      const spf = () => run<ResultOrQuestions<Findings["spf"]>>({ name: "sender", sender, answers: dns.answers, bytes: nothing });
       const signatures = () => mail.withRaw(signaturesOf);
       const { read } = signers;
       const [found, rest] = await Promise.all([
@@ -73,7 +73,7 @@ export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier 
 const nothing = Buffer.alloc(0);
 
 /** Returns the question that SPF asks about every sender first, so no thread is needed to learn it. Empty if the name is not a domain. */
-function firstOfSpf({ envelopeFrom, remote }: Sender): Question[] {
+function firstOfSpf({ envelopeFrom, remote }: SmtpSender): DnsQuestion[] {
   const name = (
     envelopeFrom === "" ? remote.helo : envelopeFrom.slice(envelopeFrom.lastIndexOf("@") + 1)
   ).toLowerCase();
@@ -86,8 +86,8 @@ const longestName = 253;
 
 /** Repeats the work, each time with the DNS answers it lacked, until it has a result. */
 async function rounds<T>(
-  attempt: () => Promise<Found<T> | undefined>,
-  ask: (questions: Question[]) => Promise<void>,
+  attempt: () => Promise<ResultOrQuestions<T> | undefined>,
+  ask: (questions: DnsQuestion[]) => Promise<void>,
 ): Promise<T | undefined> {
   for (let round = 0; round < maxRounds; round += 1) {
     const result = await attempt();
@@ -99,17 +99,17 @@ async function rounds<T>(
 
 /** Caches the DNS answers for one mail: each question is asked once. */
 function answersFrom(resolver: Resolver) {
-  const answers = new Map<Question, Answer>();
+  const answers = new Map<DnsQuestion, DnsAnswer>();
   return {
     answers,
-    async ask(questions: Question[]): Promise<void> {
+    async ask(questions: DnsQuestion[]): Promise<void> {
       const unknown = questions.filter((question) => !answers.has(question));
       await Promise.all(unknown.map(async (question) => answers.set(question, await answerTo(question, resolver))));
     },
   };
 }
 
-async function answerTo(question: Question, resolver: Resolver): Promise<Answer> {
+async function answerTo(question: DnsQuestion, resolver: Resolver): Promise<DnsAnswer> {
   const at = question.indexOf(" ");
   const found = await lookUpAs(resolver, question.slice(at + 1), question.slice(0, at));
   if (found.outcome === "found") return { records: found.records };

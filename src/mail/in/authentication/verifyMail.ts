@@ -4,20 +4,20 @@ import { dkimVerify } from "mailauth/lib/dkim/verify.js";
 import { spf } from "mailauth/lib/spf/index.js";
 import { readHeaderFields, startOfBody } from "#src/mail/in/headerFields.ts";
 import {
-  type Answers,
+  type DnsAnswers,
   type ArcResult,
   addressFields,
   type DkimResult,
   type FieldCounts,
   type Findings,
-  type Found,
-  type Question,
-  type Sender,
+  type ResultOrQuestions,
+  type DnsQuestion,
+  type SmtpSender,
   type SpfResult,
 } from "./findings.ts";
 import { fewSignatures, isOverloaded, signatureFields } from "./signatureLimits.ts";
 
-type Signers = { overloaded: boolean; asks: Question[] };
+type Signers = { overloaded: boolean; asks: DnsQuestion[] };
 
 /**
  * Finds what is needed to check a mail's signatures: the keys to query DNS for, at most five of each kind of signature. `overloaded`: no
@@ -35,7 +35,7 @@ export function signersOf(raw: Buffer): Signers {
 }
 
 /** Like `signersOf`, for a whole mail. Adds the findings at once if no DNS query is needed, as for unsigned mail. */
-export async function signersOrFindings(raw: Buffer): Promise<Signers & { read?: Found<Omit<Findings, "spf">> }> {
+export async function signersOrFindings(raw: Buffer): Promise<Signers & { read?: ResultOrQuestions<Omit<Findings, "spf">> }> {
   const signers = signersOf(raw);
   if (signers.overloaded || signers.asks.length > 0) return signers;
   return { ...signers, read: await verifySignatures(raw, new Map()) };
@@ -54,9 +54,9 @@ function keyName(signature: string): string | undefined {
 
 /** Checks SPF, unless our own relay brought the mail: then nothing follows from the address. */
 export async function verifySender(
-  { envelopeFrom, remote }: Sender,
-  answers: Answers,
-): Promise<Found<Findings["spf"]>> {
+  { envelopeFrom, remote }: SmtpSender,
+  answers: DnsAnswers,
+): Promise<ResultOrQuestions<Findings["spf"]>> {
   return replayed(answers, async (resolver) => {
     const helo = remote.helo || remote.ip;
     const sender = await spf({ sender: envelopeFrom, ip: remote.ip, helo, mta: "localhost", resolver });
@@ -65,7 +65,7 @@ export async function verifySender(
 }
 
 /** Checks every DKIM signature and the ARC chain of a mail, by its original bytes. Costs time in proportion to the size of the mail. */
-export async function verifySignatures(raw: Buffer, answers: Answers): Promise<Found<Omit<Findings, "spf">>> {
+export async function verifySignatures(raw: Buffer, answers: DnsAnswers): Promise<ResultOrQuestions<Omit<Findings, "spf">>> {
   return replayed(answers, async (resolver) => {
     // Without a sender the library would read the Return-Path, however long it is.
     const dkim = (await dkimVerify(fewSignatures(raw), { sender: "nobody@localhost", resolver })) as any;
@@ -88,8 +88,8 @@ export async function verifySignatures(raw: Buffer, answers: Answers): Promise<F
 type LookUp = (name: string, type: string) => Promise<any>;
 
 /** Runs the work with the answers known so far. If it asks for others, its result is discarded: it runs again once they are known. */
-async function replayed<T>(answers: Answers, work: (resolver: LookUp) => Promise<T>): Promise<Found<T>> {
-  const asks = new Set<Question>();
+async function replayed<T>(answers: DnsAnswers, work: (resolver: LookUp) => Promise<T>): Promise<ResultOrQuestions<T>> {
+  const asks = new Set<DnsQuestion>();
   const found = await work(async (name, type) => {
     const known = answers.get(`${type} ${name}`);
     if (!known) asks.add(`${type} ${name}`);

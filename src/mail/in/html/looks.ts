@@ -4,7 +4,7 @@ import { seenColour } from "./seenColour.ts";
 import { cssComment } from "./styleSheet.ts";
 
 /** Rendering of the text within an element. `ground`, `color`: brightness from 0 to 1; null if unknown. */
-export type Look = {
+export type MailLook = {
   gone: boolean;
   invisible: boolean;
   tiny: boolean;
@@ -13,17 +13,17 @@ export type Look = {
 };
 
 /** The look of a page without style. */
-export const plainLook: Look = { gone: false, invisible: false, tiny: false, color: 0, ground: 1 };
+export const plainLook: MailLook = { gone: false, invisible: false, tiny: false, color: 0, ground: 1 };
 
 /** True if a reader does not see text with this look. */
-export const isHidden = ({ gone, invisible, tiny, color, ground }: Look): boolean =>
+export const isHidden = ({ gone, invisible, tiny, color, ground }: MailLook): boolean =>
   gone || invisible || tiny || (color !== null && ground !== null && contrast(color, ground) < 1.15);
 
 type Styled = { name: string; given: ReadonlyMap<string, string> };
 
 /** Computes the look of text within an element with these attributes. `ofSheet`: declarations of a style sheet for it. */
-export function lookOf({ name, given }: Styled, around: Look, ofSheet = ""): Look {
-  const look: Look = { ...around };
+export function lookOf({ name, given }: Styled, around: MailLook, ofSheet = ""): MailLook {
+  const look: MailLook = { ...around };
   if (given.has("hidden") || name === "template" || name === "noscript") look.gone = true;
   paint(look, "ground", given.get("bgcolor"));
   if (given.has("background")) look.ground = null;
@@ -43,13 +43,13 @@ const plainCss = (css: string): string =>
       String.fromCodePoint(Math.min(0x10ffff, Number.parseInt(code, 16))),
     );
 
-function paint(look: Look, what: "color" | "ground", value: string | undefined): void {
+function paint(look: MailLook, what: "color" | "ground", value: string | undefined): void {
   if (value === undefined) return;
   const colour = seenColour(value.trim());
   look[what] = colour && colour !== "clear" ? luminance(colour) : null;
 }
 
-function apply(look: Look, { property, value }: Declaration): void {
+function apply(look: MailLook, { property, value }: Declaration): void {
   const said = value.toLowerCase();
   const hides = hiding.get(property);
   if (hides) look.gone ||= hides.test(said);
@@ -90,7 +90,7 @@ function tinyAfter(size: string, before: boolean): boolean {
   return Number(number) <= (unit === "%" ? 10 : 0.1) || (before && unit !== "rem");
 }
 
-function ground(look: Look, said: string): void {
+function ground(look: MailLook, said: string): void {
   if (/^(?:none|transparent|inherit|initial|unset|0)$/.test(said)) return;
   const colours = [said, ...said.split(/\s+/)].map(seenColour);
   const colour = colours.find((one) => one !== undefined);

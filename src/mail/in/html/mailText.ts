@@ -1,8 +1,8 @@
 import { type Attribute, readTokens } from "#src/html/reduce/tokens.ts";
-import { isHidden, type Look, lookOf, plainLook } from "./looks.ts";
+import { isHidden, type MailLook, lookOf, plainLook } from "./looks.ts";
 import { isQuotation, type MailElement } from "./quotations.ts";
 import { createStyleSheet } from "./styleSheet.ts";
-import { createTextLines, type Place } from "./textLines.ts";
+import { createTextLines, type TextPosition } from "./textLines.ts";
 
 /** The HTML of a mail, converted to text. */
 export type MailText = {
@@ -19,17 +19,17 @@ export type MailText = {
 type Row = { hasText: boolean; isOneLine: boolean };
 
 /** An element that has not ended. Its row, cell and list apply to everything inside it. */
-type Open = MailElement & {
-  look: Look;
+type OpenMailElement = MailElement & {
+  look: MailLook;
   /** The look including style sheets. */
-  veil: Look;
+  veil: MailLook;
   isExact: boolean;
   row: Row | undefined;
   /** `line`: the line where the cell's text begins; undefined while it has none. */
-  cell: { line: number | undefined; around: Open["cell"] } | undefined;
+  cell: { line: number | undefined; around: OpenMailElement["cell"] } | undefined;
   list: { isOrdered: boolean; next: number; depth: number } | undefined;
   quotes: boolean;
-  link: { href: string; from: Place } | undefined;
+  link: { href: string; from: TextPosition } | undefined;
 };
 
 /** How many open elements an end tag searches for its own: bounds the time. */
@@ -57,7 +57,7 @@ const cells = setOf("td th");
 export function readMailHtml(html: string): MailText {
   const found: MailText = { text: "", hidden: [], veiled: [], aside: [] };
   const lines = createTextLines();
-  const open: Open[] = [
+  const open: OpenMailElement[] = [
     {
       ...{ name: "", attributes: new Map(), look: plainLook, veil: plainLook, isExact: false, quotes: false },
       ...{ row: undefined, cell: undefined, list: undefined, link: undefined },
@@ -67,7 +67,7 @@ export function readMailHtml(html: string): MailText {
   let css = "";
   let hidden = "";
   let veiled = "";
-  const top = (): Open => open.at(-1)!;
+  const top = (): OpenMailElement => open.at(-1)!;
 
   function endHidden(): void {
     if (hidden.trim()) found.hidden.push(hidden.trim());
@@ -113,14 +113,14 @@ export function readMailHtml(html: string): MailText {
       return;
     }
     if (cells.has(name) && around.row === undefined) openElement("tr", []);
-    const element: Open = { ...top(), name, attributes: given, look, veil, quotes: false, link: undefined };
+    const element: OpenMailElement = { ...top(), name, attributes: given, look, veil, quotes: false, link: undefined };
     breakFor(name);
     if (open.length === maxOpen) return;
     if (!isHidden(look)) begin(element);
     open.push(element);
   }
 
-  function begin(element: Open): void {
+  function begin(element: OpenMailElement): void {
     const { name, attributes, list, row, cell } = element;
     if (name === "pre") element.isExact = true;
     else if (name === "table") element.row = undefined;
@@ -155,7 +155,7 @@ export function readMailHtml(html: string): MailText {
     breakFor(name);
   }
 
-  function writeTarget({ href, from }: { href: string; from: Place }): void {
+  function writeTarget({ href, from }: { href: string; from: TextPosition }): void {
     const shown = lines.since(from)?.trim();
     if (href !== "" && !isSaid(href, shown)) write(() => lines.text(shown === "" ? `[${href}]` : ` [${href}]`));
   }
@@ -235,7 +235,7 @@ function pictureOf(attributes: ReadonlyMap<string, string>): string {
   return /^\s*cid:/i.test(attributes.get("src") ?? "") ? "[image]" : "";
 }
 
-function markerOf(list: Open["list"]): string {
+function markerOf(list: OpenMailElement["list"]): string {
   if (!list) return "* ";
   const indent = "  ".repeat(Math.min(list.depth, maxListDepth) - 1);
   if (!list.isOrdered) return `${indent}* `;

@@ -3,7 +3,7 @@ const maxBlankLines = 2;
 const blanks = /[ \t\r\n\f]+/g;
 
 /** A position in the text: number of lines above, and of characters before it in its line. */
-export type Place = { line: number; column: number };
+export type TextPosition = { line: number; column: number };
 
 /** Writes text in lines, collapsing white space as a browser does. */
 export type TextLines = {
@@ -23,9 +23,9 @@ export type TextLines = {
   mark(marker: string): void;
   /** Changes the number of quotation marks written before each following line. */
   quote(change: 1 | -1): void;
-  place(): Place;
+  place(): TextPosition;
   /** Returns the text written since `place`, if it is within one line. */
-  since(place: Place): string | undefined;
+  since(place: TextPosition): string | undefined;
   /** Returns the last non-blank lines, at most this many, the newest last. */
   last(count: number): string[];
   end(): string;

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { readEnveloped } from "../mime/signedData.ts";
 import { decodeBase64, decodeQuotedPrintable } from "../mime/transferEncodings.ts";
-import { filesOfZip, type Room, within, zipEnd } from "./zip.ts";
+import { filesOfZip, type UnpackRoom, within, zipEnd } from "./zip.ts";
 
 /** A file contained in a mail or in another file. */
 export type HeldFile = { contentType: string; filename: string | null; bytes: Buffer };
@@ -10,7 +10,7 @@ export type HeldFile = { contentType: string; filename: string | null; bytes: Bu
  * Returns the files inside a file that its own bytes do not show; none for most files. Undefined if it may contain some that cannot be
  * read: it is encrypted, compressed in an unsupported way, damaged, or too large for the remaining room.
  */
-export function filesInside({ contentType, filename, bytes }: HeldFile, room: Room): HeldFile[] | undefined {
+export function filesInside({ contentType, filename, bytes }: HeldFile, room: UnpackRoom): HeldFile[] | undefined {
   if (/^application\/(?:x-)?pkcs7-mime\b/i.test(contentType) || /\.p7m$/i.test(filename ?? "")) return signed(bytes);
   if (zipEnd(bytes) >= 0 || begins(bytes, "PK\x03\x04")) return filesOfZip(bytes, room)?.map(heldFile);
   if (begins(bytes, "\x1f\x8b")) {
@@ -112,7 +112,7 @@ const base64Values =
 /**
  * Decodes the encoded contents of a text file: a contact card, a calendar, an archive of mails or of a page, a page with its pictures.
  */
-function encodedIn(bytes: Buffer, room: Room): HeldFile[] | undefined {
+function encodedIn(bytes: Buffer, room: UnpackRoom): HeldFile[] | undefined {
   const text = bytes.toString("latin1");
   const values = [...text.matchAll(base64Values)].map(([all, value = all]) => decodeBase64(Buffer.from(value)));
   const plain = /=\r?\n|=3d/i.test(text) ? [decodeQuotedPrintable(bytes)] : [];

@@ -4,9 +4,9 @@ import { textOfPart } from "../mime/decodedPart.ts";
 import { decodeWords } from "../mime/encodedWords.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
 import { filesInside, type HeldFile } from "./containers.ts";
-import { createList, type List } from "./runList.ts";
+import { createList, type RunList } from "./runList.ts";
 import { type MailRuns, noPlaces, withoutRuns } from "./tokenRuns.ts";
-import type { Room } from "./zip.ts";
+import type { UnpackRoom } from "./zip.ts";
 
 type Bodies = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
 
@@ -20,12 +20,12 @@ const partBytes = 64 * 1024;
 const overlapBytes = 8 * 1024;
 
 /** A mail: its original bytes, its attachments, and whether something was cut from it before. */
-type Whole = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut: boolean };
+type WholeMail = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut: boolean };
 
 /** Searches a mail's bodies, its header, its attachments with their contents, and the bytes that no part shows. */
 export function runsInMail(
   { bodyText, bodyHtml, extractedText }: Bodies,
-  { raw, attachments, isCut }: Whole,
+  { raw, attachments, isCut }: WholeMail,
 ): Bodies & { links: MailRuns } {
   const list = createList();
   const places = {
@@ -54,10 +54,10 @@ export function runsInMail(
   };
 }
 
-type Looking = { list: List; room: Room; depth: number };
+type SearchState = { list: RunList; room: UnpackRoom; depth: number };
 
 /** Searches the files. Returns false if one that should have been searched could not be. */
-function lookedThrough(files: readonly HeldFile[], looking: Looking): boolean {
+function lookedThrough(files: readonly HeldFile[], looking: SearchState): boolean {
   let all = true;
   for (const file of files) {
     if (looking.list.isOverfull()) return false;
@@ -67,7 +67,7 @@ function lookedThrough(files: readonly HeldFile[], looking: Looking): boolean {
   return all;
 }
 
-function lookedThroughFile(file: HeldFile, { list, room, depth }: Looking): boolean {
+function lookedThroughFile(file: HeldFile, { list, room, depth }: SearchState): boolean {
   lookThroughBytes(file, list);
   const inside = filesInside(file, room);
   if (inside === undefined || (inside.length > 0 && depth === maxDepth)) list.addClosed();
@@ -75,7 +75,7 @@ function lookedThroughFile(file: HeldFile, { list, room, depth }: Looking): bool
   return true;
 }
 
-function lookedThroughMail(raw: Buffer, { list, room, depth }: Looking): boolean {
+function lookedThroughMail(raw: Buffer, { list, room, depth }: SearchState): boolean {
   if (depth === maxDepth) return false;
   try {
     const { bytes, cut } = cappedForParser(raw);
@@ -93,7 +93,7 @@ const signatures = /^(?:[\w-]*(?:dkim|arc-|signature)[\w-]*):.*(?:\r?\n[ \t].*)*
 const maxHeaderBytes = 256 * 1024;
 
 /** Searches the header (subject, names, ids, fields of gateways), in its raw form and with encoded words decoded. */
-function lookThroughHeader(raw: Buffer, list: List): void {
+function lookThroughHeader(raw: Buffer, list: RunList): void {
   const end = Math.min(headerEnd(raw), maxHeaderBytes);
   const header = raw.toString("latin1", 0, end).replace(signatures, "");
   lookThrough(header, list);
@@ -104,7 +104,7 @@ const tails = /\/(?:[al]\/[\w-]{43}|stop\/[\w-]{20,1000}\.[\w-]{32})/g;
 const longestHost = 300;
 
 /** Searches for readable addresses anywhere in the raw mail, even before its first part and after its last, which no parser shows. */
-function lookThroughAsItCame(raw: Buffer, list: List): void {
+function lookThroughAsItCame(raw: Buffer, list: RunList): void {
   const known = new Set<string>();
   for (let at = 0; at < raw.length && !list.isOverfull(); at += partBytes) {
     const part = raw.toString("latin1", at, at + partBytes + overlapBytes);
@@ -131,7 +131,7 @@ function isText(contentType: string, bytes: Buffer): boolean {
 /** Signatures of PDF, PNG, JPEG, GIF, WebP, TIFF, BMP. */
 const drawn = /^(?:%PDF-|\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP|II\*\0|MM\0\*|BM....\0\0\0\0)/s;
 
-function lookThrough(text: string, list: List): void {
+function lookThrough(text: string, list: RunList): void {
   for (let at = 0; at < text.length && !list.isOverfull(); at += partBytes) {
     if (!list.lookThrough(text.slice(at, at + partBytes + overlapBytes))) list.giveUp();
   }
@@ -146,7 +146,7 @@ const wideZeros = /(?<!\0)\0(?!\0)/g;
 const wordsInBinary = /[\w%&#;-]{20}|(?:[\w%&#;-]\0){20}/;
 
 /** Searches the bytes of a file as Latin-1 and as UTF-16. In pictures and PDF, which draw their words, only whole addresses count. */
-function lookThroughBytes({ contentType, bytes }: HeldFile, list: List): void {
+function lookThroughBytes({ contentType, bytes }: HeldFile, list: RunList): void {
   if (drawn.test(bytes.toString("latin1", 0, 16))) return void lookThroughAsItCame(bytes, list);
   const isWords = isText(contentType, bytes);
   for (let at = 0; at < bytes.length && !list.isOverfull(); at += partBytes) {

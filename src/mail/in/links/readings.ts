@@ -1,5 +1,5 @@
 /** A text in one decoded form, with the way back to the original position of each character. */
-export type Reading = {
+export type TextReading = {
   text: string;
   /** Returns the part of the original that these characters came from: from `start`, up to and excluding `end`. */
   origin(start: number, end: number): { start: number; end: number };
@@ -55,8 +55,8 @@ function hasTokenLength(text: string): boolean {
  * Yields a text in all relevant readings: raw, with broken lines joined, without tags, and each of these with entities and
  * percent-encoding undone up to four times. Each takes one pass.
  */
-export function* readingsOf(text: string): Generator<Reading> {
-  const asItIs: Reading = { text, origin: (start, end) => ({ start, end }) };
+export function* readingsOf(text: string): Generator<TextReading> {
+  const asItIs: TextReading = { text, origin: (start, end) => ({ start, end }) };
   const joined = rewritten(asItIs, breaks, () => "");
   const bare = text.includes("<") ? rewritten(asItIs, breaksAndTags, () => "") : undefined;
   for (const first of [asItIs, joined, bare]) {
@@ -78,10 +78,10 @@ function decoded([, percent, hex, decimal, name]: RegExpMatchArray): string | un
 
 /** Replaces each match by one character, by nothing, or (undefined) leaves it; undefined if nothing changes. */
 function rewritten(
-  before: Reading,
+  before: TextReading,
   pattern: RegExp,
   replacement: (match: RegExpMatchArray) => string | undefined,
-): Reading | undefined {
+): TextReading | undefined {
   const source = before.text;
   const pieces: string[] = [];
   /** Per piece: its start in the new text, its start in the source, and its length in the source. */

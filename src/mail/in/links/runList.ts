@@ -1,5 +1,5 @@
 import { mayHoldToken } from "./readings.ts";
-import { type Places, tokenRuns } from "./tokenRuns.ts";
+import { type RunPlaces, tokenRuns } from "./tokenRuns.ts";
 
 /** Most runs that are looked up for one mail: each costs an index look-up. */
 const maxRuns = 1_000;
@@ -10,10 +10,10 @@ const maxRuns = 1_000;
 const maxReadBytes = 8 * 1024 * 1024;
 
 /** The runs found in one mail. */
-export type List = {
+export type RunList = {
   found: string[];
   /** Adds the runs of a text to the list and returns their places. */
-  placesIn(text: string): Places;
+  placesIn(text: string): RunPlaces;
   /**
    * Adds the runs of a part of an attachment, without places. Returns false if it was not searched because the mail's limit is reached.
    */
@@ -27,7 +27,7 @@ export type List = {
   hasClosed(): boolean;
 };
 
-export function createList(): List {
+export function createList(): RunList {
   const found: string[] = [];
   const indexOf = new Map<string, number>();
   let overfull = false;
@@ -40,7 +40,7 @@ export function createList(): List {
     else indexOf.set(run, found.push(run) - 1);
     return indexOf.get(run) ?? -1;
   };
-  const placesIn = (text: string): Places =>
+  const placesIn = (text: string): RunPlaces =>
     tokenRuns(text).flatMap(({ run, start, end }) => [start, end, indexFor(run)]);
   return {
     found,

@@ -55,14 +55,14 @@ const unwrapped = (address: string): string =>
   Buffer.from(address, address.startsWith("6") ? "hex" : "base64").toString("latin1");
 
 /** Three numbers per place: its start and end in a text, and the index of its run in a list. */
-export type Places = readonly number[];
+export type RunPlaces = readonly number[];
 
 /** Runs in a mail that may be tokens of approval links. The caller looks them up; nothing is queried here. */
 export type MailRuns = {
   /** Distinct runs, up to a limit. Those of the bodies come first. */
   found: string[];
   /** Places of the runs in the bodies, by index in `found`. */
-  places: { text: Places; html: Places; extracted: Places };
+  places: { text: RunPlaces; html: RunPlaces; extracted: RunPlaces };
   /** The bodies had more runs than are looked up; all runs are then removed from what is shown. */
   tooMany: boolean;
   /** Part of the mail was not searched. */
@@ -84,7 +84,7 @@ export const uncheckedRuns: MailRuns = {
 const mark = "[approval link removed]";
 
 /** Removes the text at these places. `isRemoved` says for which runs; all by default. */
-export function withoutRuns(text: string, places: Places, isRemoved: (index: number) => boolean = () => true): string {
+export function withoutRuns(text: string, places: RunPlaces, isRemoved: (index: number) => boolean = () => true): string {
   const removed: { start: number; end: number }[] = [];
   for (let at = 0; at < places.length; at += 3) {
     if (isRemoved(places[at + 2] as number))

@@ -1,10 +1,10 @@
 import { inflateRawSync } from "node:zlib";
 
 /** Bytes and files that may still be unpacked from one mail. */
-export type Room = { bytes: number; files: number };
+export type UnpackRoom = { bytes: number; files: number };
 
 /** A file that another one holds. */
-export type Inside = { filename: string; bytes: Buffer };
+export type UnpackedFile = { filename: string; bytes: Buffer };
 
 const endRecord = Buffer.from("PK\x05\x06", "latin1");
 const endRecordBytes = 22;
@@ -26,14 +26,14 @@ export const zipEnd = (file: Buffer): number => {
  * Returns the files of a ZIP archive; undefined if it may contain more than can be seen: it is damaged, encrypted, too large for the
  * remaining room, not compressed by deflate, has 64-bit sizes, or has bytes between its files that its directory does not list.
  */
-export function filesOfZip(file: Buffer, room: Room): Inside[] | undefined {
+export function filesOfZip(file: Buffer, room: UnpackRoom): UnpackedFile[] | undefined {
   const end = zipEnd(file);
   if (end < 0 || end + endRecordBytes > file.length) return undefined;
   const count = file.readUInt16LE(end + 10);
   const directory = file.readUInt32LE(end + 16);
   room.files -= count;
   if (room.files < 0 || directory + file.readUInt32LE(end + 12) !== end) return undefined;
-  const files: Inside[] = [];
+  const files: UnpackedFile[] = [];
   const regions: { start: number; end: number }[] = [];
   let at = directory;
   for (let index = 0; index < count; index += 1) {
@@ -73,7 +73,7 @@ function isSeamless(regions: { start: number; end: number }[], directory: number
   return directory - reached <= (reached === 0 ? 0 : maxDescriptorBytes);
 }
 
-function unpacked(packed: Buffer, method: number, room: Room): Buffer | undefined {
+function unpacked(packed: Buffer, method: number, room: UnpackRoom): Buffer | undefined {
   if (method !== 0 && method !== 8) return undefined;
   return method === 0
     ? within(room, () => packed)
@@ -81,7 +81,7 @@ function unpacked(packed: Buffer, method: number, room: Room): Buffer | undefine
 }
 
 /** Unpacks into the remaining room; undefined if the data is damaged or does not fit. */
-export function within(room: Room, unpack: (most: number) => Buffer): Buffer | undefined {
+export function within(room: UnpackRoom, unpack: (most: number) => Buffer): Buffer | undefined {
   if (room.bytes <= 0) return undefined;
   try {
     const bytes = unpack(room.bytes);

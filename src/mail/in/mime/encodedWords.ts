@@ -4,7 +4,7 @@ import { decodeBase64, decodeQuotedPrintable } from "./transferEncodings.ts";
 /** Matches `=?charset?encoding?text?=`; the charset may name a language after a `*`. */
 const encodedWord = /=\?([^?\s]{1,100})\?([qb])\?([^?]*)\?=/gi;
 
-type Word = { charset: string; bytes: Buffer };
+type EncodedWord = { charset: string; bytes: Buffer };
 
 /**
  * Decodes the encoded words of a header's value. Adjacent words of one charset are decoded together: a writer may have split them inside
@@ -13,7 +13,7 @@ type Word = { charset: string; bytes: Buffer };
 export function decodeWords(value: string): string {
   if (!value.includes("=?")) return value;
   const written: string[] = [];
-  let [open, end]: [Word[], number] = [[], 0];
+  let [open, end]: [EncodedWord[], number] = [[], 0];
   const close = (): void => {
     written.push(...decoded(open));
     open = [];
@@ -33,7 +33,7 @@ export function decodeWords(value: string): string {
 }
 
 /** Decodes the words, those of one charset together. */
-function decoded(words: readonly Word[]): string[] {
+function decoded(words: readonly EncodedWord[]): string[] {
   const groups: { charset: string; bytes: Buffer[] }[] = [];
   for (const { charset, bytes } of words) {
     const last = groups.at(-1);

@@ -37,12 +37,12 @@ function unquoted(value: string): string {
   return quoted === undefined ? value : quoted.replace(/\\(.)/gs, "$1");
 }
 
-type Piece = { number: number; value: string; isEncoded: boolean };
+type ParameterPiece = { number: number; value: string; isEncoded: boolean };
 
 /** Joins `name*0*=utf-8''a%20; name*1="b"` to one parameter; it overrides a plain one of that name. */
 function joined(given: ReadonlyMap<string, string>): Map<string, string> {
   const parameters = new Map<string, string>();
-  const pieces = new Map<string, Piece[]>();
+  const pieces = new Map<string, ParameterPiece[]>();
   for (const [key, value] of given) {
     const [, name = "", number = "0", star = ""] = /^(.*?)\*(\d{1,5})?(\*)?$/.exec(key) ?? [];
     if (name === "") parameters.set(key, value);
@@ -56,7 +56,7 @@ function joined(given: ReadonlyMap<string, string>): Map<string, string> {
 }
 
 /** Decodes the pieces. The first one names the charset of those that are encoded; a character may be split between two of them. */
-function textOf(pieces: readonly Piece[]): string {
+function textOf(pieces: readonly ParameterPiece[]): string {
   const [, label = "", first] = (pieces[0]!.isEncoded && /^([^']*)'[^']*'(.*)$/s.exec(pieces[0]!.value)) || [];
   const written: string[] = [];
   let encoded: Buffer[] = [];

@@ -25,14 +25,14 @@ const carriageReturn = 0x0d;
 const hyphen = 0x2d;
 
 /** A part whose end has not been found yet. */
-type Open = { part: Part; start: number; delimiter: Buffer | undefined };
+type OpenPart = { part: Part; start: number; delimiter: Buffer | undefined };
 
 /**
  * Splits a mail into its parts at the lines that begin with the boundary of an open multipart. Text before a multipart's first part and
  * after its last belongs to no part. Throws if the mail has too many parts, or too deep ones.
  */
 export function readParts(mail: Buffer): Part {
-  const open: Open[] = [];
+  const open: OpenPart[] = [];
   let count = 0;
 
   function begin(start: number): void {
@@ -62,7 +62,7 @@ export function readParts(mail: Buffer): Part {
   }
 
   begin(0);
-  const [root] = open as [Open];
+  const [root] = open as [OpenPart];
   for (let at = nextHyphens(mail, 0); at < mail.length; at = nextHyphens(mail, endOfLine(mail, at))) {
     const line = mail.subarray(at, endOfLine(mail, at));
     const found = open.findLastIndex(({ delimiter }) => delimiter !== undefined && isDelimiter(line, delimiter));

@@ -16,7 +16,7 @@ const kinds: Record<string, "signed" | "encrypted"> = {
 };
 
 /** A BER value. `end`: end of its content; if its length is indefinite, the end of all bytes. */
-type Value = { tag: number; start: number; end: number; isOpenEnded: boolean };
+type BerValue = { tag: number; start: number; end: number; isOpenEnded: boolean };
 
 /** Reads an S/MIME file without checking signatures. Any defect makes it `unknown`. */
 export function readEnveloped(bytes: Buffer): Enveloped {
@@ -35,7 +35,7 @@ export function readEnveloped(bytes: Buffer): Enveloped {
   return { kind, content: Buffer.concat(pieces) };
 }
 
-function valueAt(bytes: Buffer, at: number, limit: number): Value | undefined {
+function valueAt(bytes: Buffer, at: number, limit: number): BerValue | undefined {
   if (at + 2 > limit) return undefined;
   const tag = bytes[at]!;
   const first = bytes[at + 1]!;
@@ -56,7 +56,7 @@ const bounded = ({
   start: number;
   length: number;
   limit: number;
-}): Value => ({
+}): BerValue => ({
   tag,
   start,
   end: Math.min(limit, start + length),
@@ -64,8 +64,8 @@ const bounded = ({
 });
 
 /** Returns the first values inside another one, at most this many. */
-function valuesIn(bytes: Buffer, around: Value, most: number): Value[] {
-  const found: Value[] = [];
+function valuesIn(bytes: Buffer, around: BerValue, most: number): BerValue[] {
+  const found: BerValue[] = [];
   let at = around.start;
   while (found.length < most) {
     const value = valueAt(bytes, at, around.end);
@@ -79,7 +79,7 @@ function valuesIn(bytes: Buffer, around: Value, most: number): Value[] {
 }
 
 /** Returns the beginning of the next value. A value of indefinite length ends at an empty value; nested values are skipped. */
-function endOf(bytes: Buffer, value: Value, depth: number): number | undefined {
+function endOf(bytes: Buffer, value: BerValue, depth: number): number | undefined {
   if (!value.isOpenEnded) return value.end;
   if (depth > maxDepth) return undefined;
   let at = value.start;
@@ -94,7 +94,7 @@ function endOf(bytes: Buffer, value: Value, depth: number): number | undefined {
 }
 
 /** Collects a byte string, which may be in pieces. */
-function collect(bytes: Buffer, value: Value, { pieces, depth }: { pieces: Buffer[]; depth: number }): void {
+function collect(bytes: Buffer, value: BerValue, { pieces, depth }: { pieces: Buffer[]; depth: number }): void {
   if ((value.tag & constructed) === 0) {
     if (value.tag === octetString) pieces.push(bytes.subarray(value.start, value.end));
     return;

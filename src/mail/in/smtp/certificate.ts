@@ -31,8 +31,8 @@ export async function openCertificate(
 ): Promise<Certificate> {
   const first = await lookAt(files);
   if ("fault" in first) throw new StartError(first.fault);
-  let judged: Reading = first;
-  let before: Reading = first;
+  let judged: CertificateReading = first;
+  let before: CertificateReading = first;
   let use: (pem: Pem) => void = () => {};
   let timer: NodeJS.Timeout | undefined;
 
@@ -63,12 +63,12 @@ export async function openCertificate(
   };
 }
 
-type Reading = Pem | { fault: string };
+type CertificateReading = Pem | { fault: string };
 
-const isSame = (one: Reading, other: Reading): boolean => JSON.stringify(one) === JSON.stringify(other);
+const isSame = (one: CertificateReading, other: CertificateReading): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** Reads the files, or returns a sentence saying why they are unusable. It never quotes the key. */
-async function lookAt({ certFile, keyFile }: CertificateFiles): Promise<Reading> {
+async function lookAt({ certFile, keyFile }: CertificateFiles): Promise<CertificateReading> {
   try {
     const [cert, key] = await Promise.all([textOf("SMTP_IN_TLS_CERT", certFile), textOf("SMTP_IN_TLS_KEY", keyFile)]);
     const certificate = parsed(

@@ -5,7 +5,7 @@ import type { MessageReader } from "../messageBody.ts";
 import type { Reception } from "../reception.ts";
 import type { Clients } from "./clients.ts";
 import type { Envelopes } from "./envelope.ts";
-import type { Guests } from "./guests.ts";
+import type { SessionPeers } from "./guests.ts";
 import { type Pace, watchPace } from "./pace.ts";
 import { Reply } from "./reply.ts";
 
@@ -17,7 +17,7 @@ export function createReceive(options: {
   reader: MessageReader;
   envelopes: Envelopes;
   clients: Clients;
-  guests: Guests;
+  guests: SessionPeers;
   pace: Pace;
   accept: Reception["accept"];
   requireDisk(): void;

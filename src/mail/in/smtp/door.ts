@@ -5,7 +5,7 @@ import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
 import { readProxyHeader } from "./proxyHeader.ts";
 
 /** The peer of a connection. */
-export type Visitor = {
+export type ConnectionPeer = {
   /** Address of the connection, or the one named by the proxy in front of it. */
   address: string;
   /** Key it is counted under (senderKey); undefined for our own relay, which is exempt from limits per address. */
@@ -26,10 +26,10 @@ export type DoorOptions = {
   /** Called if a client that is not a relay connects directly although senders are named by a proxy. */
   onPastProxy(address: string): void;
   /** Admits the connection. `leave` must be called once when it ends. */
-  letIn(socket: Socket, visitor: Visitor, leave: () => void): void;
+  letIn(socket: Socket, visitor: ConnectionPeer, leave: () => void): void;
 };
 
-export type Door = {
+export type ConnectionDoor = {
   knock(socket: Socket): void;
   /** Closes connections whose proxy has not named the client yet. */
   close(): void;
@@ -39,7 +39,7 @@ export type Door = {
 const proxyPatienceMs = 10_000;
 
 /** Decides about new connections before reading anything from them: rejecting one costs a single line. */
-export function createDoor(options: DoorOptions): Door {
+export function createDoor(options: DoorOptions): ConnectionDoor {
   const { relays, proxied, perAddress, inAll, onRefused } = options;
   const inside = createTally();
   const counts = { strangers: 0, relays: 0 };

@@ -4,19 +4,19 @@ import type { Budget } from "./budget.ts";
 import { Reply } from "./reply.ts";
 
 /** A recipient as the SMTP library keeps it: the same object from its RCPT to the end of the mail. */
-type Named = { address: string };
+type NamedRecipient = { address: string };
 
 /** Envelope of a session: the recipients accepted so far, and the sender's key for the budget; undefined for our own relay. */
-export type Envelope = { taken: readonly Named[]; sender: string | undefined };
+export type SessionEnvelope = { taken: readonly NamedRecipient[]; sender: string | undefined };
 
 export type Envelopes = {
   /** Called at RCPT. Throws Reply 550 if no identity has the address, 452 over the budget, 451 if the workspace has no room. */
-  add(recipient: Named, envelope: Envelope): Promise<void>;
+  add(recipient: NamedRecipient, envelope: SessionEnvelope): Promise<void>;
   /**
    * Called after the final dot, when recipients may be gone: looks up each identity once more. One reply covers all recipients, so if
    * only some are gone, the sender is asked to retry and learns at RCPT which. Throws Reply 550, 451.
    */
-  lookAgain(taken: readonly Named[]): Promise<MailTransaction["recipients"]>;
+  lookAgain(taken: readonly NamedRecipient[]): Promise<MailTransaction["recipients"]>;
   /**
    * Charges a mail of this size to its sender for each identity. Throws Reply 452 over the budget. Returns a function that refunds it.
    */
@@ -32,7 +32,7 @@ export function createEnvelopes(options: {
   onRefused(reason: MailRefusal): void;
 }): Envelopes {
   const { reception, budget, patienceMs, isFull, onRefused } = options;
-  const recipients = new WeakMap<Named, Recipient>();
+  const recipients = new WeakMap<NamedRecipient, Recipient>();
 
   function overBudget(): Reply {
     onRefused("budget");
@@ -54,13 +54,13 @@ export function createEnvelopes(options: {
     },
 
     async lookAgain(taken) {
-      const first = new Map<string, Named>();
+      const first = new Map<string, NamedRecipient>();
       for (const named of taken) {
         const inbox = inboxOf(recipients.get(named));
         if (!first.has(inbox)) first.set(inbox, named);
       }
       const found = new Map<string, Recipient | undefined>();
-      const lookUp = async ([inbox, { address }]: [string, Named]) => {
+      const lookUp = async ([inbox, { address }]: [string, NamedRecipient]) => {
         found.set(inbox, await reception.resolve(address, { anew: true }));
       };
       await within(patienceMs, Promise.all([...first].map(lookUp)));

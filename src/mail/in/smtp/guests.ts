@@ -1,16 +1,16 @@
 import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
-import type { Visitor } from "./door.ts";
-import type { StrangerLimits } from "./limits.ts";
+import type { ConnectionPeer } from "./door.ts";
+import type { PublicLimits } from "./limits.ts";
 
 /** The client of a session, with what may end it. */
-type Guest = Visitor & { unknownRecipients: number; receiving: boolean; overdue: boolean; left(): void };
+type SessionPeer = ConnectionPeer & { unknownRecipients: number; receiving: boolean; overdue: boolean; left(): void };
 
 /** The open sessions by id. */
-export type Guests = {
+export type SessionPeers = {
   /** Adds a session. `onLeft` is called once, when it ends. */
-  enter(id: string, visitor: Visitor, onLeft: () => void): void;
+  enter(id: string, visitor: ConnectionPeer, onLeft: () => void): void;
   leave(id: string): void;
-  get(id: string): Readonly<Visitor> | undefined;
+  get(id: string): Readonly<ConnectionPeer> | undefined;
   /** While a mail is received or stored, its session is ended only because of that mail. */
   whileReceiving<T>(id: string, work: () => Promise<T>): Promise<T>;
   namedNobody(id: string): void;
@@ -20,12 +20,12 @@ export type Guests = {
 };
 
 export function createGuests(options: {
-  limits: StrangerLimits;
+  limits: PublicLimits;
   showOut(id: string, sentence: string): void;
   onRefused(reason: MailRefusal): void;
-}): Guests {
+}): SessionPeers {
   const { limits, showOut, onRefused } = options;
-  const guests = new Map<string, Guest>();
+  const guests = new Map<string, SessionPeer>();
   let closing = false;
 
   function overdue(id: string): void {

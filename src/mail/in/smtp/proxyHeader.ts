@@ -1,13 +1,13 @@
 import { isIP, type Socket } from "node:net";
 
 /** The client's address from a PROXY header; undefined if the proxy speaks for itself (a health check). */
-type Client = string | undefined;
+type ProxiedClient = string | undefined;
 
 /**
  * Result of parsing the bytes so far; parsing throws if they begin no header. `length`: bytes of the header, to be consumed from the
  * stream.
  */
-type Read = { client: Client; length: number } | "needs more";
+type HeaderProgress = { client: ProxiedClient; length: number } | "needs more";
 
 /** Longest line of version 1, including its line end. */
 const longestLine = 107;
@@ -22,7 +22,7 @@ const mostFollowing = 4_096;
  * Reads the PROXY protocol header at the start of a connection, a line (version 1) or binary (version 2), and leaves the following bytes
  * in the socket. Resolves with the client's address; undefined if the proxy speaks for itself. Rejects on anything else, or on a timeout.
  */
-export function readProxyHeader(socket: Socket, patienceMs: number): Promise<Client> {
+export function readProxyHeader(socket: Socket, patienceMs: number): Promise<ProxiedClient> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0);
     function settle(answer: () => void): void {
@@ -35,7 +35,7 @@ export function readProxyHeader(socket: Socket, patienceMs: number): Promise<Cli
     function read(): void {
       for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read()) {
         bytes = Buffer.concat([bytes, chunk]);
-        let header: Read;
+        let header: HeaderProgress;
         try {
           header = headerIn(bytes);
         } catch (error) {
@@ -54,12 +54,12 @@ export function readProxyHeader(socket: Socket, patienceMs: number): Promise<Cli
   });
 }
 
-function headerIn(bytes: Buffer): Read {
+function headerIn(bytes: Buffer): HeaderProgress {
   const known = Math.min(bytes.length, signature.length);
   return bytes.compare(signature, 0, known, 0, known) === 0 ? binaryIn(bytes) : lineIn(bytes);
 }
 
-function lineIn(bytes: Buffer): Read {
+function lineIn(bytes: Buffer): HeaderProgress {
   const end = bytes.indexOf("\n");
   const length = end < 0 ? bytes.length : end + 1;
   if (length > longestLine) throw new Error("the PROXY line is too long");
@@ -71,7 +71,7 @@ function lineIn(bytes: Buffer): Read {
   return { client, length };
 }
 
-function binaryIn(bytes: Buffer): Read {
+function binaryIn(bytes: Buffer): HeaderProgress {
   if (bytes.length < fixedLength) return "needs more";
   const [version, command] = [bytes[12]! >> 4, bytes[12]! & 0x0f];
   if (version !== 2 || command > 1) throw new Error("no PROXY header of version 2");
@@ -85,7 +85,7 @@ function binaryIn(bytes: Buffer): Read {
 }
 
 /** Returns the client's address for TCP over IPv4 and IPv6; unknown for other families. */
-function clientOf(family: number, addresses: Buffer): Client {
+function clientOf(family: number, addresses: Buffer): ProxiedClient {
   if (family === 0x11 && addresses.length >= 12) return [...addresses.subarray(0, 4)].join(".");
   if (family === 0x21 && addresses.length >= 36) return groupsOf(addresses.subarray(0, 16)).join(":");
   if (family === 0x00) return undefined;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
-import type { MailMeasure, MeasuredMail, MeasureLimits, Place } from "./measure.ts";
+import type { MailMeasure, MeasuredMail, MeasureLimits, QuotaPlace } from "./measure.ts";
 
 /** Keeps a row for each mail of the last hour in PostgreSQL, by its clock. Requests for the same mailbox or workspace are serialised. */
 export function postgresMeasure(database: Pick<Database, "query" | "transaction">, limits: MeasureLimits): MailMeasure {
@@ -12,7 +12,7 @@ export function postgresMeasure(database: Pick<Database, "query" | "transaction"
   };
 }
 
-async function take(tx: Sql, mail: MeasuredMail, limits: MeasureLimits): Promise<Place> {
+async function take(tx: Sql, mail: MeasuredMail, limits: MeasureLimits): Promise<QuotaPlace> {
   const { attemptId, measure, workspaceId } = mail;
   const mailboxSha256 = createHash("sha256").update(mail.mailbox).digest("hex");
   // A separate statement: the next one has to see the counts of the transactions that were in line before.

@@ -1,6 +1,6 @@
 import type { ProviderRecord, ProvidersRecord } from "#streams/domain/events.ts";
 import { ProviderAway, type ProviderDomain, type ProviderFault, type SendingDomains } from "../sendingDomains.ts";
-import { type Answered, type Call, sendGridWebApi, type WebApiOptions } from "./webApi.ts";
+import { type WebApiAnswer, type WebApiCall, sendGridWebApi, type WebApiOptions } from "./webApi.ts";
 
 export type SendGridDomainsOptions = WebApiOptions & {
   /** URL that inbound mail is posted to; undefined: SendGrid does not deliver our inbound mail. */
@@ -23,7 +23,7 @@ const recordOf: Record<string, ProvidersRecord> = {
 
 type Dns = Record<string, { type?: unknown; host?: unknown; data?: unknown } | undefined>;
 type Authenticated = { id: string; domain: unknown; automatic: boolean; dns: Dns };
-type Ask = (call: Call) => Promise<Answered>;
+type Ask = (call: WebApiCall) => Promise<WebApiAnswer>;
 
 /**
  * Manages domains at SendGrid: authenticated by records in the domain owner's hands (`automatic_security: false`), validated, and with an
@@ -146,10 +146,10 @@ async function policyOf(ask: Ask, publicKey: string): Promise<string> {
 const settingPath = (mailDomain: string): string =>
   `/v3/user/webhooks/parse/settings/${encodeURIComponent(mailDomain)}`;
 
-type Wanted = { url: string; policy: string | undefined };
+type InboundSetting = { url: string; policy: string | undefined };
 
 /** Creates or corrects the domain's Inbound Parse setting. A new one accepts its security policy only in a second call. */
-async function setUp(ask: Ask, hostname: string, { url, policy }: Wanted): Promise<void> {
+async function setUp(ask: Ask, hostname: string, { url, policy }: InboundSetting): Promise<void> {
   const path = settingPath(hostname);
   const setting = { url, spam_check: false, send_raw: true };
   const there = await ask({ method: "GET", path, answers: [404] });
@@ -161,7 +161,7 @@ async function setUp(ask: Ask, hostname: string, { url, policy }: Wanted): Promi
   await ask({ method: "PATCH", path, body: { ...setting, ...(policy && { security_policy: policy }) } });
 }
 
-function isAsWanted(json: unknown, { url, policy }: Wanted): boolean {
+function isAsWanted(json: unknown, { url, policy }: InboundSetting): boolean {
   const { url: there, send_raw, security_policy } = Object(json) as Record<string, unknown>;
   return there === url && send_raw === true && (policy === undefined || security_policy === policy);
 }

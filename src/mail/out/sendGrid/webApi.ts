@@ -7,7 +7,7 @@ export type WebApiOptions = {
   apiKey: string;
 };
 
-export type Call = {
+export type WebApiCall = {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   body?: object;
@@ -15,7 +15,7 @@ export type Call = {
   answers?: readonly number[];
 };
 
-export type Answered = { status: number; json: unknown };
+export type WebApiAnswer = { status: number; json: unknown };
 
 /** Most bytes of an answer: an account may have many domains. */
 const maxAnswerBytes = 2 * 1024 * 1024;
@@ -28,7 +28,7 @@ const maxAnswerBytes = 2 * 1024 * 1024;
 export function sendGridWebApi({ baseUrl, apiKey }: WebApiOptions) {
   const dispatcher = new Agent({ maxResponseSize: maxAnswerBytes, connect: { timeout: 10_000 } });
 
-  async function call({ method, path, body, answers = [] }: Call, signal: AbortSignal): Promise<Answered> {
+  async function call({ method, path, body, answers = [] }: WebApiCall, signal: AbortSignal): Promise<WebApiAnswer> {
     const answer = await request(new URL(path, baseUrl), {
       ...{ method, dispatcher, signal },
       headers: { authorization: `Bearer ${apiKey}`, ...(body && { "content-type": "application/json" }) },

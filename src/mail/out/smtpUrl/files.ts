@@ -2,10 +2,10 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
-import type { Given, Option } from "./options.ts";
+import type { GivenOptions, Option } from "./options.ts";
 
 /** Checks the files that the options name; returns one sentence per fault. */
-export function fileProblems(given: Given): string[] {
+export function fileProblems(given: GivenOptions): string[] {
   const names = ["passwordFile", "clientSecretFile", "refreshTokenFile"] as const;
   const checks = [
     ...names.map((name) => () => given[name] !== undefined && fromFile(name, given)),
@@ -22,7 +22,7 @@ export function fileProblems(given: Given): string[] {
 }
 
 /** Builds the TLS options from the current contents of the files. */
-export function tlsOf(given: Given): NonNullable<SMTPConnectionOptions["tls"]> {
+export function tlsOf(given: GivenOptions): NonNullable<SMTPConnectionOptions["tls"]> {
   const [ca, cert, key] = (["caFile", "certFile", "keyFile"] as const).map((name) =>
     given[name] === undefined ? undefined : fromFile(name, given),
   );
@@ -56,7 +56,7 @@ function usable<T>(use: () => T, otherwise: string): T {
 }
 
 /** Reads a file, without the line end that editors add. The path is the operator's own and may be shown; the content never. */
-export function fromFile(name: Option, given: Given): string {
+export function fromFile(name: Option, given: GivenOptions): string {
   const path = given[name] as string;
   let content: string;
   try {

@@ -23,7 +23,7 @@ const options = [
 ] as const;
 export type Option = (typeof options)[number];
 /** The options of the query, as text. */
-export type Given = Partial<Record<Option, string>>;
+export type GivenOptions = Partial<Record<Option, string>>;
 
 export const switches = ["requireTLS", "ignoreTLS", "opportunisticTLS", "tls.rejectUnauthorized"] as const;
 export const tokenOptions = [
@@ -38,7 +38,7 @@ const tlsVersions = ["TLSv1.2", "TLSv1.3"] as const;
 /** Alternative names; with `tls.` as nodemailer writes them in a URL. */
 const otherNames: Record<string, Option> = { "tls.servername": "servername", "tls.minversion": "minVersion" };
 
-export type Parsed = { url: URL; given: Given; problems: string[] };
+export type Parsed = { url: URL; given: GivenOptions; problems: string[] };
 
 /** Parses the URL and its options, with the faults of each; returns one sentence if it is not a URL. */
 export function parsedUrl(text: string): Parsed | string {
@@ -53,7 +53,7 @@ export function parsedUrl(text: string): Parsed | string {
     return "SMTP_URL is not a valid URL: percent-encode special characters in the user name and password.";
   }
   if (hostOf(url) === "") return shape;
-  const given: Given = {};
+  const given: GivenOptions = {};
   const problems: string[] = [];
   for (const [key, value] of url.searchParams) {
     const name = nameOf(key);

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
 import { fileProblems, fromFile, tlsOf } from "./files.ts";
-import { type Given, hostOf, type Parsed, parsedUrl, type switches, tokenOptions } from "./options.ts";
+import { type GivenOptions, hostOf, type Parsed, parsedUrl, type switches, tokenOptions } from "./options.ts";
 
 /** OAuth2 credentials for a relay: a refresh token buys access tokens at `accessUrl`. */
 export type SmtpOAuth = {
@@ -99,7 +99,7 @@ export function problemsOfSmtpUrl(text: string): string[] {
   return [...problems, ...broken, ...fileProblems(given)];
 }
 
-function oauthRules(given: Given, { user, hasPassword }: { user: string; hasPassword: boolean }) {
+function oauthRules(given: GivenOptions, { user, hasPassword }: { user: string; hasPassword: boolean }) {
   const { accessUrl } = given;
   const wanted = accessUrl !== undefined;
   const others = tokenOptions.filter((name) => given[name] !== undefined);
@@ -127,10 +127,10 @@ function oauthRules(given: Given, { user, hasPassword }: { user: string; hasPass
   return rules;
 }
 
-const passwordOf = (url: URL, given: Given): string =>
+const passwordOf = (url: URL, given: GivenOptions): string =>
   given.passwordFile === undefined ? decodeURIComponent(url.password) : fromFile("passwordFile", given);
 
-function oauthOf(user: string, given: Given): SmtpOAuth | undefined {
+function oauthOf(user: string, given: GivenOptions): SmtpOAuth | undefined {
   if (given.accessUrl === undefined) return undefined;
   const secret = (name: "clientSecret" | "refreshToken"): string => given[name] ?? fromFile(`${name}File`, given);
   return {
