@@ -93,7 +93,7 @@ async function editAndApprove(page: Page, path: string, text: string): Promise<v
 }
 
 /** Takes one picture of a page in a window of this size. */
-async function take(browser: Browser, { look, cookies, url, name, from }: Picture): Promise<void> {
+async function take(browser: Browser, { look, cookies, url, name, from }: ScreenshotInput): Promise<void> {
   const { size, colours, scale } = looks[look];
   const window = await browser.newContext({
     viewport: size,
@@ -118,7 +118,7 @@ async function take(browser: Browser, { look, cookies, url, name, from }: Pictur
   console.log(`${path}  ${Math.round((await stat(path)).size / 1000)} KB`);
 }
 
-type Picture = {
+type ScreenshotInput = {
   look: keyof typeof looks;
   cookies: Parameters<Awaited<ReturnType<Browser["newContext"]>>["addCookies"]>[0];
   url: string;

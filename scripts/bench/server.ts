@@ -64,7 +64,7 @@ async function startCounting(dataDir: string): Promise<EmbeddedPostgres> {
 
 const urlOf = (url: string, database: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href;
 
-type Counts = Pick<Row, "node" | "postgres" | "events" | "statements" | "writes">;
+type MeasuredCounts = Pick<Row, "node" | "postgres" | "events" | "statements" | "writes">;
 
 async function measured(what: string, by: { subject: Subject; admin: pg.Client }, work: Work): Promise<Row> {
   const before = await countsOf(by);
@@ -73,7 +73,7 @@ async function measured(what: string, by: { subject: Subject; admin: pg.Client }
   const seconds = (performance.now() - began) / 1_000;
   const after = await countsOf(by);
   const count = typeof done === "number" ? done : done.length;
-  const each = (name: keyof Counts): number => (after[name] - before[name]) / count;
+  const each = (name: keyof MeasuredCounts): number => (after[name] - before[name]) / count;
   return {
     ...{ what, perSecond: count / seconds, ...(typeof done !== "number" && percentiles(done)) },
     ...{ node: each("node"), postgres: each("postgres") },
@@ -93,7 +93,7 @@ async function countsOf({
 }: {
   subject: Subject;
   admin: pg.Client;
-}): Promise<Counts> {
+}): Promise<MeasuredCounts> {
   const { rows } = await admin.query(statements, [database.name]);
   const hasLog = await database.number("select count(to_regclass('es.events'))");
   return {

@@ -16,7 +16,7 @@ const pictures = new Map([
 ]);
 
 /** A body, the HTML part of the mail made from it, and everything that the approval page shows of it, without blanks. */
-type Mail = { name: string; html: string; page: string };
+type ProofMail = { name: string; html: string; page: string };
 
 export const content: Proof = {
   name: "content",
@@ -69,7 +69,7 @@ export const content: Proof = {
   },
 };
 
-function mailOf({ name, html }: { name: string; html: string }, counts: Record<string, number>): Mail | undefined {
+function mailOf({ name, html }: { name: string; html: string }, counts: Record<string, number>): ProofMail | undefined {
   const reduced = reduceHtml(html, pictures);
   if ("refused" in reduced) {
     counts.refused = (counts.refused ?? 0) + 1;
@@ -91,7 +91,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
 }
 
 /** True if each text is on the page. Blanks are ignored, since readers differ in them. */
-function judge(mail: Mail, shown: ReaderTexts[], report: Report): boolean {
+function judge(mail: ProofMail, shown: ReaderTexts[], report: Report): boolean {
   const missing = shown.flatMap(({ reader, texts }) => {
     return texts
       .filter((text) => !mail.page.includes(bare(visible(text))))

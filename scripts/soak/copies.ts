@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import type { Installation } from "#test/support/installation.ts";
 
-type Stored = { stream: string; revision: number; type: string; schema_version: number; data: any; metadata: any };
+type StoredRow = { stream: string; revision: number; type: string; schema_version: number; data: any; metadata: any };
 
 const uuid = /[0-9a-f]{8}-[0-9a-f-]{27}/;
 /** Characters that are written at once. */
@@ -25,7 +25,7 @@ export async function copyCaused(
   { rows, urls }: Installation,
   { correlationId, renewed, times, onProgress }: Copying,
 ): Promise<number> {
-  const caused = await rows<Stored>(
+  const caused = await rows<StoredRow>(
     `select stream_id as stream, revision, type, schema_version, data, metadata from es.events
      where metadata ->> 'correlationId' = $1 order by position`,
     [correlationId],

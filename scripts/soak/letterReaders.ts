@@ -9,7 +9,7 @@ export type SeenPiece = { marker: string } | { text: string; marks: string; rtl?
 /** `overlaid`: texts that overlap each other. */
 export type LetterReading = { seen: SeenPiece[]; overlaid: string[] };
 
-type Walked = { seen: (SeenPiece | null)[]; overlaid: string[] };
+type WalkedLetter = { seen: (SeenPiece | null)[]; overlaid: string[] };
 
 /** Reads letters as Chromium shows them: marks by the computed styles, markers of lists from its accessibility tree. */
 export async function readLetters(browser: Browser, letters: readonly string[], style = ""): Promise<LetterReading[]> {
@@ -21,7 +21,7 @@ export async function readLetters(browser: Browser, letters: readonly string[], 
       )
       .join("\n");
     await page.setContent(`<!doctype html><meta charset="utf-8"><style>${style}</style><body>${articles}</body>`);
-    const walked = (await page.evaluate(walk)) as Walked[];
+    const walked = (await page.evaluate(walk)) as WalkedLetter[];
     const markers = await markersOf(page);
     return walked.map(({ seen, overlaid }) => ({
       seen: seen.map((one) => one ?? { marker: markers.shift() ?? "(none)" }),

@@ -16,7 +16,7 @@ const batchSize = 50;
 const pictures = new Map([[`cid:${logo}`, logo]]);
 
 /** A body as it is stored. `isGenerated`: its own words contain nothing that reads as a sign. */
-type Stored = { name: string; html: string; isGenerated: boolean };
+type StoredLetter = { name: string; html: string; isGenerated: boolean };
 
 export const letters: Proof = {
   name: "letters",
@@ -74,7 +74,7 @@ export const letters: Proof = {
   },
 };
 
-function storedOf({ name, html }: { name: string; html: string }, isGenerated: boolean): Stored[] {
+function storedOf({ name, html }: { name: string; html: string }, isGenerated: boolean): StoredLetter[] {
   const reduced = reduceHtml(html, pictures);
   return "refused" in reduced || !reduced.readable ? [] : [{ name, html: reduced.html, isGenerated }];
 }
@@ -92,7 +92,7 @@ function judgeBrowser(mail: LetterReading, { bare, page }: { bare: LetterReading
 }
 
 /** Compares the texts with the mail in a browser; without one, with each other. */
-function judgeTexts({ html, isGenerated }: Stored, mail: LetterReading | undefined): string[] {
+function judgeTexts({ html, isGenerated }: StoredLetter, mail: LetterReading | undefined): string[] {
   const card = letterOf(draftContent({ body_html: html }), { textDerived: true }).html?.asText ?? "";
   if (!isGenerated) {
     if (!mail) return [];
@@ -140,7 +140,7 @@ function differing(where: string, shown: string, other: string): string[] {
 }
 
 /** Reports the number of marks, so that readers of the figures see that marks were tried. */
-function reportMarks(stored: readonly Stored[], report: Report): void {
+function reportMarks(stored: readonly StoredLetter[], report: Report): void {
   const all = stored.filter(({ isGenerated }) => isGenerated).map(({ html }) => html);
   for (const name of ["s", "u", "sup", "sub", "q", "li"]) {
     const count = all.reduce((sum, html) => sum + html.split(new RegExp(`<${name}[ >]`)).length - 1, 0);

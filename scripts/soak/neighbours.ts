@@ -92,7 +92,7 @@ export const neighbours: Proof = {
   },
 };
 
-type Way = {
+type SingleMailSetup = {
   installation: Installation;
   instance: RunningInstance;
   single: Tenant;
@@ -105,7 +105,7 @@ type Way = {
  */
 async function besidesCostly(
   { installation, report }: JudgedInstallation,
-  { costly, ...way }: Omit<Way, "installation"> & { costly: Tenant },
+  { costly, ...way }: Omit<SingleMailSetup, "installation"> & { costly: Tenant },
   { rounds, isJudged, isHere }: { rounds: number; isJudged: boolean; isHere: boolean },
 ): Promise<void> {
   const measure = async (when: string) => {
@@ -154,7 +154,7 @@ async function singleMail({
   instance,
   single,
   receiver,
-}: Way): Promise<{ asked: number; sent: number }> {
+}: SingleMailSetup): Promise<{ asked: number; sent: number }> {
   const client = single.at(instance);
   const [called, taken] = [receiver.requests.length, relay.mails.length];
   const mailTo = (to: string) => soon(() => relay.mails.slice(taken).find((mail) => mail.to.includes(to)));

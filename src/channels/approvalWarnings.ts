@@ -21,20 +21,20 @@ export function approvalWarnings(view: ApprovalView, letter: Letter, links: read
   return [...new Set([...found, ...view.warnings.map(visibleLine)])];
 }
 
-type Rule = (view: ApprovalView, letter: Letter, links: readonly Link[]) => string | undefined;
+type WarningRule = (view: ApprovalView, letter: Letter, links: readonly Link[]) => string | undefined;
 
-const newerMessage: Rule = ({ newerMessage, content }) => {
+const newerMessage: WarningRule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
   return `${writerOf(newerMessage)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. This draft will not be sent.`;
 };
 
-const unverifiedSender: Rule = ({ answers }) =>
+const unverifiedSender: WarningRule = ({ answers }) =>
   answers?.authentication && !answers.authentication.aligned
     ? `We could not verify that the message really comes from ${visibleLine(answers.fromEmail)}.`
     : undefined;
 
 /** All recipients are checked: one right address does not suppress the warning about the others. */
-const notTheSender: Rule = ({ answers, content }) => {
+const notTheSender: WarningRule = ({ answers, content }) => {
   const others = answers ? content.to.filter((address) => !same(address, answers.fromEmail)) : [];
   if (!answers || others.length === 0) return undefined;
   const sender = visibleLine(answers.fromEmail);
@@ -43,12 +43,12 @@ const notTheSender: Rule = ({ answers, content }) => {
     : `The reply goes to ${listed(others)}, not to ${sender}, who wrote the message.`;
 };
 
-const repliesLeave: Rule = ({ content, repliesLeave }) =>
+const repliesLeave: WarningRule = ({ content, repliesLeave }) =>
   repliesLeave && content.reply_to !== null
     ? `Replies to it do not come back here: they go to ${visibleLine(content.reply_to)}, which is no address of this workspace.`
     : undefined;
 
-const newcomers: Rule = ({ answers, participants, content: { to, cc, bcc } }) => {
+const newcomers: WarningRule = ({ answers, participants, content: { to, cc, bcc } }) => {
   const known = new Set(participants.map((address) => address.toLowerCase()));
   const strangers = [...to, ...cc, ...bcc].filter((address) => !known.has(address.toLowerCase()));
   return answers && strangers.length > 0
@@ -56,17 +56,17 @@ const newcomers: Rule = ({ answers, participants, content: { to, cc, bcc } }) =>
     : undefined;
 };
 
-const recipients: Rule = ({ content }) => {
+const recipients: WarningRule = ({ content }) => {
   const count = content.to.length + content.cc.length + content.bcc.length;
   return count > manyRecipients ? `It goes to ${count} addresses.` : undefined;
 };
 
-const hiddenRecipients: Rule = ({ content }) =>
+const hiddenRecipients: WarningRule = ({ content }) =>
   content.bcc.length > 0
     ? `${content.bcc.length === 1 ? "1 hidden recipient (Bcc) gets" : `${content.bcc.length} hidden recipients (Bcc) get`} a copy.`
     : undefined;
 
-const lookalikes: Rule = ({ content }) => {
+const lookalikes: WarningRule = ({ content }) => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII
   const odd = [...content.to, ...content.cc, ...content.bcc].find((address) => /[^\x00-\x7f]/.test(address));
   return odd === undefined
@@ -74,7 +74,7 @@ const lookalikes: Rule = ({ content }) => {
     : `The address ${visibleLine(odd)} has letters outside the plain Latin alphabet: check it carefully.`;
 };
 
-const twoVersions: Rule = (_, { difference }) =>
+const twoVersions: WarningRule = (_, { difference }) =>
   difference === null
     ? undefined
     : [
@@ -100,14 +100,14 @@ const examplesOf = (found: string[]): string =>
     .join(", ")}${found.length > 3 ? " and more" : ""}`;
 
 /** Warns of a link whose text names another site than its target. */
-const misleadingLinks: Rule = (_view, _letter, links) => {
+const misleadingLinks: WarningRule = (_view, _letter, links) => {
   const found = links.filter(({ names }) => names !== null);
   if (found.length === 0) return undefined;
   const examples = found.slice(0, 3).map(({ names, host }) => `one names ${names} and leads to ${host}`);
   return `Links lead elsewhere than they say: ${examples.join("; ")}${found.length > 3 ? `; and ${found.length - 3} more` : ""}.`;
 };
 
-const filesWithWarnings: Rule = ({ attachments }) => {
+const filesWithWarnings: WarningRule = ({ attachments }) => {
   const found = attachments.filter(({ warning }) => warning !== null);
   return found.length === 0
     ? undefined
@@ -116,7 +116,7 @@ const filesWithWarnings: Rule = ({ attachments }) => {
         .join(" ");
 };
 
-const unseenCharacters: Rule = ({ content }, { html, text }) => {
+const unseenCharacters: WarningRule = ({ content }, { html, text }) => {
   const written = [content.subject, content.from.name, text].some(hasUnseen);
   // HTML can write such a character as an entity, so the check runs on the decoded text.
   const inHtml = html !== null && /\[U\+[0-9A-F]{4,6}(?: ×\d+)?\]/.test(html.asText);
@@ -125,7 +125,7 @@ const unseenCharacters: Rule = ({ content }, { html, text }) => {
     : undefined;
 };
 
-const rules: Rule[] = [
+const rules: WarningRule[] = [
   answeredInWords,
   newerMessage,
   othersInWords,

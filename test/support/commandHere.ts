@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { format } from "node:util";
 
-export type Outcome = { code: number; out: string; err: string };
+export type CommandOutcome = { code: number; out: string; err: string };
 
 /**
  * Runs a command of `scripts/` in this process, with the given arguments, environment and console; a separate process would cost a second
@@ -12,7 +12,7 @@ export async function runHere(
   script: string,
   args: readonly string[],
   environment: Record<string, string>,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const said = { out: "", err: "" };
   const restore = standIn(said, { args, environment });
   try {

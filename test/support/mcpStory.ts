@@ -25,10 +25,10 @@ export async function mcpStory(service: InProcess, connect: Connect): Promise<st
   return stage.page();
 }
 
-type Stage = Awaited<ReturnType<typeof createStage>>;
+type StoryStage = Awaited<ReturnType<typeof createStage>>;
 
 /** A first mail, an answer, a person's approval: it is sent. */
-async function answered({ tell, customerWrites, call, submit, waitFor, decide, isSent }: Stage): Promise<void> {
+async function answered({ tell, customerWrites, call, submit, waitFor, decide, isSent }: StoryStage): Promise<void> {
   tell("## A customer writes, and a person approves the answer");
   await customerWrites("Hello,\n\nmy order 1843 was due on Monday. Where is it?\n\nAda");
   await call("whoami");
@@ -47,7 +47,7 @@ async function answered({ tell, customerWrites, call, submit, waitFor, decide, i
 }
 
 /** The customer writes again after the approval: it is not sent. */
-async function outdated({ tell, customerWrites, call, submit, waitFor, decide, newestThread }: Stage): Promise<void> {
+async function outdated({ tell, customerWrites, call, submit, waitFor, decide, newestThread }: StoryStage): Promise<void> {
   tell("## The customer writes again while an approved draft waits");
   await customerWrites("Thank you! Could it go to my neighbour?");
   const threadId = await newestThread();
@@ -61,7 +61,7 @@ async function outdated({ tell, customerWrites, call, submit, waitFor, decide, n
 }
 
 /** A person rejects it with a reason. */
-async function refused({ tell, submit, waitFor, decide, newestThread }: Stage): Promise<void> {
+async function refused({ tell, submit, waitFor, decide, newestThread }: StoryStage): Promise<void> {
   tell("## A person says no");
   const draft = await submit(await newestThread(), { body_text: "We will see.", rationale: "Short and simple." });
   await waitFor(draft, () => decide("reject", "Too curt. Say when the parcel comes."));

@@ -4,7 +4,7 @@ import { fileWarning } from "./fileWarning.ts";
 import { foundKind, type LookedAt, lookedAtBytes } from "./foundKind.ts";
 
 /** An attached file as the draft's content names it. */
-type Attached = { filename: string; content_type: string; sha256: string };
+type DraftFile = { filename: string; content_type: string; sha256: string };
 
 type StoredBytes = Pick<Blobs, "size" | "part">;
 
@@ -12,7 +12,7 @@ type StoredBytes = Pick<Blobs, "size" | "part">;
  * Collects the facts about a draft's attachments, in order. Reads a beginning and an end of each, one file after the other, whatever
  * their size.
  */
-export async function attachmentFacts(blobs: StoredBytes, files: readonly Attached[]): Promise<AttachmentFact[]> {
+export async function attachmentFacts(blobs: StoredBytes, files: readonly DraftFile[]): Promise<AttachmentFact[]> {
   const facts: AttachmentFact[] = [];
   for (const { filename: name, content_type: declaredType, sha256 } of files) {
     const looked = await lookAt(blobs, sha256);

@@ -1,10 +1,10 @@
 import { hasUnseen } from "#src/html/visible.ts";
 
 /** Extensions of a file name as programs see them, in lower case, without dots: the last one, and the one before it. */
-export type Endings = { last: string; before: string };
+export type FileExtensions = { last: string; before: string };
 
 /** Characters that look like a dot count as one; invisible characters, and any after the extension, are ignored. */
-export function endingsOf(filename: string): Endings {
+export function endingsOf(filename: string): FileExtensions {
   const name = filename
     .normalize("NFKC")
     .replace(/[\p{Cf}\p{Cc}]/gu, "")

@@ -1,7 +1,7 @@
 import { shortLine } from "#src/html/visible.ts";
 import { endingsOf, trickIn } from "./fileNames.ts";
 import type { DetectedKind } from "./foundKind.ts";
-import { type Danger, type Kind, kindOfEnding, kindOfType, plainText, zipArchive } from "./kinds.ts";
+import { type FileDanger, type FileKind, kindOfEnding, kindOfType, plainText, zipArchive } from "./kinds.ts";
 
 /** The author's description of a file. */
 export type DescribedFile = { name: string; declaredType: string };
@@ -25,10 +25,10 @@ export function fileWarning(file: DescribedFile, found: DetectedKind | null): st
 }
 
 /** A ZIP archive of unknown content is not called an archive if its name says that it is a document. */
-const surely = (found: Kind | null | undefined, byName: Kind | undefined): Kind | null | undefined =>
+const surely = (found: FileKind | null | undefined, byName: FileKind | undefined): FileKind | null | undefined =>
   found === zipArchive && byName && fits(found, byName) ? byName : found;
 
-const warnings: Record<Danger, string> = {
+const warnings: Record<FileDanger, string> = {
   program: "It is a program: it runs when it is opened.",
   script: "It is a script: its code can run when it is opened.",
   shortcut: "It is a shortcut: it can start a program, or open any address, when it is opened.",
@@ -40,9 +40,9 @@ const warnings: Record<Danger, string> = {
 };
 
 /** Returns the worst danger among the kinds by bytes, name and declared type. */
-function dangerIn(said: (Kind | null | undefined)[]): string | undefined {
+function dangerIn(said: (FileKind | null | undefined)[]): string | undefined {
   const dangers = new Set(said.map((kind) => kind?.danger));
-  const worst = (Object.keys(warnings) as Danger[]).find((danger) => dangers.has(danger));
+  const worst = (Object.keys(warnings) as FileDanger[]).find((danger) => dangers.has(danger));
   return worst && warnings[worst];
 }
 
@@ -52,14 +52,14 @@ const holdings = (found: DetectedKind | null): string | undefined =>
     : undefined;
 
 /** Warns of two extensions, except of an archive: an archived text often has two, and what is opened is the archive. */
-function twoEndings({ last, before }: { last: string; before: string }, byName: Kind | undefined): string | undefined {
+function twoEndings({ last, before }: { last: string; before: string }, byName: FileKind | undefined): string | undefined {
   const misleads = byName?.danger !== undefined && byName.danger !== "archive" && kindOfEnding(before) !== undefined;
   return misleads && last !== before
     ? `Its name has two endings: only the last one, .${shortLine(last, 20)}, counts, and some programs hide it.`
     : undefined;
 }
 
-type Claims = { byName: Kind | undefined; byType: Kind | undefined };
+type Claims = { byName: FileKind | undefined; byType: FileKind | undefined };
 
 function difference({ found, byName, byType }: Claims & { found: DetectedKind }, file: DescribedFile): string | undefined {
   const { kind } = found;
@@ -80,14 +80,14 @@ function twoClaims({ endings, byName, byType }: Claims & { endings: { last: stri
 }
 
 /** True if bytes of this kind can be what is claimed. An unspecific claim is never wrong. */
-function agrees(found: Kind | null, claimed: Kind | undefined): boolean {
+function agrees(found: FileKind | null, claimed: FileKind | undefined): boolean {
   if (claimed === undefined) return true;
   if (found === null) return !claimed.isText && !claimed.isAlwaysKnown;
   return fits(found, claimed) || (found === plainText && claimed.isText === true);
 }
 
 /** True if a file of one kind can also be of the other. */
-const fits = (kind: Kind, other: Kind): boolean =>
+const fits = (kind: FileKind, other: FileKind): boolean =>
   kind === other ||
   other.endings.some((ending) => kind.endings.includes(ending)) ||
   other.types.some((type) => kind.types.includes(type));

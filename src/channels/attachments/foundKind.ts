@@ -2,7 +2,7 @@ import { shortLine } from "#src/html/visible.ts";
 import { endingsOf } from "./fileNames.ts";
 import {
   diskImage,
-  type Kind,
+  type FileKind,
   kindOfEnding,
   kindOfFound,
   macroFile,
@@ -21,7 +21,7 @@ export const lookedAtBytes = 64 * 1024;
 export type LookedAt = { size: number; beginning: Buffer; end: Buffer };
 
 /** Kind of a file by its bytes; null if unknown. `holds`: names of the first few contained files that can run code. */
-export type DetectedKind = { kind: Kind | null; holds: string[] };
+export type DetectedKind = { kind: FileKind | null; holds: string[] };
 
 /** Determines the kind of a file by its bytes, ignoring its name and its declared type. */
 export async function foundKind(file: LookedAt): Promise<DetectedKind> {
@@ -37,10 +37,10 @@ export async function foundKind(file: LookedAt): Promise<DetectedKind> {
 /** Kinds that can be all text and are recognised by their first words. */
 const inWords = new Set(["pdf", "rtf", "ps", "eps", "ics", "vcf", "vtt", "reg", "pgp", "stl"]);
 
-const found = (kind: Kind | null): DetectedKind => ({ kind, holds: [] });
+const found = (kind: FileKind | null): DetectedKind => ({ kind, holds: [] });
 
 /** Many formats are ZIP archives: the names inside tell them apart. */
-function packed(kind: Kind, names: string[] | null): DetectedKind {
+function packed(kind: FileKind, names: string[] | null): DetectedKind {
   if (names?.some((name) => /(^|\/)vbaproject\.bin$/i.test(name))) return found(macroFile);
   if (kind !== zipArchive || names === null) return found(kind);
   const inside = packedKind(names);

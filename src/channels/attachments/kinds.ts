@@ -1,12 +1,12 @@
 /** Possible harm of opening a file. */
-export type Danger = "program" | "script" | "page" | "shortcut" | "macros" | "oldOffice" | "archive" | "diskImage";
+export type FileDanger = "program" | "script" | "page" | "shortcut" | "macros" | "oldOffice" | "archive" | "diskImage";
 
 /** A kind of file: its name in words, and its extensions (without a dot) and media types. */
-export type Kind = {
+export type FileKind = {
   readonly name: string;
   readonly endings: readonly string[];
   readonly types: readonly string[];
-  readonly danger?: Danger;
+  readonly danger?: FileDanger;
   /** Its bytes are text: a file found to be another kind of text does not contradict it. */
   readonly isText?: true;
   /** Its bytes are always recognised: a file not found to be this kind is not of it. */
@@ -18,15 +18,15 @@ const words = (text: string): string[] => text.split(" ").filter(Boolean);
 const office = "application/vnd.openxmlformats-officedocument";
 const zipped = "application/vnd.oasis.opendocument";
 
-const of = (name: string, endings: string, types: string): Kind => ({
+const of = (name: string, endings: string, types: string): FileKind => ({
   name,
   endings: words(endings),
   types: words(types),
 });
 /** Marks a kind as dangerous. */
-const dangerous = (kind: Kind, danger: Danger): Kind => ({ ...kind, danger });
-const known = (kind: Kind): Kind => ({ ...kind, isAlwaysKnown: true });
-const written = (kind: Kind): Kind => ({ ...kind, isText: true });
+const dangerous = (kind: FileKind, danger: FileDanger): FileKind => ({ ...kind, danger });
+const known = (kind: FileKind): FileKind => ({ ...kind, isAlwaysKnown: true });
+const written = (kind: FileKind): FileKind => ({ ...kind, isText: true });
 
 const word = known(
   of("Word document", "docx dotx", `${office}.wordprocessingml.document ${office}.wordprocessingml.template`),
@@ -41,7 +41,7 @@ const powerPoint = known(
     `${office}.presentationml.presentation ${office}.presentationml.template ${office}.presentationml.slideshow`,
   ),
 );
-export const macroFile: Kind = dangerous(
+export const macroFile: FileKind = dangerous(
   of(
     "Office file with macros",
     "docm dotm xlsm xltm xlsb xlam pptm potm ppsm ppam sldm",
@@ -51,7 +51,7 @@ export const macroFile: Kind = dangerous(
 );
 
 /** Formats whose bytes are a ZIP archive, so a ZIP archive of unknown content does not contradict them. */
-const packed: Kind[] = [
+const packed: FileKind[] = [
   word,
   excel,
   powerPoint,
@@ -72,7 +72,7 @@ const packed: Kind[] = [
   ),
 ];
 
-export const zipArchive: Kind = dangerous(
+export const zipArchive: FileKind = dangerous(
   known(
     of(
       "ZIP archive",
@@ -84,26 +84,26 @@ export const zipArchive: Kind = dangerous(
 );
 
 /** A ZIP archive whose directory was read and that is none of these documents. */
-export const plainZip: Kind = {
+export const plainZip: FileKind = {
   ...zipArchive,
   endings: ["zip", "zipx", "kmz", "3mf", ...packed.filter(({ danger }) => danger).flatMap(({ endings }) => endings)],
   types: ["application/zip", "application/x-zip-compressed"],
 };
 
 /** Returns the Office document type of a ZIP archive with these names in it. */
-export function packedKind(names: readonly string[]): Kind | undefined {
+export function packedKind(names: readonly string[]): FileKind | undefined {
   if (!names.includes("[Content_Types].xml")) return undefined;
   const holds = (folder: string) => names.some((name) => name.startsWith(folder));
   return holds("word/") ? word : holds("xl/") ? excel : holds("ppt/") ? powerPoint : undefined;
 }
 
 /** Kinds that the service detects itself because the library does not. */
-export const webPage: Kind = dangerous(
+export const webPage: FileKind = dangerous(
   written(of("web page", "html htm xhtml xht shtml mht mhtml", "text/html application/xhtml+xml multipart/related")),
   "page",
 );
-export const svgPicture: Kind = dangerous(written(of("SVG picture", "svg svgz", "image/svg+xml")), "page");
-export const script: Kind = dangerous(
+export const svgPicture: FileKind = dangerous(written(of("SVG picture", "svg svgz", "image/svg+xml")), "page");
+export const script: FileKind = dangerous(
   written(
     of(
       "script",
@@ -113,7 +113,7 @@ export const script: Kind = dangerous(
   ),
   "script",
 );
-export const shortcut: Kind = dangerous(
+export const shortcut: FileKind = dangerous(
   written(
     of(
       "shortcut",
@@ -123,14 +123,14 @@ export const shortcut: Kind = dangerous(
   ),
   "shortcut",
 );
-export const plainText: Kind = written(
+export const plainText: FileKind = written(
   of(
     "text",
     "txt text log csv tsv md json xml yaml yml ics ical vcf vtt srt css ini conf sql tex eml xsd ndjson asc",
     "text/plain text/csv text/tab-separated-values text/markdown application/json text/xml application/xml application/yaml text/yaml text/calendar text/vcard text/x-vcard text/vtt text/css text/x-log message/rfc822 application/pgp-signature application/pgp-keys",
   ),
 );
-export const diskImage: Kind = dangerous(
+export const diskImage: FileKind = dangerous(
   of(
     "disk image",
     "iso img vhd vhdx dmg udf vmdk wim toast",
@@ -138,7 +138,7 @@ export const diskImage: Kind = dangerous(
   ),
   "diskImage",
 );
-export const oldOffice: Kind = dangerous(
+export const oldOffice: FileKind = dangerous(
   known(
     of(
       "older Office file",
@@ -148,7 +148,7 @@ export const oldOffice: Kind = dangerous(
   ),
   "oldOffice",
 );
-export const program: Kind = dangerous(
+export const program: FileKind = dangerous(
   of(
     "program",
     "exe com scr pif cpl dll ocx sys drv msi msp mst application gadget app pkg mpkg deb rpm run elf so dylib class xbap air swf wasm xll osx appimage flatpakref snap mobileconfig scpt pyc pyz",
@@ -158,7 +158,7 @@ export const program: Kind = dangerous(
 );
 
 /** Every kind that is known by name. An extension of two kinds belongs to the first. */
-export const kinds: readonly Kind[] = [
+export const kinds: readonly FileKind[] = [
   program,
   script,
   shortcut,
@@ -218,18 +218,18 @@ export const kinds: readonly Kind[] = [
 ];
 
 /** Returns the kind for an extension (lower case, without its dot). */
-export const kindOfEnding = (ending: string): Kind | undefined => byEnding.get(ending);
+export const kindOfEnding = (ending: string): FileKind | undefined => byEnding.get(ending);
 
 /** Returns the kind for a media type; parameters are ignored. `application/octet-stream` has none. */
-export const kindOfType = (type: string): Kind | undefined =>
+export const kindOfType = (type: string): FileKind | undefined =>
   byType.get((type.split(";")[0] ?? "").trim().toLowerCase());
 
 /** Returns the kind from this table for the library's result, or a new one if the table has none. */
-export const kindOfFound = ({ ending, mediaType }: { ending: string; mediaType: string }): Kind =>
+export const kindOfFound = ({ ending, mediaType }: { ending: string; mediaType: string }): FileKind =>
   byType.get(mediaType.toLowerCase()) ?? byEnding.get(ending) ?? of(mediaType, ending, mediaType);
 
-const firstOf = (keys: (kind: Kind) => readonly string[]): Map<string, Kind> => {
-  const found = new Map<string, Kind>();
+const firstOf = (keys: (kind: FileKind) => readonly string[]): Map<string, FileKind> => {
+  const found = new Map<string, FileKind>();
   for (const kind of kinds) for (const key of keys(kind)) if (!found.has(key)) found.set(key, kind);
   return found;
 };

@@ -1,7 +1,7 @@
-import { type Kind, plainText, script, shortcut, svgPicture, webPage } from "./kinds.ts";
+import { type FileKind, plainText, script, shortcut, svgPicture, webPage } from "./kinds.ts";
 
 /** Detects the kind of a text file; undefined if it is not text. */
-export function textKind(beginning: Buffer): Kind | undefined {
+export function textKind(beginning: Buffer): FileKind | undefined {
   const text = decoded(beginning);
   if (hasControls.test(text)) return undefined;
   const first = withoutPrologue(text);

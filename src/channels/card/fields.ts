@@ -6,24 +6,24 @@ import type { ApprovalView } from "../approvalView.ts";
  * `name`: display name, kept apart from the address, so that a right-to-left name does not reorder the address. `mark`: a notable fact
  * about this value, in a few words.
  */
-export type Value = { name: string | null; text: string; mark: string | null };
+export type FieldValue = { name: string | null; text: string; mark: string | null };
 
 /** A header line of the letter: "To", and the values in it. */
-export type Field = { label: string; values: Value[] };
+export type CardField = { label: string; values: FieldValue[] };
 
 /** Shown next to an address that neither sent nor received a message of this conversation. */
 export const newcomerMark = "new in this conversation";
 
 /** Returns the sender, recipients and subject of the draft. Fields without a value are left out. */
-export function fieldsOf({ content, participants }: Pick<ApprovalView, "content" | "participants">): Field[] {
+export function fieldsOf({ content, participants }: Pick<ApprovalView, "content" | "participants">): CardField[] {
   const known = new Set(participants.map((address) => address.toLowerCase()));
-  const recipient = (address: string): Value => ({
+  const recipient = (address: string): FieldValue => ({
     name: null,
     text: visibleLine(address),
     mark: known.has(address.toLowerCase()) ? null : newcomerMark,
   });
-  const from = (): Value => ({ ...plain(content.from.address), name: visibleLine(content.from.name) || null });
-  const valuesOf: Record<string, (value: string) => Value> = {
+  const from = (): FieldValue => ({ ...plain(content.from.address), name: visibleLine(content.from.name) || null });
+  const valuesOf: Record<string, (value: string) => FieldValue> = {
     From: from,
     To: recipient,
     Cc: recipient,
@@ -36,7 +36,7 @@ export function fieldsOf({ content, participants }: Pick<ApprovalView, "content"
 
 const hidden = "Bcc (hidden)";
 
-const plain = (value: string): Value => ({ name: null, text: visibleLine(value), mark: null });
+const plain = (value: string): FieldValue => ({ name: null, text: visibleLine(value), mark: null });
 
 /** Returns the header lines as they would be written, including those without a value. */
 export function letterHead(content: DraftContent): { label: string; values: string[] }[] {

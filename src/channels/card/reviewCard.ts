@@ -8,7 +8,7 @@ import { type Attachment, attachmentsShown } from "./attachments.ts";
 import { beforeSending } from "./beforeSending.ts";
 import { type Changes, changesSince } from "./changes.ts";
 import { type Escalation, escalationOf } from "./escalation.ts";
-import { type Field, fieldsOf } from "./fields.ts";
+import { type CardField, fieldsOf } from "./fields.ts";
 import { type Link, linksOf } from "./links.ts";
 import { named } from "./names.ts";
 import { foldedQuotation, foldQuote, type FoldedText } from "./quotes.ts";
@@ -20,7 +20,7 @@ export type ShownMessage = FoldedText & { fromName: string | null; fromEmail: st
 
 /** The text that recipients would read. */
 export type CardLetter = {
-  fields: Field[];
+  fields: CardField[];
   /** The form that programs without HTML show. */
   plain: FoldedText;
   /** The form that programs with HTML show, as text and as HTML for a frame of our pages; null if the draft has none. */

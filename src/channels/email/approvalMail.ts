@@ -1,6 +1,6 @@
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Field, Value } from "../card/fields.ts";
+import type { CardField, FieldValue } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
 import type { FoldedText } from "../card/quotes.ts";
 import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
@@ -18,7 +18,7 @@ export type ApprovalMail = {
   hints: string[];
   newer: MailedMessage | null;
   changes: MailedChanges | null;
-  fields: Field[];
+  fields: CardField[];
   /** The draft's text; a second part if its two forms say different things. */
   parts: { label: string; text: Excerpt; folded: string | null }[];
   /** Other facts about the draft, a sentence or a short list each. */
@@ -30,7 +30,7 @@ export type ApprovalMail = {
   facts: string[];
 };
 
-type MailedMessage = { from: Value; subject: string; at: string; text: Excerpt };
+type MailedMessage = { from: FieldValue; subject: string; at: string; text: Excerpt };
 
 type MailedChanges = {
   title: string;
@@ -89,7 +89,7 @@ export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode
 
 const codeSentence = "The page that the links open asks you for this code. We never ask for it anywhere else.";
 
-const attached = ({ attachments }: CardLetter): Field[] =>
+const attached = ({ attachments }: CardLetter): CardField[] =>
   attachments.length === 0
     ? []
     : [

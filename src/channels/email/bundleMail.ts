@@ -28,10 +28,10 @@ export function renderBundleMail(bundle: Bundle): { subject: string; text: strin
   return { subject, text: asText(said), html: asHtml(said) };
 }
 
-type Line = { subject: string; to: string };
-type BundleTexts = { subject: string; lead: string; lines: Line[]; more: string | undefined; link: string; facts: string[] };
+type BundleLine = { subject: string; to: string };
+type BundleTexts = { subject: string; lead: string; lines: BundleLine[]; more: string | undefined; link: string; facts: string[] };
 
-function lineOf({ subject, to }: Bundle["drafts"][number]): Line {
+function lineOf({ subject, to }: Bundle["drafts"][number]): BundleLine {
   const shown = to.slice(0, limits.recipients).map((address) => shortLine(address, limits.address));
   const others = to.length - shown.length;
   return {
@@ -64,7 +64,7 @@ ${row(button(link))}`,
     facts,
   });
 
-const item = ({ subject, to }: Line): Markup =>
+const item = ({ subject, to }: BundleLine): Markup =>
   html`<li style="margin:0 0 8px;${font}font-size:16px;line-height:1.5;overflow-wrap:anywhere;word-break:break-word;"><bdi>${subject}</bdi><br><span class="soft" style="font-size:14px;color:#4f5b69;">to <bdi>${to}</bdi></span></li>`;
 
 const button = (link: string): Markup =>

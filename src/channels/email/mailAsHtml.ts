@@ -1,5 +1,5 @@
 import { html, type Markup, trusted } from "#src/html/html.ts";
-import type { Value } from "../card/fields.ts";
+import type { FieldValue } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
 import { font, mailFrame, row } from "./mailFrame.ts";
@@ -70,7 +70,7 @@ const fields = (all: ApprovalMail["fields"]): Markup =>
 </tr>`,
   )}</table>`;
 
-const value = ({ name, text, mark }: Value): Markup =>
+const value = ({ name, text, mark }: FieldValue): Markup =>
   html`${name === null ? html`<bdi>${text}</bdi>` : html`<bdi>${name}</bdi> &lt;<bdi>${text}</bdi>&gt;`}${mark !== null && html` ${marked(mark)}`}`;
 
 const marked = (mark: string): Markup =>

@@ -1,4 +1,4 @@
-import type { Value } from "../card/fields.ts";
+import type { FieldValue } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
 
@@ -25,7 +25,7 @@ export function mailAsText(mail: ApprovalMail): string {
   ]);
 }
 
-function valueAsText({ name, text, mark }: Value): string {
+function valueAsText({ name, text, mark }: FieldValue): string {
   const address = name === null ? text : `${name} <${text}>`;
   return mark === null ? address : `${address} (! ${mark})`;
 }

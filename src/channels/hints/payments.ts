@@ -1,11 +1,11 @@
-import { type Rule, words } from "./rule.ts";
+import { type HintRule, words } from "./rule.ts";
 
 const account =
   "(?:bank(?:ing)?(?: account)?|account|payment|iban|wire(?: transfer)?|wiring|remittance|ach|swift|direct deposit|payroll|beneficiary)";
 const details = "(?:accounts?|details|information|info|instructions?|data|coordinates|numbers?|iban|bank)";
 
 /** Matches a request to send money to a new destination. */
-export const changedPayments: readonly Rule[] = [
+export const changedPayments: readonly HintRule[] = [
   {
     all: [
       new RegExp(

@@ -1,4 +1,4 @@
-import { type Rule, words } from "./rule.ts";
+import { type HintRule, words } from "./rule.ts";
 
 /** Things that nobody has a good reason to ask for by mail. */
 const english =
@@ -11,7 +11,7 @@ const yours =
   /\b(?:your|the|you|me|us|full|complete|all|following|customer'?s?|company'?s?) (?:\S{1,18} ){0,6}(?:pass ?words?|passcodes?|pass ?phrases?|pins?\b|codes?|otp|login|log-?in|credentials|api[- ]keys?|tokens?|keys?|phrases?|credit card|card (?:numbers?|details)|cvv2?|cvc|social security|ssn|bank|account|mother's)/i;
 
 /** Matches requests for passwords, codes, card data or the like. */
-export const asksForSecrets: readonly Rule[] = [
+export const asksForSecrets: readonly HintRule[] = [
   {
     all: [request, english, yours],
     not: /\b(?:never|nobody|don't|do not|should not|will not|won't|forgot|forgotten|lost|reset|unsubscribe|to change your (?:options|subscription|password)|mailing list|(?:we|you|i) (?:have |'ve )?(?:sent|received))\b/i,

@@ -1,11 +1,11 @@
-import { type Rule, words } from "./rule.ts";
+import { type HintRule, words } from "./rule.ts";
 
 /** Words for an AI agent. */
 const machine =
   "(?:a\\.?i\\.?|llms?|gpt|chatgpt|claude|gemini|copilot|(?:large )?language model|chat ?bot|artificial intelligence|(?:a\\.?i\\.?|virtual|digital|automated|automatic|email|mail|support|reply) (?:assistant|agent|bot|system|responder|model))";
 
 /** Matches a message that addresses the agent and not a person. */
-export const toTheAgent: readonly Rule[] = [
+export const toTheAgent: readonly HintRule[] = [
   // "Ignore all previous instructions": in any of four languages.
   {
     all: [

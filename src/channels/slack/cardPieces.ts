@@ -1,6 +1,6 @@
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Value } from "../card/fields.ts";
+import type { FieldValue } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
 import type { FoldedText } from "../card/quotes.ts";
 import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
@@ -74,7 +74,7 @@ function fields({ fields: all, attachments }: CardLetter): CardPiece {
   };
 }
 
-function valueInWords({ name, text, mark }: Value): string {
+function valueInWords({ name, text, mark }: FieldValue): string {
   const address = name === null ? text : `${name} <${text}>`;
   return mark === null ? address : `${address} (! ${mark})`;
 }

@@ -5,7 +5,7 @@ import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, type Deciding, noticeMessage, type SlackMessage, slackMessages } from "./slackCard.ts";
 import { apiOf, isSlackUrl } from "./slackHosts.ts";
 
-type Options = {
+type SlackChannelOptions = {
   api: Pick<SlackApi, "post" | "hosts">;
   /** Signing secret of the service's own Slack app; an identity's own overrides it. */
   signingSecret: string | undefined;
@@ -17,7 +17,7 @@ type Options = {
  * Asks approvers in a Slack channel. With a bot token and a channel the question is posted by chat.postMessage and can be changed later;
  * otherwise by the incoming webhook, which does not return where it was posted.
  */
-export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: Options): Channel => ({
+export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: SlackChannelOptions): Channel => ({
   async ask(request) {
     const way = wayTo(api, request.channel.config);
     if ("fault" in way) return unreached({ ok: false, again: false, why: way.fault });
@@ -71,9 +71,9 @@ export const signingSecretOf = (
   own: string | undefined,
 ): string | undefined => (config.signing_secret ?? own) || undefined;
 
-type Way = { post(message: SlackMessage, signal: AbortSignal): Promise<SlackAnswer> };
+type PostingWay = { post(message: SlackMessage, signal: AbortSignal): Promise<SlackAnswer> };
 
-function wayTo(api: Options["api"], config: ApprovalRequest["channel"]["config"]): Way | { fault: string } {
+function wayTo(api: SlackChannelOptions["api"], config: ApprovalRequest["channel"]["config"]): PostingWay | { fault: string } {
   const { bot_token: token, channel } = config;
   const url = targetOf(api, config);
   if (typeof url === "string") return { fault: url };
@@ -85,7 +85,7 @@ function wayTo(api: Options["api"], config: ApprovalRequest["channel"]["config"]
 }
 
 /** Returns the channel's webhook URL, or why it cannot be used. */
-function targetOf({ hosts }: Options["api"], { webhook_url: text = "" }: Record<string, string>): URL | string {
+function targetOf({ hosts }: SlackChannelOptions["api"], { webhook_url: text = "" }: Record<string, string>): URL | string {
   if (text === "") return "its webhook_url cannot be decrypted any more: set it again";
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !isSlackUrl(url, hosts)) return "its webhook_url is on no host that SLACK_ALLOWED_HOSTS lists";

@@ -1,6 +1,6 @@
 import { readableTime } from "#src/html/times.ts";
 import type { Changes } from "../card/changes.ts";
-import type { Field, Value } from "../card/fields.ts";
+import type { CardField, FieldValue } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
 import type { FoldedText } from "../card/quotes.ts";
 import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
@@ -67,11 +67,11 @@ const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: Sho
 ];
 
 function fields(letter: CardLetter): Span[] {
-  const all = letter.fields.map(({ label, values }: Field) => `${label}: ${values.map(valueInWords).join(", ")}`);
+  const all = letter.fields.map(({ label, values }: CardField) => `${label}: ${values.map(valueInWords).join(", ")}`);
   return [plain(inert(all.join("\n"))), ...files(letter.attachments)];
 }
 
-const valueInWords = ({ name, text, mark }: Value): string =>
+const valueInWords = ({ name, text, mark }: FieldValue): string =>
   `${name === null ? text : `${name} <${text}>`}${mark === null ? "" : ` (⚠️ ${mark})`}`;
 
 const files = (attachments: CardLetter["attachments"]): Span[] =>

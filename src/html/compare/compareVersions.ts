@@ -4,13 +4,13 @@ import type { DraftContent } from "#streams/draft/content.ts";
 /** The content of a draft in one version, and its rationale. */
 export type VersionContent = { content: DraftContent; rationale: string | null };
 
-export type Line = { change: "same" | "removed" | "added"; text: string };
+export type DiffLine = { change: "same" | "removed" | "added"; text: string };
 
 /**
  * A changed field. `lines`: only for texts. If the change is not shown in full, the values are null, and only the first lines are
  * included.
  */
-export type FieldChange = { field: string; from: unknown; to: unknown; lines: Line[] | null };
+export type FieldChange = { field: string; from: unknown; to: unknown; lines: DiffLine[] | null };
 
 /** `truncated`: more changed than fits in `room`. */
 export type Comparison = { changes: FieldChange[]; truncated: boolean };
@@ -79,14 +79,14 @@ function takes(left: ComparisonRoom, { lines, bytes }: ComparisonRoom): boolean 
   return true;
 }
 
-function beginningOf(lines: readonly Line[], left: ComparisonRoom): Line[] {
+function beginningOf(lines: readonly DiffLine[], left: ComparisonRoom): DiffLine[] {
   const end = lines.findIndex((line) => !takes(left, { lines: 1, bytes: bytesOf(line) }));
   return lines.slice(0, end === -1 ? lines.length : end);
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value)) + 1;
 
-function linesOf(from: unknown, to: unknown): Line[] | null {
+function linesOf(from: unknown, to: unknown): DiffLine[] | null {
   if (typeof (from ?? "") !== "string" || typeof (to ?? "") !== "string") return null;
   return lineDiff((from as string | null) ?? "", (to as string | null) ?? "");
 }
@@ -95,13 +95,13 @@ function linesOf(from: unknown, to: unknown): Line[] | null {
 const maxEditLength = 1_000;
 
 /** Returns every line of both texts in order: unchanged, removed and added. */
-export function lineDiff(from: string, to: string): Line[] {
+export function lineDiff(from: string, to: string): DiffLine[] {
   const parts = diffLines(from, to, { maxEditLength });
   if (!parts) return [...linesAs("removed", from), ...linesAs("added", to)];
   return parts.flatMap(({ value, added, removed }) => linesAs(added ? "added" : removed ? "removed" : "same", value));
 }
 
-function linesAs(change: Line["change"], text: string): Line[] {
+function linesAs(change: DiffLine["change"], text: string): DiffLine[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines.map((line) => ({ change, text: line }));

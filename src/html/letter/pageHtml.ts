@@ -1,9 +1,9 @@
 import { escaped } from "../html.ts";
 import { keptElements, voidElements } from "../reduce/names.ts";
-import { type Element, type Piece, pictureInWords, targetOf } from "./readLetter.ts";
+import { type LetterElement, type Piece, pictureInWords, targetOf } from "./readLetter.ts";
 
 /** `pictures`: `data:` URLs by sha256. `folded`: a quotation that a reader opens with one press, without script. */
-export type PageOptions = { pictures?: ReadonlyMap<string, string>; folded?: Element | undefined };
+export type PageOptions = { pictures?: ReadonlyMap<string, string>; folded?: LetterElement | undefined };
 
 /**
  * Renders a letter as HTML for a frame of our pages. Nothing in it loads or links anywhere: a link becomes `<span class="link"
@@ -13,7 +13,7 @@ export function pageHtml(letter: readonly Piece[], options: PageOptions = {}): s
   return letter.map((piece) => (typeof piece === "string" ? escaped(piece) : elementHtml(piece, options))).join("");
 }
 
-function elementHtml(element: Element, options: PageOptions): string {
+function elementHtml(element: LetterElement, options: PageOptions): string {
   const { name, pieces, attributes } = element;
   if (name === "img") return pictureHtml(element, options);
   const content = pageHtml(pieces, options);
@@ -32,7 +32,7 @@ function elementHtml(element: Element, options: PageOptions): string {
  * Adds the picture below its alternative text, once on white and once on black: a picture can be transparent, and readers may have either
  * background.
  */
-function pictureHtml(picture: Element, { pictures }: PageOptions): string {
+function pictureHtml(picture: LetterElement, { pictures }: PageOptions): string {
   const shared = attributesHtml(picture.attributes);
   const words = `<span class="image"${shared}>${escaped(pictureInWords(picture))}</span>`;
   const data = pictures?.get((picture.attributes.get("src") ?? "").replace(/^cid:/, ""));

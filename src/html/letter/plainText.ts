@@ -1,7 +1,7 @@
 import { blockElements } from "../reduce/names.ts";
 import { Lines } from "./lines.ts";
 import { type Marks, markOf, withMark } from "./markedText.ts";
-import { type Element, type Piece, pictureInWords, readLetter, targetOf, wordsIn } from "./readLetter.ts";
+import { type LetterElement, type Piece, pictureInWords, readLetter, targetOf, wordsIn } from "./readLetter.ts";
 
 /**
  * The plain-text form of links and text. `link`: what is written before and after it; `isHidden`: its own text is left out. `show`
@@ -9,8 +9,8 @@ import { type Element, type Piece, pictureInWords, readLetter, targetOf, wordsIn
  */
 export type Wording = {
   show: (text: string) => string;
-  picture: (picture: Element) => string;
-  link: (link: Element) => { before?: string; after?: string; isHidden?: boolean };
+  picture: (picture: LetterElement) => string;
+  link: (link: LetterElement) => { before?: string; after?: string; isHidden?: boolean };
 };
 
 /** Derives the plain text sent with reduced HTML, if its author gave none. Nothing is cut: reduced HTML is bounded. */
@@ -33,7 +33,7 @@ export function plainText(letter: readonly Piece[], wording: Partial<Wording> = 
 }
 
 /** Returns a link's target, unless its own text is the same. */
-function targetBeside(link: Element): string {
+function targetBeside(link: LetterElement): string {
   const target = targetOf(link).replace(/^mailto:/i, "");
   return target === wordsIn(link.pieces) ? "" : ` [${target}]`;
 }
@@ -57,7 +57,7 @@ class TextWriter {
     }
   }
 
-  #inline(element: Element, around: PieceContext): void {
+  #inline(element: LetterElement, around: PieceContext): void {
     const { name, pieces } = element;
     const mark = markOf.get(name);
     if (name === "br") this.lines.lineBreak();
@@ -67,7 +67,7 @@ class TextWriter {
     else this.write(pieces, mark ? { ...around, marks: withMark(around.marks, mark) } : around);
   }
 
-  #link(link: Element, around: PieceContext): void {
+  #link(link: LetterElement, around: PieceContext): void {
     const { before = "", after = "", isHidden } = this.#wording.link(link);
     this.lines.text(before, around.marks);
     if (!isHidden) this.write(link.pieces, around);
@@ -82,7 +82,7 @@ class TextWriter {
     this.lines.text(end as string, around.marks);
   }
 
-  #block(element: Element, around: PieceContext): void {
+  #block(element: LetterElement, around: PieceContext): void {
     const { name, pieces, marker } = element;
     const breaks = alone.has(name) && !(isList(name) && around.lists > 0) ? 2 : 1;
     this.lines.block(breaks);

@@ -2,9 +2,9 @@ import { maxDepth, voidElements } from "../reduce/names.ts";
 import { readTokens } from "../reduce/tokens.ts";
 
 /** Text, or an element with its content. */
-export type Piece = string | Element;
+export type Piece = string | LetterElement;
 
-export type Element = {
+export type LetterElement = {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
   readonly pieces: Piece[];
@@ -20,8 +20,8 @@ const bullet = "*";
  * the comparison of the two. Styles are dropped, since they carry no meaning.
  */
 export function readLetter(reducedHtml: string): Piece[] {
-  const letter: Element = { name: "", attributes: new Map(), pieces: [], marker: null };
-  const open: { element: Element; items: number }[] = [{ element: letter, items: 0 }];
+  const letter: LetterElement = { name: "", attributes: new Map(), pieces: [], marker: null };
+  const open: { element: LetterElement; items: number }[] = [{ element: letter, items: 0 }];
   readTokens(reducedHtml, {
     open({ name, attributes }) {
       const around = open.at(-1) as (typeof open)[number];
@@ -49,13 +49,13 @@ export function readLetter(reducedHtml: string): Piece[] {
   return letter.pieces;
 }
 
-function markerIn(list: { element: Element; items: number }): string {
+function markerIn(list: { element: LetterElement; items: number }): string {
   if (list.element.name !== "ol") return bullet;
   return `${Number(list.element.attributes.get("start") ?? 1) + list.items++}.`;
 }
 
 /** Returns all elements with this name in order; `outermost`: without those nested in others. */
-export function elementsIn(pieces: readonly Piece[], name: string, { outermost = false } = {}): Element[] {
+export function elementsIn(pieces: readonly Piece[], name: string, { outermost = false } = {}): LetterElement[] {
   return pieces.flatMap((piece) => {
     if (typeof piece === "string") return [];
     if (piece.name === name && outermost) return [piece];
@@ -74,10 +74,10 @@ export const wordsIn = (pieces: readonly Piece[]): string =>
     .join("");
 
 /** Returns the text that programs without pictures show for a picture. */
-export function pictureInWords({ attributes }: Element): string {
+export function pictureInWords({ attributes }: LetterElement): string {
   const alternative = attributes.get("alt")?.trim() ?? "";
   return alternative === "" ? "[image]" : `[image: ${alternative}]`;
 }
 
 /** Returns the target of a link. */
-export const targetOf = ({ attributes }: Element): string => (attributes.get("href") ?? "").trim();
+export const targetOf = ({ attributes }: LetterElement): string => (attributes.get("href") ?? "").trim();

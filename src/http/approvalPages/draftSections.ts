@@ -1,6 +1,6 @@
 import type { Attachment } from "#src/channels/card/attachments.ts";
 import type { Changes, ChangePiece } from "#src/channels/card/changes.ts";
-import type { Value } from "#src/channels/card/fields.ts";
+import type { FieldValue } from "#src/channels/card/fields.ts";
 import type { Link } from "#src/channels/card/links.ts";
 import type { FoldedText } from "#src/channels/card/quotes.ts";
 import type { CardLetter, ReviewCard, ShownMessage } from "#src/channels/card/reviewCard.ts";
@@ -20,7 +20,7 @@ ${letter.removed.length > 0 && more("What was removed from its HTML when it was 
 ${more("Technical details", html`<dl>${letter.technical.map(({ label, values }) => html`<dt>${label}</dt><dd>${values.map((value) => html`<bdi class="code">${value}</bdi>`)}</dd>`)}</dl>`)}
 </section>`;
 
-const markedValue = ({ name, text, mark }: Value): Markup =>
+const markedValue = ({ name, text, mark }: FieldValue): Markup =>
   html`<div>${person({ name, address: text })}${mark !== null && html` <strong class="mark">${mark}</strong>`}</div>`;
 
 const attachmentList = (attachments: Attachment[]): Markup | false =>

@@ -21,10 +21,10 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const colon = 0x3a;
 
-type Span = { start: number; end: number; text?: string };
+type ByteSpan = { start: number; end: number; text?: string };
 
 /** A requested field and the places of its first few occurrences. */
-type WantedField = { name: string; count: number; spans: Span[] };
+type WantedField = { name: string; count: number; spans: ByteSpan[] };
 
 /**
  * Reads the fields with these (lower-case) names from any bytes, within the first two megabytes; never throws. Takes a few milliseconds
@@ -34,7 +34,7 @@ export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): Heade
   const header = raw.subarray(0, maxHeaderBytes);
   const wanted = new Map([...names].map((name): [string, WantedField] => [name, { name, count: 0, spans: [] }]));
   const byLength = groupedByLength(wanted.values());
-  let current: Span | undefined;
+  let current: ByteSpan | undefined;
   let at = 0;
   while (at < header.length) {
     const end = endOfLine(header, at);
@@ -52,7 +52,7 @@ export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): Heade
     }
     at = next;
   }
-  const textOf = (span: Span): string => {
+  const textOf = (span: ByteSpan): string => {
     span.text ??= fieldValue(header, span);
     return span.text;
   };
@@ -95,7 +95,7 @@ const isOfName = (byte: number): boolean => byte > 0x20 && byte < 0x7f && byte !
 /** Returns the wanted field that begins with this line: its name is visible ASCII, with at most blanks before the colon. */
 function fieldAt(
   bytes: Buffer,
-  { start, end }: Span,
+  { start, end }: ByteSpan,
   byLength: readonly (readonly WantedField[])[],
 ): { wanted: WantedField; valueStart: number } | undefined {
   const limit = Math.min(end, start + maxNameBytes);
@@ -116,12 +116,12 @@ function isNamed(bytes: Buffer, start: number, name: string): boolean {
   return true;
 }
 
-function keep(wanted: WantedField, span: Span): void {
+function keep(wanted: WantedField, span: ByteSpan): void {
   wanted.count += 1;
   if (wanted.spans.length < maxOccurrences) wanted.spans.push(span);
 }
 
-function fieldValue(bytes: Buffer, { start, end }: Span): string {
+function fieldValue(bytes: Buffer, { start, end }: ByteSpan): string {
   const value = bytes.subarray(start, Math.min(end, start + maxValueBytes));
   const line = unfolded(value);
   // Windows characters in the C1 range are corrected where text is made storable, so all versions of Node read the same.

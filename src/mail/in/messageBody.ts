@@ -4,7 +4,7 @@ import { createHeldBytes } from "./smtp/heldBytes.ts";
 type BodyRefusal = "too_large" | "no_room" | "no_room_for_holder";
 
 /** A mail read up to its final dot, or the reason why it was discarded. */
-export type MessageBody = { raw: Buffer } | { refused: BodyRefusal };
+export type ReceivedBody = { raw: Buffer } | { refused: BodyRefusal };
 
 export type MessageLimits = {
   maxBytes: number;
@@ -22,9 +22,9 @@ export type MessageReader = {
   read(
     stream: AsyncIterable<Buffer>,
     { holder, onFlood }: { holder: string | undefined; onFlood: () => void },
-  ): Promise<MessageBody>;
+  ): Promise<ReceivedBody>;
   /** Releases the bytes that a message holds. */
-  release(body: MessageBody): void;
+  release(body: ReceivedBody): void;
 };
 
 const firstBytes = 16 * 1024;
@@ -32,12 +32,12 @@ const firstBytes = 16 * 1024;
 /** Reads messages into memory, within the limits per message, per holder and in total. */
 export function createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHolder }: MessageLimits): MessageReader {
   const heldBytes = createHeldBytes({ inAll: maxBufferedBytes, ofHolder: maxBytesOfHolder });
-  const held = new Map<MessageBody, { holder: string | undefined; bytes: number }>();
+  const held = new Map<ReceivedBody, { holder: string | undefined; bytes: number }>();
 
   async function read(
     stream: AsyncIterable<Buffer>,
     { holder, onFlood }: { holder: string | undefined; onFlood: () => void },
-  ): Promise<MessageBody> {
+  ): Promise<ReceivedBody> {
     let buffer = Buffer.allocUnsafe(0);
     let size = 0;
     let refused: BodyRefusal | undefined;
@@ -74,7 +74,7 @@ export function createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHold
       heldBytes.giveBack(holder, buffer.length);
       throw error;
     }
-    const body: MessageBody = refused ? { refused } : { raw: buffer.subarray(0, size) };
+    const body: ReceivedBody = refused ? { refused } : { raw: buffer.subarray(0, size) };
     held.set(body, { holder, bytes: buffer.length });
     return body;
   }

@@ -2,7 +2,7 @@ import type { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider.ts";
 
 /** Connection limits for a relay. Times are in milliseconds. */
-export type RoomLimits = {
+export type RelayConnectionLimits = {
   /** Most connections open at once. */
   connections: number;
   /** If no connection became free for this long, only as many callers wait here as connections may be open. */
@@ -15,7 +15,7 @@ export type RoomLimits = {
   busyForMs: number;
 };
 
-export const usualRoom: RoomLimits = {
+export const usualRoom: RelayConnectionLimits = {
   connections: 10,
   slowAfterMs: 2_000,
   patienceMs: 60_000,
@@ -41,7 +41,7 @@ export type ConnectionRoom = {
   close(): void;
 };
 
-type Waiter = { comesBack: boolean; enter(): void; refuse(error: NoRoom): void };
+type WaitingCaller = { comesBack: boolean; enter(): void; refuse(error: NoRoom): void };
 
 /** After this many failures in a row, one connection at a time probes whether the relay is back. */
 const failuresUntilProbe = 3;
@@ -53,10 +53,10 @@ const failuresUntilProbe = 3;
  * that is not a failure either, unless it lasts.
  */
 export function createConnectionRoom(
-  { connections, slowAfterMs, patienceMs, offerMoreAfterMs, busyForMs }: RoomLimits,
+  { connections, slowAfterMs, patienceMs, offerMoreAfterMs, busyForMs }: RelayConnectionLimits,
   now: () => number = () => performance.now(),
 ): ConnectionRoom {
-  const waiting: Waiter[] = [];
+  const waiting: WaitingCaller[] = [];
   /** Callers that got NoRoom and wait to be called back, by name. */
   const absent = new Map<string, () => void>();
   /** How many of them were called back and are expected, as far as is known. */
@@ -140,7 +140,7 @@ export function createConnectionRoom(
   ): Promise<{ attempt: Promise<Opened<C>> }> {
     return new Promise((resolve, reject) => {
       let patience: NodeJS.Timeout | undefined;
-      const waiter: Waiter = {
+      const waiter: WaitingCaller = {
         comesBack,
         enter() {
           clearTimeout(patience);

@@ -30,24 +30,24 @@ export type Outbox = {
   raw(id: number): Promise<Buffer | undefined>;
 };
 
-type Row = { id: number; at: Date; message_id: string; attempt_id: string; envelope: Envelope; mime: Buffer };
+type OutboxRow = { id: number; at: Date; message_id: string; attempt_id: string; envelope: Envelope; mime: Buffer };
 
 const columns = "id, at, message_id, attempt_id, envelope, mime";
 const pageSize = 50;
 
 export function createOutbox(database: Sql): Outbox {
   const rowOf = async (id: number) =>
-    (await database.query<Row>(`select ${columns} from work.outbox where id = $1`, [id])).rows[0];
+    (await database.query<OutboxRow>(`select ${columns} from work.outbox where id = $1`, [id])).rows[0];
   return {
     async newest(limit) {
-      const { rows } = await database.query<Row>(`select ${columns} from work.outbox order by id desc limit $1`, [
+      const { rows } = await database.query<OutboxRow>(`select ${columns} from work.outbox order by id desc limit $1`, [
         limit,
       ]);
       return Promise.all(rows.map(read));
     },
     async *after(id) {
       for (let last = id; ; ) {
-        const { rows } = await database.query<Row>(
+        const { rows } = await database.query<OutboxRow>(
           `select ${columns} from work.outbox where id > $1 order by id limit $2`,
           [last, pageSize],
         );
@@ -65,7 +65,7 @@ export function createOutbox(database: Sql): Outbox {
   };
 }
 
-async function read(row: Row): Promise<CaughtMail> {
+async function read(row: OutboxRow): Promise<CaughtMail> {
   const mail = await PostalMime.parse(row.mime);
   return {
     id: row.id,

@@ -1,7 +1,7 @@
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, ProviderBusy, type ReadyConnection } from "#src/mail/mailProvider.ts";
-import { createConnectionRoom, type Opened, type RoomLimits, usualRoom } from "./connectionRoom.ts";
+import { createConnectionRoom, type Opened, type RelayConnectionLimits, usualRoom } from "./connectionRoom.ts";
 import { createSmtpAccessToken, type SmtpAccessToken } from "./smtpAccessToken.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
 import { readSmtpUrl, type SmtpRelaySettings } from "./smtpUrl/smtpUrl.ts";
@@ -32,7 +32,7 @@ export const usualTimeouts: SmtpTimeouts = {
  */
 export function createSmtpProvider(
   url: string,
-  { room: roomLimits, ...timeouts }: Partial<SmtpTimeouts> & { room?: Partial<RoomLimits> } = {},
+  { room: roomLimits, ...timeouts }: Partial<SmtpTimeouts> & { room?: Partial<RelayConnectionLimits> } = {},
 ): MailProvider {
   const limits = { ...usualTimeouts, ...timeouts };
   const relay = readSmtpUrl(url);
@@ -104,10 +104,10 @@ function secretsOf(signIn: SignIn | undefined): string[] {
   return "forget" in signIn ? signIn.secrets() : [signIn.pass, authPlain(signIn.user, signIn.pass)];
 }
 
-type Refusal = Error & { response?: string; responseCode?: number | false };
+type SmtpRefusal = Error & { response?: string; responseCode?: number | false };
 
 /** Returns only the codes of the reply: a relay may quote the credentials in its text. */
-function signInFailure({ response, message }: Refusal): string {
+function signInFailure({ response, message }: SmtpRefusal): string {
   const codes = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}(?=\s|$))?/.exec(response ?? "")?.[0];
   return codes ? `it refused to let us sign in: ${codes.replace("-", " ")}` : message;
 }
@@ -120,13 +120,13 @@ function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: 
       clearTimeout(timer);
       resolve();
     };
-    const fail = (error: Refusal, Kind: typeof Unavailable = Unavailable) => {
+    const fail = (error: SmtpRefusal, Kind: typeof Unavailable = Unavailable) => {
       clearTimeout(timer);
       // 421 means that the relay is up but closes the connection, usually because it has one too many.
       const What = error.responseCode === 421 ? ProviderBusy : Kind;
       reject(error instanceof Unavailable ? error : new What(`SMTP relay: ${error.message}`, { cause: error }));
     };
-    const signedIn = (error: Refusal | null) => {
+    const signedIn = (error: SmtpRefusal | null) => {
       if (!error) return done();
       // 4xx replies such as 454 are the relay's trouble; 5xx such as 535 are our credentials'.
       const isRefused = Number(error.responseCode) >= 500;

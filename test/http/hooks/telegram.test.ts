@@ -5,7 +5,7 @@ import { readUpdate } from "#src/channels/telegram/updates.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
-import { botToken, type Person, type Shown, startTelegram, type Telegram } from "#test/support/telegram/emulator.ts";
+import { botToken, type Person, type EmulatedMessage, startTelegram, type Telegram } from "#test/support/telegram/emulator.ts";
 import { type BotCallAnswer, refused } from "#test/support/telegram/front.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
@@ -61,7 +61,7 @@ describe("approvers in Telegram", () => {
     return { draftId, chat, identity, question, bot };
   }
 
-  async function newQuestion(bot: string, chat: string, after = 0): Promise<Shown> {
+  async function newQuestion(bot: string, chat: string, after = 0): Promise<EmulatedMessage> {
     const found = () => telegram.shown(bot, chat).findLast(({ buttons, id }) => buttons.length > 0 && id > after);
     await until(async () => found() !== undefined);
     return found()!;
@@ -76,10 +76,10 @@ describe("approvers in Telegram", () => {
     await service.caughtUp();
     return (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
   };
-  const button = ({ buttons }: Shown, label: RegExp) => buttons.find(({ text }) => label.test(text))!.callback_data!;
-  const press = (of: { chat: string; question: Shown; bot?: string }, label: RegExp, by: Person = {}) =>
+  const button = ({ buttons }: EmulatedMessage, label: RegExp) => buttons.find(({ text }) => label.test(text))!.callback_data!;
+  const press = (of: { chat: string; question: EmulatedMessage; bot?: string }, label: RegExp, by: Person = {}) =>
     telegram.press(of.bot ?? token, { chat: of.chat, message: of.question, data: button(of.question, label), by });
-  const nowAt = (of: { chat: string; question: Shown; bot?: string }) =>
+  const nowAt = (of: { chat: string; question: EmulatedMessage; bot?: string }) =>
     telegram.shown(of.bot ?? token, of.chat).find(({ id }) => id === of.question.id)!;
   const prompt = async (chat: string) => {
     await until(async () => telegram.shown(token, chat).some(({ asksReply }) => asksReply));
@@ -237,7 +237,7 @@ describe("approvers in Telegram", () => {
       });
     const secretOf = (bot: string) => ({ "X-Telegram-Bot-Api-Secret-Token": telegram.webhooks[bot]!.secret_token! });
     const pressOf = (
-      draft: { chat: string; question: Shown },
+      draft: { chat: string; question: EmulatedMessage },
       label: RegExp,
       { id, user = 42 }: { id: number; user?: number },
     ) => ({

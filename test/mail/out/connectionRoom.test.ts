@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider.ts";
-import { createConnectionRoom, type Opened, type RoomLimits } from "#src/mail/out/connectionRoom.ts";
+import { createConnectionRoom, type Opened, type RelayConnectionLimits } from "#src/mail/out/connectionRoom.ts";
 
 /** A relay that answers when the test says so, and a clock that only the test moves. */
-function world(limits: Partial<RoomLimits> = {}) {
+function world(limits: Partial<RelayConnectionLimits> = {}) {
   let now = 0;
   const opened: { succeed(): void; fail(error?: Error): void; close(): void }[] = [];
   let most = 0;

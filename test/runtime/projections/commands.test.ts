@@ -12,7 +12,7 @@ import { systemClock } from "#src/platform/clock.ts";
 import { connectDatabase, type Database, inBackground } from "#src/platform/postgres/database.ts";
 import { createProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
 import { createProcessRunner } from "#src/runtime/work/runner.ts";
-import { type Outcome, runHere } from "#test/support/commandHere.ts";
+import { type CommandOutcome, runHere } from "#test/support/commandHere.ts";
 import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { commandArguments } from "../../../scripts/support/childProcess.ts";
@@ -46,7 +46,7 @@ describe("npm run projections, npm run processes", () => {
     DATABASE_OWNER_URL: test.ownerUrl,
     DATA_DIR: directory,
   });
-  const asProcess = async (script: string, ...args: string[]): Promise<Outcome> => {
+  const asProcess = async (script: string, ...args: string[]): Promise<CommandOutcome> => {
     const program = commandArguments(script);
     return new Promise((resolve) => {
       const env = { ...process.env, ...environment() };
@@ -58,7 +58,7 @@ describe("npm run projections, npm run processes", () => {
   /** Each command starts as a process of its own once; the rest of what it says is heard in this one. */
   const run = inFull
     ? asProcess
-    : (script: string, ...args: string[]): Promise<Outcome> => runHere(script, args, environment());
+    : (script: string, ...args: string[]): Promise<CommandOutcome> => runHere(script, args, environment());
 
   it("rebuilds beside a running service, finds a row changed by hand, and puts it right", async () => {
     const runner = createProjectionRunner({

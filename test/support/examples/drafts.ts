@@ -2,12 +2,12 @@ import type { ApprovalRequest, DraftEvent, LinkClosure } from "#streams/draft/ev
 import { draftContent } from "#test/support/draftContent.ts";
 
 type Data<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>["data"];
-type Of<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>;
+type DraftEventOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>;
 
 const stored = { content: draftContent(), contentBlob: null };
 const written = { ...stored, htmlRemoved: [] };
 
-export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): Of<"DraftSubmitted"> => ({
+export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): DraftEventOf<"DraftSubmitted"> => ({
   type: "DraftSubmitted",
   data: {
     ...written,
@@ -27,7 +27,7 @@ export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): Of<"
   },
 });
 
-export const edited = (version: number, different: Partial<Data<"DraftEdited">> = {}): Of<"DraftEdited"> => ({
+export const edited = (version: number, different: Partial<Data<"DraftEdited">> = {}): DraftEventOf<"DraftEdited"> => ({
   type: "DraftEdited",
   data: {
     ...written,
@@ -41,20 +41,20 @@ export const edited = (version: number, different: Partial<Data<"DraftEdited">> 
 });
 
 /** A version made by the service itself, after its identity was changed. */
-export const refreshed = (version: number): Of<"DraftEdited"> =>
+export const refreshed = (version: number): DraftEventOf<"DraftEdited"> =>
   edited(version, { changedFields: ["identity"], because: "identity_changed" });
 
-export const approved = (version: number, different: Partial<Data<"DraftApproved">> = {}): Of<"DraftApproved"> => ({
+export const approved = (version: number, different: Partial<Data<"DraftApproved">> = {}): DraftEventOf<"DraftApproved"> => ({
   type: "DraftApproved",
   data: { version, contentSha256: `hash ${version}`, sendRequested: false, tokenSha256: null, ...different },
 });
 
-export const rejected = (version: number): Of<"DraftRejected"> => ({
+export const rejected = (version: number): DraftEventOf<"DraftRejected"> => ({
   type: "DraftRejected",
   data: { version, reason: null, tokenSha256: null },
 });
 
-export const queued = (version: number, different: Partial<Data<"DraftQueued">> = {}): Of<"DraftQueued"> => ({
+export const queued = (version: number, different: Partial<Data<"DraftQueued">> = {}): DraftEventOf<"DraftQueued"> => ({
   type: "DraftQueued",
   data: {
     ...stored,
@@ -71,19 +71,19 @@ export const queued = (version: number, different: Partial<Data<"DraftQueued">> 
   },
 });
 
-export const requeued: Of<"DraftRequeued"> = {
+export const requeued: DraftEventOf<"DraftRequeued"> = {
   type: "DraftRequeued",
   data: { attemptId: "attempt 2", replaces: "attempt 1", tries: 1 },
 };
 
-export const markedStale: Of<"DraftMarkedStale"> = { type: "DraftMarkedStale", data: { newMessageId: "newer" } };
+export const markedStale: DraftEventOf<"DraftMarkedStale"> = { type: "DraftMarkedStale", data: { newMessageId: "newer" } };
 
-export const sent = (attemptId = "attempt 1"): Of<"DraftSent"> => ({
+export const sent = (attemptId = "attempt 1"): DraftEventOf<"DraftSent"> => ({
   type: "DraftSent",
   data: { attemptId, rfcMessageId: "<ours@agents.localhost>", sentAt: "2026-01-01T12:00:00.000Z" },
 });
 
-export const failed = (code = "internal"): Of<"DraftFailed"> => ({
+export const failed = (code = "internal"): DraftEventOf<"DraftFailed"> => ({
   type: "DraftFailed",
   data: { attemptId: "attempt 1", code, message: "no" },
 });
@@ -97,7 +97,7 @@ export const asked = (
     address = `${slot}@approvers.example`,
     ...different
   }: Partial<ApprovalRequest> & Partial<ApprovalRequest["channel"]> = {},
-): Of<"ApproversAsked"> => ({
+): DraftEventOf<"ApproversAsked"> => ({
   type: "ApproversAsked",
   data: {
     notificationId,
@@ -111,7 +111,7 @@ export const asked = (
   },
 });
 
-export const reached = (notificationId: string): Of<"ApproversNotified"> => ({
+export const reached = (notificationId: string): DraftEventOf<"ApproversNotified"> => ({
   type: "ApproversNotified",
   data: { notificationId },
 });
@@ -119,17 +119,17 @@ export const reached = (notificationId: string): Of<"ApproversNotified"> => ({
 export const notReached = (
   notificationId: string,
   different: Partial<Data<"NotificationFailed">> = {},
-): Of<"NotificationFailed"> => ({
+): DraftEventOf<"NotificationFailed"> => ({
   type: "NotificationFailed",
   data: { notificationId, error: "550 no such user", final: true, ...different },
 });
 
-export const closed = (notificationId: string, because: LinkClosure, messageId?: string): Of<"ApprovalLinkClosed"> => ({
+export const closed = (notificationId: string, because: LinkClosure, messageId?: string): DraftEventOf<"ApprovalLinkClosed"> => ({
   type: "ApprovalLinkClosed",
   data: { notificationId, because, ...(messageId !== undefined && { messageId }) },
 });
 
-export const refusedCode = (notificationId: string): Of<"ConfirmCodeRefused"> => ({
+export const refusedCode = (notificationId: string): DraftEventOf<"ConfirmCodeRefused"> => ({
   type: "ConfirmCodeRefused",
   data: { notificationId },
 });

@@ -25,8 +25,8 @@ const settingBody = judgeBy(
   },
 );
 
-type Row = { type: string; host: string; data: string; valid: boolean };
-export type MockDomain = { id: number; domain: string; automatic_security: boolean; dns: Record<string, Row> };
+type MockRecord = { type: string; host: string; data: string; valid: boolean };
+export type MockDomain = { id: number; domain: string; automatic_security: boolean; dns: Record<string, MockRecord> };
 export type MockSetting = {
   hostname: string;
   url: string;
@@ -50,9 +50,9 @@ export function mockDomains() {
 
   function add(domain: string, { automatic = false } = {}): MockDomain {
     const id = ++lastId;
-    const row = (type: string, host: string, data: string): Row => ({ type, host, data, valid: false });
+    const row = (type: string, host: string, data: string): MockRecord => ({ type, host, data, valid: false });
     const at = `em${id % 10_000}.${domain}`;
-    const dns: Record<string, Row> = automatic
+    const dns: Record<string, MockRecord> = automatic
       ? { mail_cname: row("cname", at, "u7.wl.sendgrid.net"), dkim1: row("cname", `s1._domainkey.${domain}`, "x") }
       : {
           mail_server: row("mx", at, "mx.sendgrid.net."),

@@ -14,7 +14,7 @@ import { workspaceCreated } from "#test/support/examples/index.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import type { Random } from "../../../scripts/support/random.ts";
 import type { Life } from "./lives.ts";
-import { createSubscriptionWorld, type Told } from "./subscriptionWorld.ts";
+import { createSubscriptionWorld, type ProcessorTold } from "./subscriptionWorld.ts";
 
 const workspaceId = "0199aaaa-0000-7000-8000-000000000001";
 const minuteMs = 60_000;
@@ -73,7 +73,7 @@ export async function liveThrough(life: Life, post: EventDelivery, onMoment: (mo
   const alarms: string[] = [];
   deps.log = { error: (_, message) => void alarms.push(message) };
 
-  const hook = (event: Told) => recordProcessorEvent(deps, event, system());
+  const hook = (event: ProcessorTold) => recordProcessorEvent(deps, event, system());
   const world = createSubscriptionWorld({
     now: clock.now,
     tells: (event) => {

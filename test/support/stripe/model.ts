@@ -13,7 +13,7 @@ export type Customer = {
   deleted?: true;
 };
 
-export type Session = {
+export type StripeCheckout = {
   id: string;
   object: "checkout.session";
   mode: "subscription";
@@ -81,7 +81,7 @@ const newId = (kind: string) => `${kind}_${randomBytes(9).toString("hex")}`;
 
 export class StripeModel {
   readonly customers = new Map<string, Customer>();
-  readonly sessions = new Map<string, Session>();
+  readonly sessions = new Map<string, StripeCheckout>();
   readonly subscriptions = new Map<string, Subscription>();
   readonly invoices = new Map<string, Invoice>();
   readonly events: StripeEvent[] = [];
@@ -111,10 +111,10 @@ export class StripeModel {
   }
 
   openCheckout(
-    of: Omit<Session, "id" | "object" | "mode" | "status" | "subscription" | "url" | "expires_at">,
-  ): Session {
+    of: Omit<StripeCheckout, "id" | "object" | "mode" | "status" | "subscription" | "url" | "expires_at">,
+  ): StripeCheckout {
     const id = newId("cs_test");
-    const session: Session = {
+    const session: StripeCheckout = {
       ...of,
       ...{ id, object: "checkout.session", mode: "subscription", status: "open", subscription: null },
       url: `https://checkout.stripe.example/c/pay/${id}`,
@@ -144,7 +144,7 @@ export class StripeModel {
   }
 
   /** Begins a subscription: on trial, or paid at once. */
-  subscribe(of: Pick<Session, "customer" | "price" | "trialDays"> & Partial<Session>): Subscription {
+  subscribe(of: Pick<StripeCheckout, "customer" | "price" | "trialDays"> & Partial<StripeCheckout>): Subscription {
     const [start, trial] = [this.now(), of.trialDays];
     const end = trial === null ? this.periodEnd(of.price, start) : start + trial * day;
     const subscription: Subscription = {

@@ -35,13 +35,13 @@ const dayMs = 24 * hourMs;
 const live = ["trialing", "active", "past_due", "unpaid", "paused"];
 const open = ["trialing", "active", "past_due", "unpaid"];
 
-export type Told = { id: string; type: string; createdAt: string; customerId: string };
+export type ProcessorTold = { id: string; type: string; createdAt: string; customerId: string };
 
 /**
  * Our own model of a payment processor with one customer, in its own time: its subscriptions, their changes, and the events about them.
  * It can be unreachable.
  */
-export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells: (event: Told) => void }) {
+export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells: (event: ProcessorTold) => void }) {
   const customerId = "cus_1";
   const held: HeldSubscription[] = [];
   const refunded: string[] = [];

@@ -3,10 +3,10 @@ import { type StoredBotUpdate, TelegramServer } from "telegram-test-api/lib/tele
 import { freePort } from "../../../scripts/support/freePort.ts";
 import { startFront } from "./front.ts";
 
-type Webhook = { url: string; secret_token?: string };
+type EmulatedWebhook = { url: string; secret_token?: string };
 
 /** A message in a chat, as the emulator stores it: numbers may be text, as received. */
-export type Shown = {
+export type EmulatedMessage = {
   id: number;
   chat: string;
   text: string;
@@ -25,7 +25,7 @@ export async function startTelegram() {
   const server = new TelegramServer({ host: "127.0.0.1", port: await freePort(), storeTimeout: 3_600 });
   await server.start();
   const front = await startFront(server.config.apiURL);
-  const { webhooks } = server as unknown as { webhooks: Record<string, Webhook> };
+  const { webhooks } = server as unknown as { webhooks: Record<string, EmulatedWebhook> };
   const { interceptors } = createRequire(createRequire(import.meta.url).resolve("telegram-test-api"))("axios");
   const showing = interceptors.request.use((request: { url: string; headers: Record<string, string> }) => {
     const webhook = Object.values(webhooks).find(({ url }) => url === request.url);
@@ -33,7 +33,7 @@ export async function startTelegram() {
     return request;
   });
 
-  const shown = (token: string, chat: string): Shown[] =>
+  const shown = (token: string, chat: string): EmulatedMessage[] =>
     server
       .getUpdatesHistory(token)
       .filter((update): update is StoredBotUpdate => "message" in update && "chat_id" in update.message)
@@ -54,7 +54,7 @@ export async function startTelegram() {
     /** Presses the button with `data` under a message, as a person. Resolves when the bot has got it, rejects if it refused it. */
     async press(
       token: string,
-      { chat, message, data, by = {} }: { chat: string; message: Shown | number; data: string; by?: Person },
+      { chat, message, data, by = {} }: { chat: string; message: EmulatedMessage | number; data: string; by?: Person },
     ) {
       const client = server.getClient(token, { chatId: Number(chat), ...by });
       const query = client.makeCallbackQuery(data);
@@ -83,7 +83,7 @@ export async function startTelegram() {
 
 export type Telegram = Awaited<ReturnType<typeof startTelegram>>;
 
-function shownOf(id: number, message: Record<string, any>): Shown {
+function shownOf(id: number, message: Record<string, any>): EmulatedMessage {
   const { chat_id, text, entities = [], reply_markup = {} } = message;
   const buttons = (reply_markup.inline_keyboard ?? []).flat();
   return { id, chat: String(chat_id), text, entities, buttons, asksReply: reply_markup.force_reply === true };

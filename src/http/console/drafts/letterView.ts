@@ -1,6 +1,6 @@
 import { letterHead } from "#src/channels/card/fields.ts";
 import type { LetterToRead, ReadableLetter } from "#src/channels/readableLetter.ts";
-import type { Comparison, Line } from "#src/html/compare/compareVersions.ts";
+import type { Comparison, DiffLine } from "#src/html/compare/compareVersions.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
@@ -81,13 +81,13 @@ ${changes.map(
 const around = 2;
 
 /** The changed lines and those next to them. */
-function nearby(lines: readonly Line[]): (Line | null)[] {
+function nearby(lines: readonly DiffLine[]): (DiffLine | null)[] {
   const isNear = new Set<number>();
   for (const [index, { change }] of lines.entries()) {
     if (change === "same") continue;
     for (let near = index - around; near <= index + around; near++) isNear.add(near);
   }
-  const kept: (Line | null)[] = [];
+  const kept: (DiffLine | null)[] = [];
   for (const [index, line] of lines.entries()) {
     if (isNear.has(index)) kept.push(line);
     else if (kept.at(-1) !== null) kept.push(null);
@@ -95,7 +95,7 @@ function nearby(lines: readonly Line[]): (Line | null)[] {
   return kept;
 }
 
-function lineView(line: Line | null): Value {
+function lineView(line: DiffLine | null): Value {
   if (line === null) return html`<div class="soft">…</div>`;
   if (line.change === "same") return html`<div>${line.text || " "}</div>`;
   return line.change === "added" ? come(line.text) : gone(line.text);

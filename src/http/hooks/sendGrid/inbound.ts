@@ -3,7 +3,7 @@ import express, { type NextFunction, type Request, type Response, type Router } 
 import type { Logger } from "pino";
 import type { Post, Taken } from "#src/commands/inbound/postedMail.ts";
 import { createRoom } from "#src/commands/room.ts";
-import { createMessageReader, type MessageBody } from "#src/mail/in/messageBody.ts";
+import { createMessageReader, type ReceivedBody } from "#src/mail/in/messageBody.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { readPost } from "./inboundPost.ts";
 import { type Doubt, signatureJudge } from "./signature.ts";
@@ -80,7 +80,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
     }
   }
 
-  async function received(request: Request): Promise<MessageBody> {
+  async function received(request: Request): Promise<ReceivedBody> {
     const late = setTimeout(() => request.destroy(new Error("the body did not come in time")), patienceMs);
     try {
       return await reader.read(request, { holder: undefined, onFlood: () => request.destroy() });
@@ -89,7 +89,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
     }
   }
 
-  async function judge(request: Request, response: Response, body: MessageBody): Promise<void> {
+  async function judge(request: Request, response: Response, body: ReceivedBody): Promise<void> {
     if ("refused" in body) {
       if (body.refused === "too_large")
         tell({ limit: maxBytes }, "a post of SendGrid's inbound mail is too large to be taken; it will post it again");

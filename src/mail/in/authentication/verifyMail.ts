@@ -85,10 +85,10 @@ export async function verifySignatures(raw: Buffer, answers: DnsAnswers): Promis
 }
 
 /** A look-up function in the form of node:dns, which the library expects; its failures have the codes of node:dns. */
-type LookUp = (name: string, type: string) => Promise<any>;
+type DnsLookUp = (name: string, type: string) => Promise<any>;
 
 /** Runs the work with the answers known so far. If it asks for others, its result is discarded: it runs again once they are known. */
-async function replayed<T>(answers: DnsAnswers, work: (resolver: LookUp) => Promise<T>): Promise<ResultOrQuestions<T>> {
+async function replayed<T>(answers: DnsAnswers, work: (resolver: DnsLookUp) => Promise<T>): Promise<ResultOrQuestions<T>> {
   const asks = new Set<DnsQuestion>();
   const found = await work(async (name, type) => {
     const known = answers.get(`${type} ${name}`);

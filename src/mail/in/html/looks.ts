@@ -19,10 +19,10 @@ export const plainLook: MailLook = { gone: false, invisible: false, tiny: false,
 export const isHidden = ({ gone, invisible, tiny, color, ground }: MailLook): boolean =>
   gone || invisible || tiny || (color !== null && ground !== null && contrast(color, ground) < 1.15);
 
-type Styled = { name: string; given: ReadonlyMap<string, string> };
+type StyledElement = { name: string; given: ReadonlyMap<string, string> };
 
 /** Computes the look of text within an element with these attributes. `ofSheet`: declarations of a style sheet for it. */
-export function lookOf({ name, given }: Styled, around: MailLook, ofSheet = ""): MailLook {
+export function lookOf({ name, given }: StyledElement, around: MailLook, ofSheet = ""): MailLook {
   const look: MailLook = { ...around };
   if (given.has("hidden") || name === "template" || name === "noscript") look.gone = true;
   paint(look, "ground", given.get("bgcolor"));

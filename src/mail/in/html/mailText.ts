@@ -16,7 +16,7 @@ export type MailText = {
   aside: string[];
 };
 
-type Row = { hasText: boolean; isOneLine: boolean };
+type RowState = { hasText: boolean; isOneLine: boolean };
 
 /** An element that has not ended. Its row, cell and list apply to everything inside it. */
 type OpenMailElement = MailElement & {
@@ -24,7 +24,7 @@ type OpenMailElement = MailElement & {
   /** The look including style sheets. */
   veil: MailLook;
   isExact: boolean;
-  row: Row | undefined;
+  row: RowState | undefined;
   /** `line`: the line where the cell's text begins; undefined while it has none. */
   cell: { line: number | undefined; around: OpenMailElement["cell"] } | undefined;
   list: { isOrdered: boolean; next: number; depth: number } | undefined;

@@ -3,7 +3,7 @@ import { isAttribution } from "../quotes/attribution.ts";
 /** An element of a mail's HTML. */
 export type MailElement = { name: string; attributes: ReadonlyMap<string, string> };
 
-type Surroundings = {
+type QuotationContext = {
   /** The elements around this one. */
   around: readonly MailElement[];
   /** Returns the last lines of text above it. */
@@ -16,7 +16,7 @@ const reach = 20;
 /**
  * True for an element by which a mail program quotes an earlier mail. A blockquote without such a mark is the writer's own formatting.
  */
-export function isQuotation(element: MailElement, { around, above }: Surroundings): boolean {
+export function isQuotation(element: MailElement, { around, above }: QuotationContext): boolean {
   if (element.name === "div") return isQuotingDivision(element);
   if (element.name !== "blockquote") return false;
   const { attributes } = element;

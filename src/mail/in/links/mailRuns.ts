@@ -8,7 +8,7 @@ import { createList, type RunList } from "./runList.ts";
 import { type MailRuns, noPlaces, withoutRuns } from "./tokenRuns.ts";
 import type { UnpackRoom } from "./zip.ts";
 
-type Bodies = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
+type BodyTexts = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
 
 /** Most levels of mails and files nested in each other. */
 const maxDepth = 5;
@@ -24,9 +24,9 @@ type WholeMail = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut:
 
 /** Searches a mail's bodies, its header, its attachments with their contents, and the bytes that no part shows. */
 export function runsInMail(
-  { bodyText, bodyHtml, extractedText }: Bodies,
+  { bodyText, bodyHtml, extractedText }: BodyTexts,
   { raw, attachments, isCut }: WholeMail,
-): Bodies & { links: MailRuns } {
+): BodyTexts & { links: MailRuns } {
   const list = createList();
   const places = {
     text: list.placesIn(bodyText ?? ""),

@@ -9,14 +9,14 @@ export function unshifted(charset: string, bytes: Buffer): { encoding: string; p
 }
 
 /** The characters after an escape: one or two bytes wide, with the bytes that precede each of them in EUC. */
-type Table = { width: 1 | 2; prefix: readonly number[] } | undefined;
+type CharsetTable = { width: 1 | 2; prefix: readonly number[] } | undefined;
 /** Returns the escape at this place: its length and the table it selects; undefined if there is none. */
-type NextShift = (bytes: Buffer, at: number, current: Table) => { length: number; table: Table } | undefined;
+type NextShift = (bytes: Buffer, at: number, current: CharsetTable) => { length: number; table: CharsetTable } | undefined;
 
-const twoBytes: Table = { width: 2, prefix: [] };
+const twoBytes: CharsetTable = { width: 2, prefix: [] };
 const [escapeByte, shiftOut, shiftIn, tilde, newline] = [0x1b, 0x0e, 0x0f, 0x7e, 0x0a];
 
-const japaneseTables: Readonly<Record<string, Table>> = {
+const japaneseTables: Readonly<Record<string, CharsetTable>> = {
   ...{ $B: twoBytes, "$@": twoBytes, "$(B": twoBytes, "$(@": twoBytes, "$(Q": twoBytes, "$(O": twoBytes },
   "$(D": { width: 2, prefix: [0x8f] },
   "(I": { width: 1, prefix: [0x8e] },
@@ -61,7 +61,7 @@ function follow(next: NextShift, bytes: Buffer): Buffer {
   // With its prefix a one-byte character takes at most two bytes, a two-byte one three.
   const plain = Buffer.allocUnsafe(2 * bytes.length);
   let length = 0;
-  let table: Table;
+  let table: CharsetTable;
   for (let at = 0; at < bytes.length; ) {
     const shift = next(bytes, at, table);
     if (shift) {

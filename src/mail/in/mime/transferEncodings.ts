@@ -1,12 +1,12 @@
 /** The bytes of a part, without transfer encoding. */
-export type Content = {
+export type DecodedContent = {
   bytes: Buffer;
   /** Sentence about the repair that was made; null if there was none. */
   repaired: string | null;
 };
 
 /** Decodes the content of a part. `encoding`: its declared Content-Transfer-Encoding; an unknown one changes nothing. */
-export function contentOf(body: Buffer, { encoding, isText }: { encoding: string; isText: boolean }): Content {
+export function contentOf(body: Buffer, { encoding, isText }: { encoding: string; isText: boolean }): DecodedContent {
   const name = /[\w-]+/.exec(encoding.toLowerCase().replace(/\([^()]*\)/g, ""))?.[0];
   if (name === "quoted-printable") return { bytes: decodeQuotedPrintable(body), repaired: null };
   if (name !== "base64") return { bytes: body, repaired: null };
@@ -23,7 +23,7 @@ export function decodeBase64(body: Buffer): Buffer {
 }
 
 /** Decodes base64 text. A gateway may have appended plain text, usually a list's footer. */
-function base64Text(body: Buffer): Content {
+function base64Text(body: Buffer): DecodedContent {
   const text = body.toString("latin1");
   const left = text.replace(/[\s=]/g, "").length % 4;
   if (isCleanBase64(text) && (left === 0 || text.includes("="))) return { bytes: decodeBase64(body), repaired: null };

@@ -4,8 +4,8 @@ import { canonicalAddress } from "#streams/emailAddress/addrSpec.ts";
 const quotedCommand = /^([^<"]*<(?:@[^:"]*:)?)("(?:[^"\\]|\\.){1,200}")(@.*)$/s;
 const standIn = "quoted";
 
-type Parsed = { address: string };
-type Parse = (name: string, command: Buffer | string) => Parsed | false;
+type ParsedAddress = { address: string };
+type Parse = (name: string, command: Buffer | string) => ParsedAddress | false;
 
 /**
  * Lets MAIL and RCPT name addresses with a quoted local part. The library's parser ends the address at a blank and refuses a second at

@@ -3,7 +3,7 @@ import { marks } from "./mailData.ts";
 import type { ApiAnswer } from "./wire.ts";
 
 /** Calls SendGrid's API; undefined if there is no answer. */
-export type Ask = (call: { method: "GET" | "POST"; path: string; body?: object }) => Promise<ApiAnswer | undefined>;
+export type AskEmailLog = (call: { method: "GET" | "POST"; path: string; body?: object }) => Promise<ApiAnswer | undefined>;
 
 type LoggedMessage = {
   sg_message_id?: unknown;
@@ -20,7 +20,7 @@ const looksAtMost = 20;
  * incomplete, or may not be read by this account (it is an add-on) is no evidence: undefined.
  */
 export async function findInLog(
-  ask: Ask,
+  ask: AskEmailLog,
   { attemptId, recipients, since }: AttemptToFind,
 ): Promise<"accepted" | "refused" | undefined> {
   // The query language cannot write a quote inside a value.

@@ -9,9 +9,9 @@ import {
   type OutgoingMail,
   type ReadyConnection,
 } from "#src/mail/mailProvider.ts";
-import { createConnectionRoom, type RoomLimits, usualRoom } from "../connectionRoom.ts";
+import { createConnectionRoom, type RelayConnectionLimits, usualRoom } from "../connectionRoom.ts";
 import { hiding, withoutSecrets } from "../withoutSecrets.ts";
-import { type Ask, findInLog } from "./emailLog.ts";
+import { type AskEmailLog, findInLog } from "./emailLog.ts";
 import { mailData } from "./mailData.ts";
 import { outcomeOf } from "./outcomes.ts";
 import { exchange, isUsable, openSocket, type WireTimeouts } from "./wire.ts";
@@ -20,7 +20,7 @@ export type SendGridOptions = Partial<WireTimeouts> & {
   apiKey: string;
   /** API address: https://api.sendgrid.com, or https://api.eu.sendgrid.com for an EU account. */
   baseUrl: string;
-  room?: Partial<RoomLimits>;
+  room?: Partial<RelayConnectionLimits>;
   /** Most milliseconds for a whole look-up, or for a check of the key. */
   askMs?: number;
   now?: () => Date;
@@ -115,7 +115,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
     }
   }
 
-  const ask: Ask = async ({ method, path, body }) => {
+  const ask: AskEmailLog = async ({ method, path, body }) => {
     try {
       const { socket } = await open(askMs);
       const call = {

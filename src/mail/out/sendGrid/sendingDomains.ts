@@ -22,8 +22,8 @@ const recordOf: Record<string, ProvidersRecord> = {
 };
 
 type Dns = Record<string, { type?: unknown; host?: unknown; data?: unknown } | undefined>;
-type Authenticated = { id: string; domain: unknown; automatic: boolean; dns: Dns };
-type Ask = (call: WebApiCall) => Promise<WebApiAnswer>;
+type AuthenticatedDomain = { id: string; domain: unknown; automatic: boolean; dns: Dns };
+type CallApi = (call: WebApiCall) => Promise<WebApiAnswer>;
 
 /**
  * Manages domains at SendGrid: authenticated by records in the domain owner's hands (`automatic_security: false`), validated, and with an
@@ -33,7 +33,7 @@ export function sendGridDomains(options: SendGridDomainsOptions): SendingDomains
   const api = sendGridWebApi(options);
   const { inboundUrl, inboundPublicKey, patienceMs = 12_000 } = options;
 
-  const asking = <T>(question: (ask: Ask) => Promise<T>): Promise<T> => {
+  const asking = <T>(question: (ask: CallApi) => Promise<T>): Promise<T> => {
     const signal = AbortSignal.timeout(patienceMs);
     return question((call) => api.call(call, signal));
   };
@@ -78,14 +78,14 @@ export function sendGridDomains(options: SendGridDomainsOptions): SendingDomains
   };
 }
 
-async function authenticated(ask: Ask, mailDomain: string): Promise<Authenticated | undefined> {
+async function authenticated(ask: CallApi, mailDomain: string): Promise<AuthenticatedDomain | undefined> {
   const path = `/v3/whitelabel/domains?limit=50&domain=${encodeURIComponent(mailDomain)}`;
   const { json } = await ask({ method: "GET", path });
   if (!Array.isArray(json)) throw unreadable();
   return json.map(authenticatedOf).find(({ domain, automatic }) => domain === mailDomain && !automatic);
 }
 
-function authenticatedOf(json: unknown): Authenticated {
+function authenticatedOf(json: unknown): AuthenticatedDomain {
   const { id, domain, automatic_security, dns } = Object(json) as Record<string, unknown>;
   if (typeof id !== "number" && typeof id !== "string") throw unreadable();
   return { id: String(id), domain, automatic: automatic_security === true, dns: Object(dns) as Dns };
@@ -93,7 +93,7 @@ function authenticatedOf(json: unknown): Authenticated {
 
 /** Converts its records to ours. The domain's own SPF may be missing; then the return path's senders apply. */
 function asDomain(
-  { id, dns }: Authenticated,
+  { id, dns }: AuthenticatedDomain,
   { mailDomain, made }: { mailDomain: string; made: boolean },
 ): ProviderDomain {
   const { domain_spf, subdomain_spf, mail_server, dkim } = dns;
@@ -133,7 +133,7 @@ function faultsIn(json: unknown): ProviderFault[] {
   return faults.length > 0 ? faults : [{ record: "sending", reason: "the domain is not found valid" }];
 }
 
-async function policyOf(ask: Ask, publicKey: string): Promise<string> {
+async function policyOf(ask: CallApi, publicKey: string): Promise<string> {
   const { json } = await ask({ method: "GET", path: "/v3/user/webhooks/security/policies" });
   const { policies } = Object(json) as { policies?: { id?: unknown; signature?: { public_key?: unknown } }[] };
   const policy = Array.isArray(policies)
@@ -149,7 +149,7 @@ const settingPath = (mailDomain: string): string =>
 type InboundSetting = { url: string; policy: string | undefined };
 
 /** Creates or corrects the domain's Inbound Parse setting. A new one accepts its security policy only in a second call. */
-async function setUp(ask: Ask, hostname: string, { url, policy }: InboundSetting): Promise<void> {
+async function setUp(ask: CallApi, hostname: string, { url, policy }: InboundSetting): Promise<void> {
   const path = settingPath(hostname);
   const setting = { url, spam_check: false, send_raw: true };
   const there = await ask({ method: "GET", path, answers: [404] });

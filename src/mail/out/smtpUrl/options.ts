@@ -38,10 +38,10 @@ const tlsVersions = ["TLSv1.2", "TLSv1.3"] as const;
 /** Alternative names; with `tls.` as nodemailer writes them in a URL. */
 const otherNames: Record<string, Option> = { "tls.servername": "servername", "tls.minversion": "minVersion" };
 
-export type Parsed = { url: URL; given: GivenOptions; problems: string[] };
+export type ParsedSmtpUrl = { url: URL; given: GivenOptions; problems: string[] };
 
 /** Parses the URL and its options, with the faults of each; returns one sentence if it is not a URL. */
-export function parsedUrl(text: string): Parsed | string {
+export function parsedUrl(text: string): ParsedSmtpUrl | string {
   const shape = "SMTP_URL must be smtp://user:password@host:port or smtps://user:password@host:port.";
   if (!/^smtps?:\/\/./i.test(text)) return shape;
   let url: URL;

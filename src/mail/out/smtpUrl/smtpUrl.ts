@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
 import { fileProblems, fromFile, tlsOf } from "./files.ts";
-import { type GivenOptions, hostOf, type Parsed, parsedUrl, type switches, tokenOptions } from "./options.ts";
+import { type GivenOptions, hostOf, type ParsedSmtpUrl, parsedUrl, type switches, tokenOptions } from "./options.ts";
 
 /** OAuth2 credentials for a relay: a refresh token buys access tokens at `accessUrl`. */
 export type SmtpOAuth = {
@@ -30,7 +30,7 @@ export type SmtpRelaySettings = {
 export function readSmtpUrl(text: string): SmtpRelaySettings {
   const problems = problemsOfSmtpUrl(text);
   if (problems.length > 0) throw new Error(problems.join(" "));
-  const { url, given } = parsedUrl(text) as Parsed;
+  const { url, given } = parsedUrl(text) as ParsedSmtpUrl;
   const host = hostOf(url);
   const user = decodeURIComponent(url.username);
   const oauth = oauthOf(user, given);
