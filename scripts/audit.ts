@@ -22,7 +22,7 @@ const usage = `For auditors: what happened, read from the event log itself.
                                                  (-s keeps npm's own lines out of the file)
   npm run audit -- verify FILE                   checks such an export: no event was changed, removed or added`;
 
-/** First `previous` hash of an export's chain, with the length of the hash of every line. */
+/** First hash of an export's chain. Each line's hash covers the previous line's hash and the event. */
 const chainStart = "0".repeat(64);
 const link = (previous: string, event: unknown): string =>
   createHash("sha256").update(previous).update(canonicalJson(event)).digest("hex");
