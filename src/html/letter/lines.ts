@@ -41,7 +41,7 @@ export class Lines {
 
   /** Begins or ends a block, with this many line breaks before what follows. */
   block(breaks: 1 | 2): void {
-    // A block also begins next to a marker.
+    // A block next to a marker, or at the beginning of a cell, begins on the same line.
     if (this.#first !== null || this.#isInCell) return;
     this.#due = Math.max(this.#due, breaks);
   }

@@ -94,7 +94,7 @@ export function createEnvelopes(options: {
 
 const nobody = (): Reply => new Reply(550, "No such recipient here");
 
-/** Returns the key of the inbox that an address belongs to, however it is spelled. */
+/** Returns the key of a recipient's inbox, the same for all of its addresses. */
 const inboxOf = (recipient: Recipient | undefined): string =>
   recipient?.kind === "identity" ? recipient.identityId : (recipient?.kind ?? "nobody");
 
