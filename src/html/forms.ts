@@ -64,7 +64,7 @@ ${options.value ?? ""}</textarea>`,
 
 export type Choice = { value: string; label: string };
 
-/** A drop-down list with one choice. */
+/** A drop-down list from which one option is chosen. */
 export const choice = (options: FieldOptions & { choices: readonly Choice[] }): Markup =>
   labelled(
     options,

@@ -44,5 +44,5 @@ export function patientStart(
 /** Longest delay of a Node timer, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** True for a passing error, or for an error with a sentence for people whose cause is one. */
+/** True for a passing error, or an error whose cause is one: an error worded for people keeps the server's error as its cause. */
 const mayPass = (error: unknown): boolean => isPassing(error) || isPassing((error as Error | undefined)?.cause);
