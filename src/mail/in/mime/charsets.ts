@@ -37,7 +37,7 @@ export function decodeText(
 /** True for ASCII with the escapes of Japanese mail, which no other encoding uses. */
 const hasJapaneseEscapes = (bytes: Buffer): boolean => bytes.includes("\x1b$B") && bytes.includes("\x1b(");
 
-/** True for valid UTF-8 if no charset is declared, or one that contradicts the bytes: a 7-bit one for other bytes, a wide one without zeros. */
+/** True for valid UTF-8 if no charset is declared, or one that contradicts the bytes: 7-bit for others, wide without zeros. */
 function isProvenUtf8(bytes: Buffer, charset: string | undefined): boolean {
   if (charset === undefined || charset === "ascii" || charset === "utf8") return isUtf8(bytes);
   if (isWide(charset)) return !bytes.includes(0) && isUtf8(bytes);
