@@ -12,10 +12,13 @@ import { route } from "./framework/route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
 
-/** The revision of a live key's stream: it has only its creation, at revision 0. */
+/** Revision of a live key's stream, which has only its creation, at revision 0. */
 const liveRevision = 0;
 
-/** For createAuthenticate: the live key with this hash, under the guard that keeps its requests from outliving it (streams/README.md, invariant 7). */
+/**
+ * For createAuthenticate: the live key with this hash, with the guard that prevents effects after its revocation (streams/README.md,
+ * invariant 7).
+ */
 export const createFindKey =
   (deps: Pick<HttpDependencies, "reads" | "keyUses">) =>
   async (hash: string): Promise<KeyPrincipal | undefined> => {
@@ -51,7 +54,7 @@ export const apiKeyRoutes = (deps: HttpDependencies) => [
       const { id, position } = await createApiKey(deps, { workspaceId, name: body.name, scopes, key }, cause);
       await deps.readAfter(position, id);
       const row = await apiKeyById(deps.reads, workspaceId, id);
-      // Somebody else revoked it in the meantime.
+      // Another caller revoked it meanwhile.
       if (!row) throw noSuchKey();
       return { ...row, key };
     },
@@ -87,7 +90,7 @@ export const apiKeyRoutes = (deps: HttpDependencies) => [
     },
     async ({ workspaceId, params, callId, cause }) => {
       const id = params.key_id;
-      // A caller that retries after a 503 also has to wait for what is still ending.
+      // A caller that retries after a 503 must also wait for requests that are still ending.
       const position = await revokeApiKey(deps, { workspaceId, id }, cause).then((revoked) => revoked.position, ifGone);
       await requireEnded(deps.revocation, [id], { id, exclude: callId });
       if (position === undefined) throw noSuchKey();
@@ -97,7 +100,7 @@ export const apiKeyRoutes = (deps: HttpDependencies) => [
   ),
 ];
 
-/** The scopes a new key gets: those that are asked for, never more than its maker's; or the default. */
+/** The scopes of a new key: the requested ones, if its creator has them all; or the default. */
 function grantable(asked: readonly Scope[] | undefined, own: readonly string[]): Scope[] {
   if (asked === undefined) return defaultScopes(own);
   const excess = asked.find((scope) => !own.includes(scope));

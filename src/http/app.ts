@@ -24,27 +24,27 @@ import { measureRequests } from "./health/metrics.ts";
 export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> & {
   routes: readonly Route[];
   logger: Logger;
-  /** How the OpenAPI document introduces the service. */
+  /** Title and description of the OpenAPI document. */
   info: Info;
-  /** What /docs/operations tells of the settings. */
+  /** Settings described on /docs/operations. */
   settings?: readonly DescribedSetting[];
   inFlight?: InFlight;
   bodies?: BodyParser;
   uploads?: Uploads;
-  /** What /readyz asks. */
+  /** Checks of /readyz. */
   readiness?: readonly ReadinessCheck[];
   metrics?: Pick<Metrics, "answered" | "shown">;
-  /** With it, callers from outside this machine are shown the details of /readyz and /metrics. */
+  /** Callers from outside this machine need it to see the details of /readyz, and /metrics. */
   metricsToken?: string | undefined;
-  /** What lives beside /v1: approval pages, hooks, the outbox, metrics. */
+  /** Routers outside /v1: approval pages, hooks, the outbox, metrics. */
   beside?: readonly RequestHandler[];
-  /** Names of this service, beside those of this machine: who asks for a page under any other is told 421. */
+  /** Host names of this service in addition to those of this machine: page requests for other hosts get 421. */
   hosts?: readonly string[];
-  /** Express's `trust proxy`: whose X-Forwarded-For names the client. No proxy's by default. */
+  /** Express's `trust proxy`: proxies whose X-Forwarded-For is used as the client address. Default: none. */
   trustProxy?: number | string[];
 };
 
-/** The HTTP service: the routes of the contract, its documents and health, and 404 for everything else. */
+/** The HTTP service: the routes of the contract, documents and health checks, and 404 for everything else. */
 export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -80,7 +80,7 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
-/** Made when first asked for: most starts of a service are not for its document. */
+/** Created on first use, because most processes never serve the document. */
 function documentOf({ routes, info, idempotency, limits }: AppOptions): () => Document {
   let made: Document | undefined;
   return () =>
@@ -97,7 +97,7 @@ function mount(app: Express, routes: readonly Route[], options: ServeOptions): v
   }
 }
 
-/** Nothing of the API is a document: no browser may run, frame or guess at an answer of it. */
+/** Headers for API answers: browsers must not run, frame or sniff them. */
 const apiHeaders = (): RequestHandler =>
   helmet({
     contentSecurityPolicy: {
@@ -106,7 +106,7 @@ const apiHeaders = (): RequestHandler =>
     },
   });
 
-/** OPTIONS, which express would answer by itself, and paths that no percent-decoding can read belong to no route. */
+/** Refuses OPTIONS, which Express would answer itself, and paths that cannot be percent-decoded. */
 const onlySound =
   (unknown: RequestHandler): RequestHandler =>
   (request, response, next) =>
@@ -121,7 +121,7 @@ function isDecodable(path: string): boolean {
   }
 }
 
-/** 404 for a route or method that does not exist. Within /v1 the key is asked for first, and the request counts. */
+/** Answers 404 to unknown routes and methods. Within /v1 it checks the key first, and the request counts for the rate limit. */
 function refuseUnknown(options: ServeOptions): RequestHandler {
   const refuse = async () => {
     throw new Rejected("not_found", "no such route: see /docs or /openapi.json for all routes");
@@ -146,7 +146,7 @@ const isRead = ({ method }: Request): boolean => method === "GET" || method === 
 const lastResort = (upgradeUrl: string | undefined): ErrorRequestHandler =>
   refusing({
     refused(error, request) {
-      // A refusal is the caller's fault, and strangers' calls are no reason to wake anybody.
+      // Refusals are the caller's fault, and must not let strangers fill the error log.
       if (!(error instanceof Rejected)) request.log.error({ err: error }, "request handler failed");
       return errorReply(error, { requestId: String(request.id), upgradeUrl });
     },

@@ -43,7 +43,7 @@ import { consoleAssets } from "./web/assets.ts";
 import { sessionCookie } from "./web/cookie.ts";
 import type { CountUnknown } from "./web/linkPages.ts";
 
-/** What the pages and hooks beside the API rest on. */
+/** Dependencies of the pages and hooks outside the API. */
 export type BesideParts = {
   options: HttpOptions;
   deps: HttpDependencies;
@@ -59,7 +59,7 @@ export type BesideParts = {
   readiness: readonly ReadinessCheck[];
 };
 
-/** What lives beside /v1: the pages behind the links of our mail, the console, what providers call, the front page, the outbox. */
+/** Routers outside /v1: pages behind mailed links, the console, providers' hooks, the front page, the outbox. */
 export function beside(parts: BesideParts): RequestHandler[] {
   const { options, deps, routes, inFlight, counter, bodies, strangers, revocation, readiness } = parts;
   const { logger, publicUrl, outbox } = options;
@@ -112,7 +112,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
       ...{ ...options, assets, deps, counter, inFlight, revocation, countUnknown },
       rate: options.rateLimits.auth,
     }),
-    // Before the page about plans, which has the same address for a visitor who is not signed in.
+    // Before the plans page, which has the same address for visitors without a session.
     createConsole({
       deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
       ...{ assets, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
@@ -148,7 +148,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
   ];
 }
 
-/** The page about plans, and where the payment processor calls if there is one. */
+/** The plans page, and the payment processor's hook if one is configured. */
 function billing(
   deps: Dependencies,
   { publicUrl, logger, countUnknown }: { publicUrl: string; logger: Logger; countUnknown: CountUnknown },

@@ -15,32 +15,32 @@ import { createPlaces, type Places } from "./framework/places.ts";
 import type { Route } from "./framework/route.ts";
 import type { Tail } from "./framework/tail.ts";
 
-/** What the routes work with. */
+/** Dependencies of the routes. */
 export type HttpDependencies = Dependencies & {
   /**
-   * Read your writes: resolves when the read models that the answer is made from (default: those that are served together) have reached the
-   * position of a write. If they lag, it throws an Unavailable that says that the write is recorded, and under which id.
+   * Read your writes: resolves when the read models of the answer (default: those of the main group) have reached the position of a write.
+   * If they lag too long, throws an Unavailable that says that the write is recorded, and under which id.
    */
   readAfter(position: number, id?: string, of?: readonly ReadModel[]): Promise<void>;
-  /** Throws NotReadable if nothing can be answered from one of these read models now. */
+  /** Throws NotReadable if one of these read models cannot be read now. */
   requireReadable(of: readonly ReadModel[]): void;
-  /** Ends requests under a revoked key on every instance. */
+  /** Ends requests under a revoked key on all instances. */
   revocation: Pick<Revocation, "drain" | "upToDate">;
   keyUses: KeyUses;
   feedTail: FeedTail;
-  /** Wakes the pages that are open in a workspace when something in it has changed. */
+  /** Notifies open pages of changes in their workspace. */
   changeTail: Tail<ChangeMarks>;
-  /** Who has which draft open. */
+  /** Viewers of drafts. */
   presence: Presence;
   webhookDeliveries: WebhookDeliveries;
-  /** Places of calls that wait for something to happen. */
+  /** Places of calls that wait for events. */
   waits: Places;
   cursors: Cursors;
-  /** Aborted when this instance takes no more requests: what would go on without end has to end. */
+  /** Aborted when this instance stops accepting requests: endless streams must then end. */
   closing: AbortSignal;
 };
 
-/** Recorded, but not readable yet: a 503 that must not make anybody write again. */
+/** The write is recorded but cannot be read yet: a 503 after which the caller must not write again. */
 export class NotReadableYet extends Unavailable {
   override readonly name = "NotReadableYet";
   readonly recorded = true;
@@ -51,7 +51,7 @@ export class NotReadableYet extends Unavailable {
   }
 }
 
-/** Why nothing can be answered from some read models now, in plain English; undefined if it can. */
+/** Explains in a sentence why some read models cannot be read now; undefined if they can. */
 export type ObstacleOf = (of: readonly ReadModel[]) => { sentence: string } | undefined;
 
 export type HttpParts = {
@@ -59,7 +59,7 @@ export type HttpParts = {
   revocation: Pick<Revocation, "drain" | "upToDate">;
   webhookDeliveries: WebhookDeliveries;
   closing: AbortSignal;
-  /** Absent: everything can always be answered. */
+  /** Absent: read models can always be read. */
   obstacleOf?: ObstacleOf;
 };
 
@@ -87,8 +87,8 @@ export const httpDependencies = (
 });
 
 /**
- * The routes of a noun, which answers from these read models: its writes wait for them and for no others, and nobody is answered while one
- * of them is not ready. A route that answers from others names them itself (`answersFrom`).
+ * Routes that answer from these read models: writes wait for these only, and requests are refused while one of them is not ready. A route
+ * that reads other models declares them (`answersFrom`).
  */
 export const answeredFrom = <R extends Route>(
   deps: HttpDependencies,

@@ -11,7 +11,7 @@ import { presentDomain, presentSandbox, type WireDomain } from "./present/domain
 import { Deleted } from "./schemas/common.ts";
 import { CreateDomain, Domain, DomainList, DomainQuery } from "./schemas/domains.ts";
 
-/** The domains a workspace receives at and sends from: the sandbox domain, which needs no DNS, and its own. */
+/** Routes for a workspace's domains: the sandbox domain, which needs no DNS, and its own domains. */
 export function domainRoutes(deps: HttpDependencies) {
   type OfDomain = { workspaceId: string; params: { domain_id: string } };
   const find = ({ workspaceId, params }: OfDomain) => domainOf(deps, workspaceId, params.domain_id);
@@ -125,8 +125,8 @@ async function sandboxOf(deps: HttpDependencies, workspaceId: string): Promise<W
   return workspace && presentSandbox(workspace, sandboxDomainId(workspaceId), sandboxDomain);
 }
 
-/** In front of every stored domain, in the order of the list. */
-const placeOfSandbox: Cursor = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
+/** Cursor position before all stored domains, in the order of the list. */
+const placeOfSandbox: Place = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
 
 async function listed(deps: HttpDependencies, workspaceId: string, { limit, offset, after }: Window) {
   const sandbox = await sandboxOf(deps, workspaceId);

@@ -9,14 +9,14 @@ import { route } from "./framework/route.ts";
 import { attachmentBodyLimit } from "./schemas/drafts.ts";
 import { EmailAccepted, ReplyEmail, SendEmail } from "./schemas/emails.ts";
 
-/** What may refuse any mail that a key sends in one call. */
+/** Errors of routes that send mail of a key in one call. */
 export const refusals: ErrorCode[] = [
   "plan_limit_reached",
   "not_found",
   "identity_not_active",
   "sending_paused",
   "assistant_disabled",
-  // Only if the identity or draft is changed by somebody else while the call runs.
+  // Only if another caller changes the identity or draft during the call.
   "human_approval_required",
   "content_changed",
   "invalid_status",

@@ -6,15 +6,15 @@ import { send } from "./framework/send.ts";
 import { brokenParts, type ReadinessCheck } from "./health/health.ts";
 
 export type FrontPageOptions = {
-  /** What /readyz asks. */
+  /** Checks of /readyz. */
   readiness: readonly ReadinessCheck[];
-  /** Whether this installation catches its mail at /outbox, and the caller has a way in there. */
+  /** True if this installation catches its mail at /outbox and the caller could see it. */
   hasOutbox: (request: Request) => boolean;
-  /** Whether the browser brings a session's cookie, living or not: then the console knows where to lead it. */
+  /** True if the browser has a session cookie, valid or not: it is then redirected to the console, which handles both. */
   hasSession: (request: Request) => boolean;
 };
 
-/** `/`: what this is, whether it is ready, and where to go on. It needs no key and shows nothing of any workspace. */
+/** `/`: introduces the service, shows whether it is ready, and links to its pages. Needs no key and shows nothing of any workspace. */
 export function frontPage({ readiness, hasOutbox, hasSession }: FrontPageOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/", async (request, response) => {

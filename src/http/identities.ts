@@ -131,7 +131,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   approvals_required: "approvalsRequired",
 });
 
-/** What a reader of one form of the signature is told and a reader of the other is not; null if both say the same, or there is one. */
+/** Words that only the HTML or only the text of a signature has; null if both say the same, or there is only one. */
 async function signatureDifference({ costlyWork }: HttpDependencies, row: IdentityRow) {
   const { workspace_id, signature_html: html, signature_text: text } = row;
   if (!html || !text) return null;
@@ -157,7 +157,7 @@ async function warningsOf(deps: HttpDependencies, row: IdentityRow): Promise<str
   return unreachable === null ? [] : [unreachable];
 }
 
-/** The Identity of the contract: the secrets of its channels masked. */
+/** Converts an identity to the contract's form; secrets of channels are masked. */
 const shown = async (deps: HttpDependencies, row: IdentityRow) => ({
   ...row,
   warnings: await warningsOf(deps, row),

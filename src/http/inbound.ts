@@ -63,10 +63,10 @@ export const inboundRoutes = (deps: HttpDependencies) => {
   ];
 };
 
-/** Of a mail that is filed with its content its message says it. Another one is looked through now. */
+/** True if a received mail contains no approval links. Stored messages record it; other mail is searched now. */
 async function isFreeOfLinks(deps: HttpDependencies, workspaceId: string, row: ReceivedRow): Promise<boolean> {
   const { disposition, message_id, identity_id: identityId, inbox_revision: revision } = row;
-  // An approver's mail, or one that nobody has looked through.
+  // An approver's mail, or one that was never searched.
   if (disposition === "approval_reply" || identityId === null) return false;
   const message = message_id === null ? undefined : await messageById(deps.reads, workspaceId, message_id);
   return message ? message.approval_links === null : isFreeAsItCame(deps, { identityId, revision });

@@ -40,7 +40,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     onError: warn("cannot delete expired rate-limit counts"),
   });
   const closing = new AbortController();
-  // As many listen to it as there are streams open.
+  // Each open stream adds a listener.
   setMaxListeners(0, closing.signal);
   const { webhookDeliveries } = options;
   const checks = readiness(options, options.parts);
@@ -104,7 +104,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     }),
   });
   await revocation.start();
-  // Express's own word on who is a proxy: the first of a number of them, or an address in their networks.
+  // Express's test for trusted proxies: the first of a number of them, or an address in their networks.
   const isProxy = app.get("trust proxy fn") as (address: string, hop: number) => boolean;
   const isExempt = (address: string): boolean => isProxy(address, 0) || isLoopback(address);
   const { connections, host, port } = options;
@@ -116,7 +116,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     await revocation.stop();
     throw error;
   });
-  // Elsewhere starts are many and requests few.
+  // Only in production: elsewhere starts are many and requests few.
   if (options.production) void compileAhead(routes, closing.signal);
   return {
     server,

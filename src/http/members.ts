@@ -22,7 +22,7 @@ export function memberRoutes(deps: HttpDependencies) {
     return row && shown(row);
   }
 
-  /** The sessions of whose rights changed; the one that asks ends by itself. */
+  /** Waits until no request under the sessions of the changed member is answered any more; the requesting session is excepted. */
   const requireNoRights = (
     { principal, callId }: { principal: Principal; callId: string },
     { id, ended }: { id: string; ended: readonly string[] },

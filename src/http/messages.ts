@@ -21,7 +21,7 @@ export const messageRoutes = (deps: HttpDependencies) => [
     },
     async ({ workspaceId, loaded: message, principal }) => {
       requireMayDecide(principal, message.approval_links === null);
-      // No other mail of which there is a message ever expires.
+      // Only quarantined mail can have a message and expire.
       if (message.quarantined) requireContent(await messageExpiredAfter(deps.reads, workspaceId, message.id));
       const sha256 = message.raw_sha256 ?? (await mimeOf(deps, message));
       if (sha256 === undefined)
@@ -42,8 +42,8 @@ const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise
   draft_id === null ? undefined : handedOverMime(deps, draft_id);
 
 /**
- * Anybody who has an approval link can decide: mail that may hold some is given as it came only to keys that may change who approves. Throws Rejected
- * (`insufficient_scope`).
+ * Anyone with an approval link can decide, so mail that may contain one is shown in its original form only to keys that may change
+ * approvals. Throws Rejected (`insufficient_scope`).
  */
 export function requireMayDecide({ kind, scopes }: Pick<Principal, "kind" | "scopes">, isFreeOfLinks: boolean): void {
   if (isFreeOfLinks || scopes.includes("write:approvals")) return;
@@ -54,7 +54,7 @@ export function requireMayDecide({ kind, scopes }: Pick<Principal, "kind" | "sco
   throw new Rejected("insufficient_scope", `this mail may contain approval links: ${remedy}`);
 }
 
-/** `expiredAfterDays`: after how many days the content of a mail was removed, if it was. Throws Rejected (`not_found`) then. */
+/** `expiredAfterDays`: days after which the content of a mail was removed, if it was. Throws Rejected (`not_found`) then. */
 export function requireContent(expiredAfterDays: number | null | undefined): void {
   if (expiredAfterDays == null) return;
   const days = expiredAfterDays === 1 ? "1 day" : `${expiredAfterDays} days`;

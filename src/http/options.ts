@@ -14,14 +14,14 @@ import type { Parts } from "./health/readiness.ts";
 import type { SendGridInboundOptions } from "./hooks/sendGrid/inbound.ts";
 import type { TelegramHookOptions } from "./hooks/telegram.ts";
 
-/** What the HTTP role is started with. */
+/** Options of the HTTP role. */
 export type HttpOptions = {
   deps: Dependencies;
   database: Database;
   store: EventStore;
-  /** The outbox, if mail is caught instead of sent: then its pages are served. */
+  /** The outbox, if mail is caught instead of sent; its pages are then served. */
   outbox: Outbox | undefined;
-  /** What callers show to see it; without it nobody is let in from outside this machine, nor in production. */
+  /** Token for the outbox; without it no access from outside this machine, nor in production. */
   outboxToken: string | undefined;
   production: boolean;
   webhookDeliveries: WebhookDeliveries;
@@ -30,33 +30,33 @@ export type HttpOptions = {
   host: string;
   port: number;
   publicUrl: string;
-  /** Under which names pages are answered beside `publicUrl`'s. */
+  /** Host names for which pages are served, in addition to that of `publicUrl`. */
   allowedHosts: readonly string[];
-  /** How many proxies in front, or which, are believed about who asks; none by default. */
+  /** Number or addresses of trusted proxies, whose X-Forwarded-For is used; default: none. */
   trustProxy?: number | string[];
-  /** How many connections there may be at once, and how many of them of one address; that second limit is not for a proxy in front, or this machine. */
+  /** Most connections in total and per address; trusted proxies and this machine are exempt from the second limit. */
   connections?: { inAll: number; perAddress: number };
-  /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
+  /** Callers from outside this machine need it to see the details of /readyz, and /metrics. */
   metricsToken: string | undefined;
   checkResponses: boolean;
   rateLimits: Rates & StrangerRates & { console: number | "off" };
-  /** Every setting, for /docs/operations. */
+  /** All settings, for /docs/operations. */
   settings: readonly DescribedSetting[];
-  /** How long the answer of a POST under an Idempotency-Key is kept. */
+  /** Hours for which the answer of a POST under an Idempotency-Key is kept. */
   idempotencyHours: number;
-  /** Why nothing can be answered from some read models now. */
+  /** Explains why some read models cannot be read now. */
   obstacleOf: ObstacleOf;
-  /** The way in for mail that SendGrid posts. */
-  /** `isFull`: whether a workspace holds too much unanswered mail to take more. */
+  /** Options for mail that SendGrid posts. */
+  /** `isFull`: true if a workspace has too much unprocessed mail to accept more. */
   sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull"> & {
     isFull(workspaceId: string): boolean;
   };
-  /** The key that signs what SendGrid tells of mail that went out; without one it cannot tell. */
+  /** Key that signs SendGrid's delivery events; without it they are not accepted. */
   sendGridEventsKey: string | undefined;
-  /** What else has to be ready, beside the database and the event log. */
+  /** Parts that must be ready, in addition to the database and the event log. */
   parts: Parts;
   metrics: Metrics;
-  /** What presses in Slack are proven by, and answered with. */
+  /** The secret that Slack's requests are signed with, and the client that answers them. */
   slack: { signingSecret: string | undefined; replies: SlackReplies };
   telegram: Pick<TelegramHookOptions, "updates" | "secrets">;
 };

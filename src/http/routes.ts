@@ -20,7 +20,7 @@ import { threadRoutes } from "./threads.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { workspaceRoutes } from "./workspaces.ts";
 
-/** Every route of the service, one list a noun. */
+/** All routes of the service. */
 export const allRoutes = (deps: HttpDependencies) => [
   ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
   ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
@@ -45,8 +45,8 @@ export const allRoutes = (deps: HttpDependencies) => [
 
 type Declared = ReturnType<typeof allRoutes>[number] | ReturnType<typeof peoplesRoutes>[number];
 
-/** The answer of each route, by its line, from the schema that it is checked by. */
+/** The answer type of each route by its line, from the schema that checks it. */
 export type Answers = { [R in Declared as R["line"]]: R extends { answer?: infer A } ? A : never };
 
-/** One item of a list that a route answers. */
+/** An item of a list route's answer. */
 export type Item<L extends keyof Answers> = Answers[L] extends { data: (infer I)[] } ? I : never;

@@ -158,7 +158,7 @@ const newRule = (body: Static<typeof CreateRule>): GivenRule => ({
   ...(settingsOf(body) as GivenRule),
 });
 
-/** The Rule of the contract: the secrets of its actions masked. */
+/** Converts a rule to the contract's form; secrets of its actions are masked. */
 const shown = (deps: HttpDependencies, row: RuleRow) => ({
   ...row,
   actions: maskedActions(deps, row.workspace_id, row.actions),

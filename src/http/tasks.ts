@@ -10,7 +10,10 @@ import { route } from "./framework/route.ts";
 import { timestamp } from "./present/times.ts";
 import { Task, TaskAccepted, TestEmail, TestNotification } from "./schemas/emails.ts";
 
-/** Test mails and test notifications, and what became of them. The task of a test mail is its draft, that of a notification its own stream. */
+/**
+ * Routes for test mails, test notifications and their outcome. The task of a test mail is its draft; that of a notification has its own
+ * stream.
+ */
 export const taskRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/identities/:id/test-email",

@@ -13,7 +13,7 @@ import { presentMerged, presentThread } from "./present/threads.ts";
 import { MessageList, MessageQuery } from "./schemas/messages.ts";
 import { Thread, ThreadList, ThreadQuery, ThreadRead, UpdateThread } from "./schemas/threads.ts";
 
-/** A thread by the id that was asked for, and the one that holds its content: itself, or what it was merged into. */
+/** The requested thread, and the one that has its content: itself, or the thread that it was merged into. */
 export type FoundThread = { own: ThreadRow; survivor: ThreadRow };
 
 export async function findThread(
@@ -30,10 +30,10 @@ export async function findThread(
 const present = ({ own, survivor }: FoundThread) =>
   own.merged_into === null ? presentThread(own) : presentMerged(own, survivor);
 
-/** How many messages an agent reads of a thread whose identity, which would set it, is deleted. */
+/** Messages that an agent reads of a thread whose identity is deleted; otherwise the identity sets the number. */
 const defaultHistoryDepth = 10;
 
-/** A thread with its newest messages and its drafts, all of one moment. Of a merged one, those of what it was merged into. */
+/** A thread with its newest messages and drafts, read in one snapshot. For a merged thread: those of the thread it was merged into. */
 async function threadWithContent(reads: Reads, workspaceId: string, id: string) {
   for (let threadId = id; ; ) {
     const [own, content, { messages, total }, drafts] = await reads.snapshot(workspaceId, (snapshot) =>
@@ -120,7 +120,7 @@ export const threadRoutes = (deps: HttpDependencies) => {
         load,
       },
       async ({ workspaceId, params, loaded, query }) => {
-        // A merge since it was looked up has moved them.
+        // A merge after the look-up may have moved the messages.
         const messages = await deps.reads.snapshot(workspaceId, async (reads) => {
           const { survivor } = (await findThread({ reads }, workspaceId, params.id)) ?? loaded;
           return listMessages(reads, workspaceId, { threadId: survivor.id, ...query });

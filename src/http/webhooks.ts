@@ -27,12 +27,12 @@ import {
   WebhookWithSecret,
 } from "./schemas/webhooks.ts";
 
-type Named = { workspaceId: string; params: { webhook_id: string } };
+type WebhookRequest = { workspaceId: string; params: { webhook_id: string } };
 
 export function webhookRoutes(deps: HttpDependencies) {
-  const find = ({ workspaceId, params }: Named) => webhookById(deps.reads, workspaceId, params.webhook_id);
+  const find = ({ workspaceId, params }: WebhookRequest) => webhookById(deps.reads, workspaceId, params.webhook_id);
 
-  async function findDelivery(named: Named & { params: { delivery_id: string } }) {
+  async function findDelivery(named: WebhookRequest & { params: { delivery_id: string } }) {
     if (!(await find(named))) return undefined;
     return deps.webhookDeliveries.find(named.workspaceId, named.params.webhook_id, named.params.delivery_id);
   }
@@ -40,7 +40,7 @@ export function webhookRoutes(deps: HttpDependencies) {
   async function shownAfter(position: number, workspaceId: string, id: string) {
     await deps.readAfter(position, id);
     const webhook = await webhookById(deps.reads, workspaceId, id);
-    // Somebody else deleted it in the meantime.
+    // Another caller deleted it meanwhile.
     if (!webhook) throw new Rejected("not_found", "no such resource");
     return webhook;
   }

@@ -39,13 +39,13 @@ export const workspaceRoutes = (deps: HttpDependencies) => [
   ),
 ];
 
-/** The Workspace of the contract, its plan as it holds at this moment. */
+/** Converts a workspace to the contract's form, with its current plan. */
 async function shownWorkspace(deps: HttpDependencies, workspaceId: string) {
   const [row, usage] = await Promise.all([workspaceById(deps.reads, workspaceId), planAndUsage(deps, workspaceId)]);
   return { ...row, ...usage };
 }
 
-/** What Workspace and Subscription both say of a plan. */
+/** The plan's fields that Workspace and Subscription share. */
 export async function planAndUsage(deps: HttpDependencies, workspaceId: string) {
   const [{ plan, status, betaOverride, trialEndsAt, period }, sent, received] = await Promise.all([
     currentPlan(deps, workspaceId),

@@ -9,7 +9,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 
-/** Exactly what would be sent, to whom. */
+/** The exact mail that would be sent, and its recipients. */
 export const letterSection = (letter: CardLetter, title: string): Markup => html`<section aria-labelledby="letter">
 <h2 id="letter">${title}</h2>
 <dl>${letter.fields.map(({ label, values }) => html`<dt>${label}</dt><dd class="${label === "Subject" && "subject"}">${values.map(markedValue)}</dd>`)}</dl>
@@ -37,7 +37,7 @@ ${download !== null && html`<a class="press" href="${download}" download>Downloa
 ${warning !== null && html`<p class="caution">${warning}</p>`}</li>`,
   )}</ul>`;
 
-/** What most recipients read comes first; the other version is folded unless it says something else. */
+/** Shows first the version that most recipients read; the other one is folded unless its text differs. */
 function letterBodies({ plain, formatted, differs }: CardLetter): Markup {
   if (formatted === null) return writing(plain);
   return html`<h3>As most mail programs show it</h3>
@@ -46,7 +46,7 @@ ${frame(formatted.pageHtml, "The letter as most mail programs show it")}
 ${differs ? html`<h3>As programs without HTML show it</h3>${writing(plain)}` : more("The same words as programs without HTML show them", writing(plain))}`;
 }
 
-/** A few are shown; many would be between the text and the decision. */
+/** Few links are shown unfolded; many would separate the text from the decision. */
 const linkList = (links: Link[]): Markup | false =>
   links.length > 0 &&
   html`<details${(links.length <= 3 || links[0]?.names !== null) && html` open`}><summary>${links.length === 1 ? "1 link" : `${links.length} links`} in it</summary>
@@ -58,7 +58,7 @@ const linkList = (links: Link[]): Markup | false =>
 const more = (summary: string, content: Markup): Markup =>
   html`<details><summary>${summary}</summary>${content}</details>`;
 
-/** What approvers were asked about before, and how this differs. */
+/** Changes since the version that approvers were last asked about. */
 export const changesSection = ({
   since,
   sentences,
@@ -74,8 +74,8 @@ ${text.length > 0 && html`<div class="letter" dir="auto" lang="">${text.map(piec
 
 const changed = (one: ChangePiece): Markup => html`<div>${piece(one)}</div>`;
 
-// A screen reader says what others see by the line under or through it.
-function piece({ kind, text }: ChangePiece): Markup {
+// For screen readers, which do not announce underlined and struck text.
+function piece({ kind, text }: Piece): Markup {
   if (kind === "same") return html`${text}`;
   return kind === "added"
     ? html`<ins><span class="unseen">added: </span>${text}</ins>`
@@ -100,14 +100,14 @@ ${attachmentList(answers.attachments)}
 </section>`;
 }
 
-/** The customer's newer word, which the draft does not know of. */
-export const newerSection = (newer: ShownMessage): Markup => html`<section aria-labelledby="newer">
+/** The customer's newer message, which the draft does not answer. */
+export const newerSection = (newer: Said): Markup => html`<section aria-labelledby="newer">
 <h2 id="newer">The newer message</h2>
 ${messageHead(newer)}
 ${writing(newer)}
 </section>`;
 
-// Apart from each other, so that a name written from right to left does not carry the address along.
+// Isolated from each other, so that a right-to-left name does not reorder the address.
 const person = ({ name, address }: { name: string | null; address: string }): Markup =>
   name === null ? html`<bdi lang="">${address}</bdi>` : html`<bdi lang="">${name}</bdi> &lt;<bdi>${address}</bdi>&gt;`;
 
@@ -117,8 +117,8 @@ const messageHead = (
 <time datetime="${message.receivedAt}">${readableTime(message.receivedAt)}</time><br>
 Subject: <bdi lang="">${message.subject}</bdi></p>`;
 
-/** What somebody wrote, line by line, in whatever language and direction. */
-const writing = ({ text, folded }: FoldedText): Markup =>
+/** A text by a person, line by line, in any language and direction. */
+const writing = ({ text, folded }: Writing): Markup =>
   html`${written(text || "(no text)")}${folded !== "" && more(`Show the quoted text (${counted(folded.split("\n").length, "line")})`, written(folded))}`;
 
 const written = (text: string): Markup => html`<div class="letter" dir="auto" lang="">${text}</div>`;

@@ -1,16 +1,16 @@
 import type { Decision } from "#src/channels/approvalView.ts";
 
-/** What a page's form can carry. */
+/** Most bytes of a page's form. */
 export const maxFormBytes = 8192;
 export const maxReasonBytes = 2048;
 
-/** A token is letters of base64url; anything else was never given out. */
+/** True for text that could be a token: base64url characters. */
 export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
 
-/** `code`: as it was typed, without blanks; undefined if the field was left empty. */
+/** `code`: as typed, without blanks; undefined if the field was empty. */
 export type DecisionForm = { decision: Decision; nonce: string; reason: string | undefined; code: string | undefined };
 
-/** The form, or the sentence that says what is wrong with it, with the reason as it was typed so that it is not lost. */
+/** Reads the form; or returns a sentence on what is wrong, with the typed reason so that it is not lost. */
 export function readForm(body: unknown): DecisionForm | { refused: string; reason: string } {
   const fields = new Map(Object.entries(typeof body === "object" && body !== null ? body : {}));
   const decision = readDecision(fields.get("decision"));
@@ -40,7 +40,7 @@ function readCode(value: unknown): string | undefined {
   return typed === "" ? undefined : typed;
 }
 
-/** As it was typed, without the carriage returns a form adds and without control characters. */
+/** The reason as typed, without carriage returns and control characters. */
 function readReason(value: unknown): string {
   if (typeof value !== "string") return "";
   return value

@@ -8,7 +8,7 @@ import { shortLine, visibleLine } from "#src/html/visible.ts";
 
 const limits = { subject: 150, recipients: 5 };
 
-/** What one mail asked about: each draft that waits leads to its own page. There is no button here: each is read before it is decided. */
+/** The drafts that one mail asked about, each linked to its page. No buttons here: each draft must be read before it is decided. */
 export function listPage(list: ApprovalList): string {
   const { total, waiting, drafts } = list;
   const title = titleOf(waiting);
@@ -31,7 +31,7 @@ function titleOf(waiting: number): string {
 function item({ subject, to, since, state }: ListedDraft): Markup {
   if (state.kind === "elsewhere" || state.kind === "broken") return html`<li class="card"><p>${said(state)}</p></li>`;
   const title = html`<bdi lang="">${shortLine(subject, limits.subject) || "(no subject)"}</bdi>`;
-  // Beside this page, wherever the service is mounted.
+  // Relative, so that it works under any base path.
   const name = state.kind === "waits" ? html`<a href="../a/${state.token}?d=approve">${title}</a>` : title;
   return html`<li class="card"><p class="subject">${name}</p>
 <p class="meta">To ${recipients(to)}${since && html`<br>Since <time datetime="${since}">${readableTime(since)}</time>`}</p>

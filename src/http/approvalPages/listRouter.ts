@@ -8,7 +8,7 @@ import type { ApprovalPagesOptions } from "./router.ts";
 
 type Options = ApprovalLists & Pick<ApprovalPagesOptions, "clock" | "countUnknown" | "onError">;
 
-/** The page behind a mail about several drafts. GET and HEAD of `/l/:token` show it, and nothing else can be done with it. */
+/** The page behind a mail about several drafts. GET and HEAD of `/l/:token` show it; there is no other action. */
 export function approvalListPages(options: Options): Router {
   const router = express.Router();
   const door = linkDoor((request) => find(options, request), pages, options);
@@ -29,7 +29,7 @@ async function find({ list }: Options, { params, query }: Request): Promise<Appr
 
 const isElsewhere = ({ state }: { state: { kind: string } }): boolean => state.kind === "elsewhere";
 
-/** From 1; undefined for what is no number of a page. */
+/** The page number, from 1; undefined if it is not one. */
 function pageOf(given: unknown): number | undefined {
   if (given === undefined) return 1;
   return typeof given === "string" && /^[1-9]\d{0,3}$/.test(given) ? Number(given) : undefined;

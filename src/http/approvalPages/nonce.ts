@@ -1,10 +1,10 @@
 import type { Decision } from "#src/channels/approvalView.ts";
 import { type Bound, checkNonce as check, issueNonce as issue } from "../web/nonce.ts";
 
-/** What a page's button decides about: a nonce for one is none for another. */
+/** The complete action of a button: a nonce for one action is invalid for another. */
 export type Pressed = { token: string; decision: Decision; version: number; contentSha256: string };
 
-/** Proof that this very page was fetched not long ago: a blind POST to the link has none. */
+/** Proves that this page was fetched within the last hour; a request sent without opening the page has no nonce. */
 export const issueNonce = (key: Buffer, pressed: Pressed, nowMs: number): string => issue(key, boundTo(pressed), nowMs);
 
 export const checkNonce = (

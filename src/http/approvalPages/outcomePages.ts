@@ -17,7 +17,7 @@ type Outcome = {
   more?: Markup | null | false;
 };
 
-/** A press that was just counted as an approval. */
+/** Shown after an approval that completes the quorum. */
 export function approvedPage(result: { sending: boolean; note?: HeldBy }, view: CardedView): string {
   if (result.note) return outcomePage({ ...held[result.note], more: shownDraft(view) });
   const sentences = result.sending
@@ -55,7 +55,7 @@ const held: Record<HeldBy, Outcome> = {
   },
 };
 
-/** A press that counts as one of several approvals. */
+/** Shown after an approval, if others must approve too. */
 export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: CardedView): string =>
   outcomePage({
     tone: "wait",
@@ -69,7 +69,7 @@ export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: Car
     more: shownDraft(view),
   });
 
-/** A press that was just counted as a rejection. */
+/** Shown after a rejection. */
 export const rejectedPage = (view: CardedView): string =>
   outcomePage({
     tone: "bad",
@@ -78,11 +78,11 @@ export const rejectedPage = (view: CardedView): string =>
     more: shownDraft(view),
   });
 
-/** A press that came after the customer wrote again. */
+/** Shown if the customer wrote again before the decision. */
 export const stalePage = (newer: NewerMessage | null, view: CardedView): string =>
   outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(messageSaid(newer))}${shownDraft(view)}` });
 
-/** A draft that is decided already, however it was. `withContent`: the link may still show what it was about. */
+/** Shown for a draft that was decided already. `withContent`: the link may still show the draft's content. */
 export function recordedPage(view: CardedView, decided: RecordedOutcome, withContent: boolean): string {
   const outcome =
     decided.decision === "stale"
@@ -155,7 +155,7 @@ export const inChatOnlyPage = (): string =>
     sentences: ["Nothing was decided. Only people who were named for the chat can decide, by the buttons there."],
   });
 
-/** The same for every address that never was a link: it tells nothing. */
+/** Shown for all unknown addresses alike, so that it reveals nothing. */
 export const unknownPage = (): string =>
   outcomePage({
     tone: "plain",
@@ -172,7 +172,7 @@ export const tooManyPage = (): string =>
     ],
   });
 
-/** `posted`: a press whose outcome is not known. */
+/** `posted`: the outcome of a submitted form is unknown. */
 export const unavailablePage = (posted: boolean): string =>
   outcomePage({
     tone: "wait",
@@ -191,7 +191,7 @@ export const brokenPage = (): string =>
     sentences: [html`The error has been logged. <a href="?">Try again</a>`],
   });
 
-/** A form that could not be read: 413 too large, otherwise no form of ours. */
+/** Shown for an unreadable form: 413 if too large, otherwise not a form of these pages. */
 export const unreadablePage = (status: number): string =>
   outcomePage({
     tone: "wait",

@@ -9,8 +9,8 @@ import { answersSection, changesSection, letterSection, newerSection, rationaleS
 import { maxReasonBytes } from "./form.ts";
 
 /**
- * `first`: the choice whose link was followed. `notice`: why a press did not count. `reason`: as typed before it. `asksCode`: each choice asks for
- * the code of the approval mail.
+ * `first`: the decision whose link was followed. `notice`: why a submission did not count. `reason`: as typed then. `asksCode`: each
+ * decision requires the code in the approval mail.
  */
 export type ReviewOptions = {
   first: Decision;
@@ -20,7 +20,7 @@ export type ReviewOptions = {
   reason?: string;
 };
 
-/** The whole draft and a button for each choice: on a phone the question, what to beware of, to whom, the text, then the buttons. */
+/** The complete draft and a button for each decision. Order: the question, warnings, recipients, the text, then the buttons. */
 export function reviewPage(view: CardedView, options: ReviewOptions): string {
   const { card } = view;
   const question = options.first === "reject" ? `Reject this ${card.noun}?` : card.question;
@@ -56,7 +56,7 @@ function decisionSection(card: ReviewCard, options: ReviewOptions): Markup {
 </section>`;
 }
 
-// A form without an action posts to its own page, wherever the service is mounted.
+// Without an action attribute the form posts to its own URL, under any base path.
 const approveForm = (label: string, { first, nonces, asksCode }: ReviewOptions): Markup => html`<form method="post">
 <input type="hidden" name="nonce" value="${nonces.approve}">
 ${asksCode && codeField("approve")}

@@ -17,17 +17,17 @@ import { reviewPage } from "./reviewPage.ts";
 import { sendFile } from "./sendFile.ts";
 
 export type ApprovalPagesOptions = ApprovalDecisions & {
-  /** A secret of at least 32 bytes, the same in every instance of the service. */
+  /** A secret of at least 32 bytes, equal in all instances of the service. */
   nonceKey: Buffer;
   clock: Pick<Clock, "now">;
   countUnknown?: CountUnknown;
-  /** Called with errors that are our own fault. */
+  /** Called with internal errors. */
   onError?: (error: unknown, request: Request) => void;
 };
 
 /**
- * The pages behind an approval mail's links. GET and HEAD of `/a/:token` show and never change anything; POST decides, with
- * the nonce of a page that was opened within the last hour.
+ * The pages behind an approval mail's links. GET and HEAD of `/a/:token` never change anything; POST decides, and needs the nonce of a page
+ * opened within the last hour.
  */
 export function approvalPages(options: ApprovalPagesOptions): Router {
   const router = express.Router();
@@ -78,7 +78,7 @@ function codeNotice(result: CodeRefused): string {
   return `This is not the code of the approval mail whose link you followed. ${left} before this link is closed.`;
 }
 
-/** A draft's file. A link that shows no file shows what it shows itself while it is closed. */
+/** Downloads a draft's file. If the link gives no access to files any more, answers the link's closing page. */
 function download(options: ApprovalPagesOptions): RequestHandler {
   const door = linkDoor(async (request) => fileOf(options, request), pages, options);
   return throughLink(door, async (file, { request, response }) => {
@@ -89,7 +89,7 @@ function download(options: ApprovalPagesOptions): RequestHandler {
   });
 }
 
-/** The file that a path names: null where the link shows none, undefined if there is no such link. */
+/** The file in the path: null if the link gives no access to it, undefined if the link does not exist. */
 async function fileOf({ attachment }: ApprovalPagesOptions, request: Request): Promise<FetchedFile | null | undefined> {
   const n = String(request.params.n);
   return isToken(tokenOf(request)) ? attachment(tokenOf(request), /^[1-9]\d{0,2}$/.test(n) ? Number(n) : 0) : undefined;
@@ -102,7 +102,7 @@ async function find({ find }: ApprovalPagesOptions, request: Request): Promise<L
 
 const tokenOf = (request: Request): string => String(request.params.token);
 
-/** The page of a link that decides nothing any more; undefined while it does. Past its time it shows no content. */
+/** The page of a link that cannot decide any more; undefined if it can. An expired link shows no content. */
 function closedPage({ clock }: ApprovalPagesOptions, link: LinkedApproval): Reply | undefined {
   const expired = clock.now().getTime() >= Date.parse(link.expiresAt);
   if (link.closed) return linkPage(410, pages.closedPage(link.closed));

@@ -3,18 +3,18 @@ import type { FetchedFile } from "#src/channels/approvalDecisions.ts";
 import { pageHeaders } from "#src/html/page.ts";
 import { fileHeaders } from "../present/files.ts";
 
-/** Answers with a draft's file, to be kept and never shown in place, under no type but bytes. */
+/** Sends a draft's file for download, never for display, as application/octet-stream. */
 export async function sendFile(file: FetchedFile, { request, response }: { request: Request; response: Response }) {
   if (request.method === "HEAD") begin(response, file).end();
   else await sendParts(response, file);
   return undefined;
 }
 
-/** Reads no further than the one who fetches it has got: a slow one holds a part of it in memory, not the whole. */
+/** Reads only as fast as the client downloads: a slow client keeps one part in memory, not the whole file. */
 async function sendParts(response: Response, file: FetchedFile): Promise<void> {
   for await (const part of file.parts()) {
     if (response.destroyed) return;
-    // Not before there is something to send: until then an error has a page of its own.
+    // Headers are sent with the first part: until then an error can be answered with its page.
     if (!response.headersSent) begin(response, file);
     if (!response.write(part)) await drained(response);
   }
@@ -29,7 +29,7 @@ const begin = (response: Response, { name, size }: FetchedFile): Response =>
     "Content-Length": String(size),
   });
 
-/** Also where nobody fetches it any more. */
+/** Resolves when the response can take more data, or is closed. */
 const drained = (response: Response): Promise<void> =>
   new Promise((resolve) => {
     const goOn = () => {

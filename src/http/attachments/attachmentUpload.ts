@@ -5,11 +5,11 @@ const megabyte = 1024 * 1024;
 const maxBytes = 10 * megabyte;
 const maxTotalBytes = 25 * megabyte;
 
-/** A media type that can be in a header of its own. No multipart: its content could not be encoded (RFC 2045, 6.4). */
+/** Media types that can be used in a part's header. No multipart: its content could not be encoded (RFC 2045, 6.4). */
 const mediaType =
   /^(?!multipart\/)[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
 
-/** One path segment that shows as it is: nothing in it hides, or turns round, the ending that says what a file is. */
+/** One path segment without characters that hide or reorder its file extension. */
 const filenamePattern = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
 
 export type GivenAttachment = {
@@ -19,7 +19,7 @@ export type GivenAttachment = {
   content: EncodedFile;
 };
 
-/** Attachments as they are given in a body. Throws invalid_request naming the field. */
+/** Reads the attachments of a request body. Throws invalid_request naming the field. */
 export function readAttachments(
   given: readonly GivenAttachment[],
 ): { filename: string; contentType: string; contentId: string | null; bytes: Buffer; sha256: string }[] {

@@ -7,40 +7,40 @@ import type { ErrorCode } from "../framework/errors.ts";
 import { type Route, route } from "../framework/route.ts";
 import type { AuthClass } from "./limits.ts";
 
-/** What a form that was refused shows again: what was typed, but for passwords, and why it was refused. */
+/** State of a refused form that is shown again: the values typed, without passwords, and why it was refused. */
 export type FormState = {
   values: URLSearchParams;
   refused?: { message: string; field?: string | undefined } | undefined;
-  /** What forms of who is signed in carry. */
+  /** CSRF token for forms of a signed-in person. */
   formToken: string;
 };
 
-/** A page around a form. */
+/** A page with a form. */
 export type FormPage = { title: string; main: Value };
 
-/** What an action comes to. `next`: where a form goes on to. */
-export type Done = {
+/** Result of an action. `next`: the path that a form redirects to. */
+export type AuthOutcome = {
   json: unknown;
   next: string;
-  /** The cookie of a new session, or of the same under a new token; null takes the cookie away. */
+  /** Session cookie to set: of a new session, or of the same session under a new token; null deletes the cookie. */
   token?: string | null;
-  /** Sessions that nothing may be answered under any more. */
+  /** Sessions that ended: no request under them may be answered any more. */
   ended?: readonly string[];
 };
 
 export type AuthCall<Body> = {
   body: Body;
   by: By;
-  /** The session the browser came with, no matter whose. */
+  /** The browser's session, if any; it may belong to another person than the action is about. */
   session: Session | undefined;
-  /** Where a form wants to go on to: a path of this service. */
+  /** The path that the form wants to continue at; always within this service. */
   next: string;
-  /** Runs what tells whether a password of this account was right. */
+  /** Runs work that reveals whether a password of this account is right, under the account's limit of wrong guesses. */
   guarding<T>(account: string, work: () => Promise<T>): Promise<T>;
 };
 
 type Options<B extends TObject> = {
-  /** Counted together, by the address of the internet. */
+  /** Requests of one class are counted together per IP address. */
   limit: AuthClass;
   summary: string;
   description?: string;
@@ -50,16 +50,16 @@ type Options<B extends TObject> = {
   errors?: readonly ErrorCode[];
 };
 
-/** One action of /auth: as JSON, and as a form if it has a page to be shown on. */
+/** One action of /auth: as JSON, and as a form if it has a page to show it on. */
 export type AuthAction = {
-  /** For the documents, and for the checks of bodies and answers. */
+  /** Used for the documentation, and to check bodies and answers. */
   route: Route;
   limit: AuthClass;
   needsSession: boolean;
-  /** Done for who is signed in, unless a password comes with it, which makes a user. */
+  /** Runs under the session if there is one, unless the form contains a password, which creates a user. */
   orSession: boolean;
   form: ((state: FormState) => FormPage | Promise<FormPage>) | undefined;
-  handler(call: AuthCall<any>, who: SignedIn): Promise<Done>;
+  handler(call: AuthCall<any>, who: SignedIn): Promise<AuthOutcome>;
 };
 
 const declared = (
@@ -70,20 +70,20 @@ const declared = (
     throw new Error(`${line} is answered by src/http/auth/serve.ts`);
   });
 
-/** For anybody. */
+/** Declares an action that needs no session. */
 export const authAction = <const B extends TObject>(
   line: `POST /auth/${string}`,
   { form, orSession = false, ...options }: Options<B> & { form: AuthAction["form"]; orSession?: boolean },
-  handler: (call: AuthCall<Static<B>>) => Promise<Done>,
+  handler: (call: AuthCall<Static<B>>) => Promise<AuthOutcome>,
 ): AuthAction => ({
   ...{ route: declared(line, options), limit: options.limit, needsSession: false, orSession, form, handler },
 });
 
-/** For who is signed in. */
+/** Declares an action for signed-in people. */
 export const signedInAction = <const B extends TObject>(
   line: `POST /auth/${string}` | `GET /auth/${string}`,
   { form, ...options }: Options<B> & { form: AuthAction["form"] },
-  handler: (call: AuthCall<Static<B>>, who: SignedIn) => Promise<Done>,
+  handler: (call: AuthCall<Static<B>>, who: SignedIn) => Promise<AuthOutcome>,
 ): AuthAction => ({
   ...{ route: declared(line, options), limit: options.limit, needsSession: true, orSession: false, form, handler },
 });

@@ -4,40 +4,40 @@ import type { By, Person } from "#src/commands/users/users.ts";
 import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { Strict } from "../schemas/common.ts";
-import type { Done } from "./action.ts";
+import type { AuthOutcome } from "./action.ts";
 
-/** What actions of /auth answer. */
+/** Answers shared by the actions of /auth. */
 
 export const nothing = Strict({});
 export const done = { done: true };
 export const mailed = { mailed: true };
 
-/** So that the next request finds the workspace; where the read models lag, it finds it a moment later. */
+/** Waits until the read models have the workspace, so that the next request finds it; if they lag too long, it is found a moment later. */
 export const known = ({ projected }: Dependencies, position: number) =>
   projected(position, { of: ["members", "workspaces"] });
 
-type Joined = { person: Person; workspaceId: string; position: number; by: By; session: Session | undefined };
+type NewSession = { person: Person; workspaceId: string; position: number; by: By; session: Session | undefined };
 
-/** Somebody new is signed in, in place of the person before. */
+/** Signs a person in, replacing the browser's earlier session. */
 export async function started(
   deps: Dependencies,
-  { person, workspaceId, position, by, session: earlier }: Joined,
-): Promise<Done> {
+  { person, workspaceId, position, by, session: earlier }: NewSession,
+): Promise<AuthOutcome> {
   const { session, token } = await startSession(deps, { person, workspaceId, earlier }, by);
   await known(deps, position);
   const json = await sessionJson(deps, { person, session });
   return { json, token, next: "/review", ended: earlier ? [earlier.id] : [] };
 }
 
-/** The session shows another workspace from now on, under a new id and token. */
-export async function shown(deps: Dependencies, who: SignedIn, workspaceId: string): Promise<Done> {
+/** Switches the session to another workspace, under a new id and token. */
+export async function shown(deps: Dependencies, who: SignedIn, workspaceId: string): Promise<AuthOutcome> {
   const issued = await deps.accounts.sessions.choose(who.session.id, workspaceId);
   if (!issued) throw new Rejected("unauthorized", "nobody is signed in here: sign in first");
   const json = await sessionJson(deps, { ...who, session: issued.session });
   return { json, token: issued.token, ended: [who.session.id], next: "/review" };
 }
 
-/** Who is signed in, and where they may go. */
+/** The signed-in person and their workspaces. */
 export async function sessionJson(deps: Dependencies, { person, session }: SignedIn) {
   const { userId: id, email, name } = person;
   return { user: { id, email, name }, workspaces: await workspacesOf(deps, id), workspace_id: session.workspaceId };

@@ -10,11 +10,11 @@ import { type AuthOptions, authRouter } from "./serve.ts";
 
 export type AuthParts = Omit<AuthOptions, "cookie" | "tokens" | "limits"> & {
   counter: ForgivingCounter;
-  /** The operator's own number for all of them; undefined: the contract's. */
+  /** The operator's rate for all classes; undefined: the rates of the contract. */
   rate: number | "off" | undefined;
 };
 
-/** How people come in: what /auth does, and the pages in front of it. */
+/** Routers for the actions of /auth and their pages. */
 export function authDoors({ counter, rate, ...parts }: AuthParts): Router[] {
   const options: AuthOptions = {
     ...parts,
@@ -25,5 +25,5 @@ export function authDoors({ counter, rate, ...parts }: AuthParts): Router[] {
   return [authRouter(authActions(parts.deps), options), authPages(options)];
 }
 
-/** What the documents tell of /auth. */
+/** The routes of /auth, for the documentation. */
 export const authRoutes = (deps: AuthOptions["deps"]): Route[] => authActions(deps).map(({ route }) => route);

@@ -5,17 +5,17 @@ import { countHit } from "../framework/rateLimits/countHit.ts";
 import type { ForgivingCounter } from "../framework/rateLimits/hitCounter.ts";
 import { addressOf } from "../framework/rateLimits/strangers.ts";
 
-/** What is counted together, and how often a minute: the contract's numbers, unless the operator has set one for all. */
+/** Requests a minute per class, as in the contract, unless the operator has set one number for all. */
 export const authRates = { sign_up: 5, password_reset: 5, sign_in: 10, session: 60, account: 20 } as const;
 
 export type AuthClass = keyof typeof authRates;
 
 export type AuthLimits = {
-  /** Counts a request of one address of the internet, and says how many are left. Throws Rejected rate_limited. */
+  /** Counts a request of an IP address, and reports in the headers how many are left. Throws Rejected rate_limited. */
   count(name: AuthClass, request: Request, response: Response): Promise<void>;
   /**
-   * Does `work`, which tells whether somebody knows a secret of this account. Only what `isWrong` says of its error counts, and only together with
-   * what came from the same part of the internet: nobody is kept out of their account by what others try from elsewhere. Throws rate_limited.
+   * Runs `work`, which reveals whether the caller knows a secret of this account. Only errors for which `isWrong` returns true count, and
+   * only per account and IP network, so that attempts from elsewhere lock nobody out. Throws rate_limited.
    */
   guarding<T>(
     account: string,
@@ -49,7 +49,7 @@ export function createAuthLimits({
       if (limit === undefined) return work();
       const sha256 = createHash("sha256").update(account.toLowerCase()).digest("hex");
       const key = `auth wrong ${sha256} from ${blockOf(request)}`;
-      // Taken before the work: of many guesses at once, no more than these are looked at.
+      // Counted before the work, so that of many simultaneous guesses only this many are checked.
       await countHit(counter, { name: "auth", most: limit, key, sentence });
       try {
         const done = await work();
@@ -65,7 +65,7 @@ export function createAuthLimits({
 
 const sentence = (seconds: number): string => `too many attempts: wait ${seconds} s, and try again`;
 
-/** The part of the internet that an address belongs to: what one provider gives to neighbours. */
+/** The network that an address belongs to: /24 for IPv4, /48 for IPv6. */
 function blockOf({ ip = "" }: Request): string {
   const four = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/.exec(ip);
   return four ? `${four[1]}.0/24` : ipKeyGenerator(ip, 48);

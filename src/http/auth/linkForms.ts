@@ -4,11 +4,11 @@ import { Rejected } from "#streams/decider.ts";
 import type { FormPage, FormState } from "./action.ts";
 import * as pages from "./pages.ts";
 
-type Linked = { email: string };
+type LinkTarget = { email: string };
 type LinkPage = (state: FormState, link: { token: string; email: string }) => FormPage;
 
-/** The form behind a mailed link, shown again after it was refused. */
-export function linkForm(kind: keyof typeof again, find: (token: string) => Promise<Linked>, shownAs: LinkPage) {
+/** A form behind a mailed link, for showing it again after a refusal. */
+export function linkForm(kind: keyof typeof again, find: (token: string) => Promise<LinkTarget>, shownAs: LinkPage) {
   return (state: FormState) => linkPage(state.values.get("token") ?? "", { kind, find, shownAs, state });
 }
 
@@ -19,17 +19,17 @@ const again = {
   invitation: ["/sign-in", "To sign in"],
 } as const;
 
-/** Where a link is looked up, and how its page looks. */
+/** How a link is looked up and shown. */
 export type LinkShown = {
   kind: keyof typeof again;
-  find: (token: string) => Promise<Linked>;
+  find: (token: string) => Promise<LinkTarget>;
   shownAs: LinkPage;
   state?: FormState;
 };
 
 /**
- * A page behind a mailed link, which shows and never uses it; or why the link is not good. `countBad` counts one that is not; throws Rejected
- * rate_limited.
+ * Shows the page behind a mailed link, without using the link; or why the link is invalid. `countBad` counts an invalid link; throws
+ * Rejected rate_limited.
  */
 export async function linkPage(
   token: string,
@@ -60,7 +60,7 @@ export async function invitationPage(
   }
 }
 
-/** What is wrong with a link; whatever else is wrong passes. */
+/** The sentence for an invalid link; rethrows other errors. */
 function faultOf(error: unknown): string {
   if (error instanceof Rejected && error.details.field === "token") return error.message.replace(/^token: /, "");
   throw error;

@@ -2,7 +2,7 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import type { FormPage, FormState } from "./action.ts";
 
-/** The forms about oneself: on the profile's page, and alone where one was refused. */
+/** Forms for one's own account: on the profile page, and alone after a refusal. */
 
 const typed = ({ values }: FormState, name: string): string => (values.get(name) ?? "").slice(0, 300);
 
@@ -43,7 +43,7 @@ export const emailForm = (state: FormState): Markup =>
     button("Mail me the link"),
   );
 
-/** `email`: tells a password manager whose password it is. */
+/** `email`: tells password managers which account the password is for. */
 export const passwordForm = (state: FormState, email?: string): Markup =>
   form(
     state,
@@ -61,7 +61,7 @@ export const passwordForm = (state: FormState, email?: string): Markup =>
     button("Set the new password"),
   );
 
-/** One of them alone, after it was refused. */
+/** A page with one of these forms, after it was refused. */
 export const refusedForm =
   (title: string, shown: (state: FormState) => Markup) =>
   (state: FormState): FormPage => ({

@@ -13,14 +13,14 @@ import { invitationPage, type LinkShown, linkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 import { type AuthOptions, pageReply, refusalPage } from "./serve.ts";
 
-/** What was done before this page, as its address names it by a word of this list. */
+/** Notices about the action that led to this page; the URL contains the key. */
 const said: Record<string, string> = {
   out: "You are signed out.",
   reset: "Your new password is set, and you are signed out everywhere. Sign in with it.",
   email: "Your new address is set. Sign in with it.",
 };
 
-/** The pages at the door. Looking at one changes nothing and uses no link up. */
+/** The sign-in and sign-up pages. Viewing one changes nothing and uses no link. */
 export function authPages(options: AuthOptions): Router {
   const { deps } = options;
   const door: Door<undefined> = {
@@ -28,7 +28,7 @@ export function authPages(options: AuthOptions): Router {
     refused: (error, request) => refusalPage(error, request, options),
   };
   const router = express.Router({ caseSensitive: true, strict: true });
-  // A good link is shown whatever others try from the same address.
+  // Only invalid links are counted: a valid link is shown whatever others try from the same address.
   const counting = (request: Request) => () => options.countUnknown(request);
   const at = (path: string, page: (request: Request) => Promise<FormPage | string>) =>
     router.get(path, async (request, response) => {
@@ -80,7 +80,7 @@ export function authPages(options: AuthOptions): Router {
   return router;
 }
 
-/** Given once, as one text. */
+/** A query parameter that is given exactly once; undefined otherwise. */
 function one({ query }: Request, name: string): string | undefined {
   const given = query[name];
   return typeof given === "string" ? given : undefined;
@@ -88,7 +88,7 @@ function one({ query }: Request, name: string): string | undefined {
 
 const tokenOf = ({ params }: Request): string => String(params.token).slice(0, 200);
 
-/** Who looks at the page. Its session's token stays as it is: a page at the door replaces none. */
+/** The signed-in visitor, if any. Does not rotate the session's token: these pages only read. */
 async function whoIs(
   request: Request,
   { deps, cookie }: Pick<AuthOptions, "deps"> & { cookie: SessionCookie },

@@ -4,15 +4,15 @@ import { html, type Markup, type Value } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { FormPage, FormState } from "./action.ts";
 
-/** The pages before there is a session. Each works without script and says nothing about anybody but who holds its link. */
+/** Pages shown without a session. Each works without script, and reveals nothing about anyone but the holder of its link. */
 
-/** A form that is shown for the first time. */
+/** State of a form that is shown for the first time. */
 export const empty: FormState = { values: new URLSearchParams(), formToken: "" };
 
 const hidden = (name: string, value: string | null | undefined): Markup | undefined =>
   value ? html`<input type="hidden" name="${name}" value="${value}">` : undefined;
 
-/** What was typed comes back, shortened: nobody types more. */
+/** A value typed earlier, shortened to what a person would type. */
 const typed = ({ values }: FormState, name: string): string => (values.get(name) ?? "").slice(0, 300);
 
 const emailField = (state: FormState, { name = "email", label = "Email address" } = {}): Markup =>
@@ -22,7 +22,7 @@ const emailField = (state: FormState, { name = "email", label = "Email address" 
     error: errorAt(state.refused, name),
   });
 
-/** Shown, so that a password manager knows whose password it keeps. */
+/** Shows the address, so that password managers know which account the password is for. */
 const knownEmail = (email: string): Markup =>
   field({
     ...{ name: "username", label: "Email address", type: "email", required: true, readonly: true },
@@ -59,7 +59,7 @@ const told = (
     links.map(([path, label]) => html`<p><a class="press" href="${path}">${label}</a></p>`),
   );
 
-/** `next`: where to go on to. `said`: what has just happened. */
+/** `next`: path to continue at. `said`: notice about the previous action. */
 export const signIn = (
   state: FormState,
   { next, said, mayRegister }: { next?: string | undefined; said?: string | undefined; mayRegister: boolean },
@@ -103,7 +103,7 @@ export const signUp = (state: FormState): FormPage =>
     html`<p>You have an account? <a class="press" href="/sign-in">Sign in</a></p>`,
   );
 
-/** The same whether or not a mail was written. */
+/** Shown whether or not a mail was sent, so that it does not reveal whether an account exists. */
 export const mailed = (what: "sign-up" | "reset"): FormPage =>
   told(
     "Look into your mail",
@@ -184,10 +184,10 @@ export type Invited = {
   token: string;
   workspaceName: string;
   role: string;
-  /** Null: its holder names their own. */
+  /** Null: the invited person enters their own address. */
   email: string | null;
   hasAccount: boolean;
-  /** Who is signed in now. */
+  /** The address of the person who is signed in now, if any. */
   signedInAs: string | undefined;
 };
 
@@ -232,7 +232,7 @@ const sameAddress = (one: string, other: string): boolean => one.toLowerCase() =
 
 export type Listed = { id: string; name: string; role: string };
 
-/** For who is signed in: the workspaces to choose from, and another one. */
+/** For a signed-in person: their workspaces, and a form to create another one. */
 export const workspaces = (
   state: FormState,
   { listed, shown }: { listed: readonly Listed[]; shown: string | null },
@@ -264,7 +264,7 @@ export const workspaces = (
     form(state, { action: "/auth/sign-out" }, button("Sign out", { kind: "quiet" })),
   );
 
-/** A link that is not good. `sentence`: why. */
+/** Shown for an invalid link. `sentence`: why it is invalid. */
 export const badLink = (sentence: string, again: readonly [path: string, label: string]): FormPage =>
   told("This link does not work", [asSentence(sentence)], [again]);
 

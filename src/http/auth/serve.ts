@@ -25,7 +25,7 @@ import { plainDocument } from "../web/layout.ts";
 import { type CountUnknown, callerOf } from "../web/linkPages.ts";
 import { NotOwnForm, SignedOut, unreadableStatus } from "../web/refusals.ts";
 import { sessionOf } from "../web/sessionOf.ts";
-import type { AuthAction, AuthCall, Done, FormPage, FormState } from "./action.ts";
+import type { AuthAction, AuthCall, AuthOutcome, FormPage, FormState } from "./action.ts";
 import type { AuthLimits } from "./limits.ts";
 import * as pages from "./pages.ts";
 
@@ -40,11 +40,11 @@ export type AuthOptions = {
   countUnknown: CountUnknown;
   publicUrl: string;
   logger: Logger;
-  /** Under test: an answer that is not as documented becomes a 500. */
+  /** In tests: an answer that differs from its documentation becomes a 500. */
   checkResponses: boolean;
 };
 
-/** A password of 10 kB is to be refused by its length, not by its form's. */
+/** Large enough that a password of 10 kB is refused for its length, not for the size of the body. */
 const maxBodyBytes = 64 * 1024;
 
 const isForm = ({ headers }: Request): boolean =>
@@ -52,7 +52,7 @@ const isForm = ({ headers }: Request): boolean =>
 
 const isLook = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
-/** The actions of /auth. */
+/** Router for the actions of /auth. */
 export function authRouter(actions: readonly AuthAction[], options: AuthOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const body = express.raw({ type: () => true, limit: maxBodyBytes, inflate: false });
@@ -66,19 +66,19 @@ export function authRouter(actions: readonly AuthAction[], options: AuthOptions)
 }
 
 type Visitor = {
-  /** The session that the browser brought, no matter whose. */
+  /** The browser's session, if any; it may belong to another person than the action is about. */
   session: Session | undefined;
-  /** The same, where the action is done under it. */
+  /** The session under which the action is done, if it is done under one. */
   acting: Session | undefined;
-  /** The person, on actions for people who are signed in. */
+  /** The signed-in person, on actions that need one. */
   who: SignedIn | undefined;
-  /** The form of a browser without script; undefined for JSON. */
+  /** The submitted form of a browser without script; undefined for JSON. */
   form: URLSearchParams | undefined;
-  /** The refusal of a request that is one too many. */
+  /** The refusal if the rate limit is exceeded. */
   throttled: unknown;
 };
 
-/** One action: JSON is answered with JSON; a form leads the browser to the next page, or is shown again. */
+/** Serves one action: JSON is answered with JSON; a form redirects to the next page, or is shown again. */
 function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
   const door = actionDoor(action, options);
   return async (request, response) => {
@@ -111,7 +111,7 @@ function actionDoor(action: AuthAction, options: AuthOptions): Door<Visitor> {
       else if (!isSameOrigin(request, publicUrl)) throw new NotOwnForm();
     },
     async credential(request, response) {
-      // Every request counts, also one that is then refused because nobody is signed in.
+      // Every request counts, also one that is then refused because the browser has no session.
       const throttled = await options.limits.count(action.limit, request, response).catch((error: unknown) => error);
       const session = await sessionOf({ ...options, sessions: deps.accounts.sessions }, request, response);
       const form = isForm(request) ? new URLSearchParams(String(request.body ?? "")) : undefined;
@@ -137,7 +137,7 @@ function carryOut(
   action: AuthAction,
   { request, body, session, who, next }: Carried,
   options: AuthOptions,
-): Promise<Done> {
+): Promise<AuthOutcome> {
   const call: AuthCall<unknown> = {
     ...{ body, session, next, by: callerOf(request) },
     guarding: (account, work) =>
@@ -150,15 +150,15 @@ function carryOut(
   return action.handler(call, who as SignedIn);
 }
 
-/** The cookie of an answer; and nothing is answered any more under what has ended, but for this request itself. */
+/** Sets or deletes the session cookie, then waits until no request under the ended sessions is answered any more, except this one. */
 async function finish(
   response: Response,
-  { token, ended = [] }: Done,
+  { token, ended = [] }: AuthOutcome,
   options: AuthOptions & { callId: string },
 ): Promise<void> {
   if (token === null) options.cookie.clear(response);
   else if (token !== undefined) {
-    // One that replaced it a moment ago, in this very answer, is over.
+    // Removes a cookie that this same answer has set: that token is already replaced.
     response.removeHeader("Set-Cookie");
     options.cookie.give(response, token);
   }
@@ -177,14 +177,14 @@ function readJson(request: Request): unknown {
   return parseJson(bytes, []);
 }
 
-/** What the form says of the action's own fields; a field that was left empty is not given. */
+/** The fields of the form that the action knows; empty fields are omitted. */
 function fieldsOf(values: URLSearchParams, { route }: AuthAction): Record<string, string | null> {
   const { properties, required = [] } = route.body as unknown as {
     properties: Record<string, TSchema>;
     required?: string[];
   };
   const given = Object.keys(properties).map((name) => [name, values.get(name) || null] as const);
-  // One that has to be given may say that there is none.
+  // An empty required field becomes null if null is allowed.
   return Object.fromEntries(
     given.filter(([name, value]) => value !== null || isNullable(properties[name], required.includes(name))),
   );
@@ -196,14 +196,14 @@ const isNullable = (schema: TSchema | undefined, isRequired: boolean): boolean =
 
 type Refused = { form: URLSearchParams; error: Rejected; formToken: string };
 
-/** What a refused form shows again: what was typed, and why it was refused. */
+/** State of a refused form: the values typed, and why it was refused. */
 function stateOf({ form: values, error, formToken }: Refused): FormState {
   const field = typeof error.details.field === "string" ? error.details.field : undefined;
   const said = field === undefined ? error.message : error.message.replace(`${field}: `, "");
   return { values, formToken, refused: { message: asSentence(said), field } };
 }
 
-/** A page of the door; with a refusal's status, and when to retry. */
+/** A page outside of the console; with the status and headers of a refusal, if given. */
 export const pageReply = (
   page: FormPage,
   { assets }: Pick<AuthOptions, "assets">,
@@ -214,7 +214,7 @@ export const pageReply = (
   return documentReply(refused?.status ?? 200, plainDocument(page.title, page.main, { assets }), headers);
 };
 
-/** A refusal or a fault: as JSON in the contract's envelope, or as a page to a browser that sent a form. */
+/** Answers a refusal or an internal error: as JSON in the contract's form, or as a page to a browser that sent a form. */
 function refusal(error: unknown, request: Request, options: AuthOptions): Reply {
   if (isForm(request)) return refusalPage(error, request, options);
   const { content, status, headers } = refusalReply(error, request, options);
@@ -222,7 +222,7 @@ function refusal(error: unknown, request: Request, options: AuthOptions): Reply 
   return new Reply(content, status, others);
 }
 
-/** The page for a refusal or a fault. */
+/** The page for a refusal or an internal error. */
 export function refusalPage(error: unknown, request: Request, options: AuthOptions): Reply {
   if (error instanceof SignedOut || error instanceof RightEnded) return leadTo("/sign-in");
   if (error instanceof NotOwnForm) return pageReply(pages.notOwnForm(), options, { status: 403, headers: {} });
@@ -233,13 +233,13 @@ export function refusalPage(error: unknown, request: Request, options: AuthOptio
 function refusalReply(error: unknown, request: Request, { logger }: AuthOptions): Reply {
   const refused = asRefusal(error);
   const reply = errorReply(refused, { requestId: String(request.id) });
-  // Nobody is to blame if too many ask at once.
+  // Too many simultaneous password hashes are overload, not a fault: not logged.
   const isNews = (reply.status ?? 500) >= 500 && !(refused instanceof TooManyHashes);
   if (isNews) logger.error({ err: refused }, "a request to sign in or sign up failed");
   return reply;
 }
 
-/** A refusal in the contract's words. */
+/** Converts errors of this module into refusals of the contract. */
 function asRefusal(error: unknown): unknown {
   if (error instanceof SignedOut || error instanceof RightEnded)
     return new Rejected("unauthorized", "nobody is signed in here: sign in first");

@@ -6,24 +6,24 @@ import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 
 export type Plans = {
   limits: Record<Plan, PlanLimits>;
-  /** The address of the API. */
+  /** Base URL of the API. */
   publicUrl: string;
-  /** Whether somebody takes money here. Otherwise the operator sets plans. */
+  /** True if a payment processor is configured; otherwise the operator sets plans. */
   isConnected: boolean;
 };
 
-/** What each plan is called and costs; what it allows is in its limits. */
+/** Name and price of each plan; limits are defined elsewhere. */
 export const plans: readonly { plan: Plan; name: string; price: string; per: "life" | "month" }[] = [
   { plan: "builder_pack", name: "Builder pack", price: "free", per: "life" },
   { plan: "pro", name: "Pro", price: "29 per month", per: "month" },
   { plan: "agency", name: "Business (agency)", price: "79 per month", per: "month" },
 ];
 
-/** `/billing` of nobody in particular. */
+/** `/billing` for visitors without a session. */
 export const plansPage = (shown: Plans): string =>
   page({ title: "Plans: Countersign", main: html`<h1>Plans</h1>${plansOf(shown)}` });
 
-/** The same for a checkout that there is not. */
+/** Shown for an unknown checkout. */
 export const unknownPage = (): string =>
   outcome({
     tone: "plain",
@@ -54,7 +54,7 @@ export const unavailablePage = (): string =>
 export const brokenPage = (): string =>
   outcome({ tone: "bad", title: "Something went wrong", sentences: ["Nothing was changed. Load the page again."] });
 
-/** The page about what a checkout came to. */
+/** The outcome of a checkout. */
 export const outcomePage = (known: KnownOutcome, shown: Plans): string => {
   const { offers, ...told } = outcomeOf(known);
   return outcome({
@@ -68,10 +68,10 @@ const byPortal = html`Change it in the portal, which <code>POST /v1/billing/port
 
 export type KnownOutcome = Exclude<CheckoutOutcome, { kind: "unknown" }>;
 
-/** What a checkout came to, in words. `offers`: what its reader is offered below. */
-export type Told = Omit<Outcome, "shown"> & { offers?: "plans" | "portal" };
+/** The outcome of a checkout in words. `offers`: the section below it. */
+export type OutcomeWords = Omit<Outcome, "shown"> & { offers?: "plans" | "portal" };
 
-export function outcomeOf(known: KnownOutcome): Told {
+export function outcomeOf(known: KnownOutcome): OutcomeWords {
   switch (known.kind) {
     case "open":
       return {
@@ -112,7 +112,7 @@ export function outcomeOf(known: KnownOutcome): Told {
   }
 }
 
-/** How often a page looks again that waits for the processor. */
+/** Seconds between refreshes of a page that waits for the processor. */
 const refreshSeconds = 10;
 
 type Subscription = Extract<CheckoutOutcome, { kind: "subscription" }>["subscription"];
@@ -126,8 +126,8 @@ const ended = {
   offers: "plans",
 } as const;
 
-function subscriptionOutcome({ plan, interval, status, trialEnd, cancelAt, periodEnd }: Subscription): Told {
-  // Somebody took the price out of the settings.
+function subscriptionOutcome({ plan, interval, status, trialEnd, cancelAt, periodEnd }: Subscription): OutcomeWords {
+  // The plan's price was removed from the settings.
   const name = plans.find((each) => each.plan === plan)?.name ?? "not known here";
   const runs = status === "active" || status === "trialing";
   const isTried = status === "trialing" && trialEnd !== null;
@@ -162,12 +162,12 @@ ${allowed(limits, per)}
 </ul></section>`;
 }
 
-/** What a plan allows, as items of a list. */
+/** A plan's limits as list items. */
 export const allowed = (limits: PlanLimits, per: "life" | "month"): Markup =>
   html`<li>${number(limits.emailsPerPeriod)} outgoing and ${number(limits.inboundPerPeriod)} incoming mails ${per === "life" ? "in all, ever" : "a month"}</li>
 <li>${count(limits.identities, "identity", "identities")}, ${count(limits.rules, "rule", "rules")}, ${count(limits.domains, "domain", "domains")}</li>`;
 
-// Nobody but the holder of a key can start anything, so there is no button here.
+// No buttons: only the holder of a key can start a checkout.
 const howTo = (publicUrl: string): Markup => html`<section><h2>How to change your plan</h2>
 <p>With an API key that has the scope <code>write:billing</code>. Start a subscription, with <code>monthly</code> or <code>annual</code>, and open the <code>checkout_url</code> of the answer. The first subscription of a workspace begins with a trial of 30 days; a card is needed at once.</p>
 <pre class="letter" tabindex="0"><code>curl -X POST ${publicUrl}/v1/billing/checkout \\
@@ -186,7 +186,7 @@ type Outcome = {
   tone: "good" | "bad" | "wait" | "plain";
   title: string;
   sentences: readonly (string | Markup)[];
-  /** With the plans below. */
+  /** Plans to show below. */
   shown?: Plans;
   refreshSeconds?: number;
 };

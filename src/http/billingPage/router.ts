@@ -6,23 +6,23 @@ import * as pages from "./pages.ts";
 
 export type BillingPageOptions = {
   plans(): pages.Plans;
-  /** What came of the checkout with this id. */
+  /** The outcome of the checkout with this id. */
   outcome(sessionId: string): Promise<CheckoutOutcome>;
-  /** Counts a checkout that there is not; throws Rejected rate_limited when its sender has tried too many. */
+  /** Counts a request for an unknown checkout; throws Rejected rate_limited if its sender has tried too many. */
   countUnknown: CountUnknown;
-  /** Called with errors that are our own fault. */
+  /** Called with internal errors. */
   onError(error: unknown): void;
 };
 
 /**
- * Each look-up asks the payment processor, which takes only so many requests in a second, and anybody may make up ids. So that checkouts and plans do
- * not wait for strangers, a visitor beside so many is told that the checkout is being confirmed, and the page looks again by itself.
+ * Most look-ups at once. Each calls the payment processor, which limits requests per second, and anyone can invent ids. Above this number a
+ * visitor is told that the checkout is being confirmed, and the page refreshes, so that real checkouts are not delayed.
  */
 const mostAtOnce = 4;
 
 /**
- * `/billing`: the plans and how to change them; with `?session_id=`, where the payment processor sends people back to, what that checkout came
- * to. It needs no key, changes nothing, and shows nothing else of a workspace.
+ * `/billing`: the plans and how to change them; with `?session_id=`, to which the payment processor redirects, the outcome of that
+ * checkout. Needs no key, changes nothing, and shows nothing else of a workspace.
  */
 export function billingPage(options: BillingPageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });

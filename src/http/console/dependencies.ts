@@ -1,8 +1,8 @@
 import type { AuthLimits } from "../auth/limits.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 
-/** What pages work with: the routes do the work; read models are asked directly only for what no route answers. */
+/** Dependencies of pages. Routes do the work; pages read read models directly only if no route answers the question. */
 export type ConsoleDependencies = HttpDependencies & {
-  /** Bounds how often somebody who is signed in may guess the password. */
+  /** Limits how often a signed-in person may guess the password. */
   limits: Pick<AuthLimits, "guarding">;
 };

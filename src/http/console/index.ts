@@ -15,7 +15,7 @@ import { reviewPages } from "./review/router.ts";
 import { settingsPages } from "./settings/router.ts";
 import { threadPages } from "./threads/router.ts";
 
-/** Every page and form of the console, one list a noun. */
+/** All pages and forms of the console. */
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...domainPages(deps),
   ...draftPages(deps),
@@ -36,7 +36,7 @@ export type ConsoleParts = Pick<
   clock: Clock;
 };
 
-/** The places of signed-in people: /review, /threads, … Who is not signed in is led to /sign-in. */
+/** Router of the pages for signed-in people: /review, /threads, … Visitors without a session are redirected to /sign-in. */
 export const createConsole = (parts: ConsoleParts, pages = consolePages(parts.deps)) =>
   consoleRouter(pages, {
     ...parts,

@@ -1,4 +1,4 @@
-// Runs in the reader's browser, beside Swagger UI, which is served from here too: nothing is loaded from anywhere else.
+// Runs in the reader's browser with Swagger UI; both are served by this process, and nothing is loaded from other hosts.
 
 /** Shows an operation's x-codeSamples above its responses. */
 const codeSamples = ({ React, specSelectors }) => {

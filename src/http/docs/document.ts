@@ -6,7 +6,7 @@ import type { Strangers } from "../framework/rateLimits/strangers.ts";
 import { reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
 
-/** /openapi.json: the same bytes for everybody, made once, and none for those who have them. */
+/** Serves /openapi.json: created once, with an ETag for clients that already have it. */
 export function serveDocument(document: () => Document): RequestHandler {
   let made: { bytes: Buffer; headers: Record<string, string> } | undefined;
 
@@ -28,7 +28,7 @@ export function serveDocument(document: () => Document): RequestHandler {
 const isHad = (ifNoneMatch = "", etag: string): boolean =>
   ifNoneMatch.split(",").some((each) => ["*", etag, `W/${etag}`].includes(each.trim()));
 
-/** Counts requests for documents by address. */
+/** Limits requests for documents per address. */
 export const limitDocuments =
   (strangers: Strangers | undefined): RequestHandler =>
   async (request, response, next) => {

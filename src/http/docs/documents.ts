@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The pages beside the reference of the API, by their names in /docs. Each is a file of this folder. */
+/** The pages in /docs besides the API reference, by name. Each is a file of this folder. */
 export const documents = {
   contract: "How the service fulfils its contract, section by section",
   mcp: "An assistant at the door: the tools, settings of its clients, ten minutes with MCP and REST side by side",
@@ -13,18 +13,18 @@ const fileOf = (name: string): URL => new URL(import.meta.resolve(`#src/http/doc
 
 export const documentText = (name: string): string => readFileSync(fileOf(name), "utf8");
 
-/** Where a link from one of these files to another leads once both are served; any other link leads where it says. */
+/** Converts a link between two of these files to the path at which they are served; other links stay. */
 export const pageOf = (target: string): string =>
   target.replace(/^introduction\.md/, "/docs").replace(/^([\w-]+)\.md/, "/docs/$1");
 
-/** The files whose tables are made from the code. */
+/** The files with tables generated from the code. */
 export const pageFiles: readonly URL[] = ["introduction", ...Object.keys(documents)].map(fileOf);
 
 const block = /<!-- table: (\w+) -->\n[\s\S]*?<!-- end of table -->/g;
 
 /**
- * A page with its tables as the code has them now. In the file they are between two comments, so that the file can be read as it is;
- * `marked` keeps the comments, for writing the file. Throws where there is no table of a name.
+ * Fills in a page's tables from the code. In the file each is between two comments, so that the file can be read as it is; `marked` keeps
+ * the comments, for writing the file. Throws if a table's name is unknown.
  */
 export function withTables(text: string, tables: Readonly<Record<string, string>>, marked = false): string {
   return text.replaceAll(block, (_, name: string) => {

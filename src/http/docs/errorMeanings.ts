@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../framework/errors.ts";
 
-/** What each code means to the client that gets it, and what to do: a code without a line here does not compile. */
+/** The meaning of each code for clients, and what to do. Exhaustive: a missing code does not compile. */
 export const errorMeanings: Record<ErrorCode, string> = {
   unauthorized: "The key is missing, malformed or revoked. Do not try again with it.",
   insufficient_scope: "The key lacks the scope that the message names. Use another key.",

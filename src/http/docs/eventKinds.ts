@@ -6,7 +6,7 @@ const thread = ["thread_id", "identity_id"];
 const domain = ["domain_id", "domain_name"];
 const content = ["version", "content_sha256"];
 
-/** When integrators are told of each kind of event, and the fields of its `data`. */
+/** When each kind of public event occurs, and the fields of its `data`. */
 export const eventKinds: Record<PublicEventType, { when: string; data: readonly string[] }> = {
   "email.received": {
     when: "A person or a list wrote, and a blocked contact did not.",

@@ -2,13 +2,13 @@ import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 
-/** What GET /v1/drafts/{id}/history can hold: a type without a line here does not compile. */
-type Shown =
+/** Event types in GET /v1/drafts/{id}/history. Exhaustive: a missing type does not compile. */
+type HistoryEventType =
   | DraftEvent["type"]
   | DeliveryEvent["type"]
   | Extract<ThreadEvent["type"], "SendClaimed" | "SendClaimReleased">;
 
-export const historyTypes: Record<Shown, string> = {
+export const historyTypes: Record<HistoryEventType, string> = {
   DraftSubmitted: "The agent submitted it; `content` is what would be sent.",
   DraftEdited: "A new version, with `changed_fields`; `because` says why: `edit` or `identity_changed`.",
   DraftRulesBegun: "The turn of the rules of draft.created has come; the draft waits for them.",

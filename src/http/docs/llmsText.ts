@@ -2,7 +2,7 @@ import type { Document } from "../framework/openapi/openapi.ts";
 import { tools } from "../mcp/tools/index.ts";
 import { documents } from "./documents.ts";
 
-/** `/llms.txt`: where a model that was given nothing but the address of the service finds the rest. */
+/** `/llms.txt`: an overview with links, for a model that knows only the address of the service. */
 export function llmsText({ info, servers, tags, paths }: Document): string {
   const at = (path: string): string => new URL(path, servers[0]?.url).href;
   const routes = Object.values(paths).reduce((count, methods) => count + Object.keys(methods).length, 0);

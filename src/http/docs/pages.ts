@@ -13,7 +13,7 @@ import { allTables, type Declared } from "./tables.ts";
 const { resolve } = createRequire(import.meta.url);
 const own = (name: string): string => fileURLToPath(import.meta.resolve(`#src/http/docs/${name}`));
 
-/** What the page is made of, all of it from this process. */
+/** Files of the pages; all are served by this process. */
 const files: Record<string, { path: string; type: string }> = {
   "swagger-ui.css": { path: resolve("swagger-ui-dist/swagger-ui.css"), type: "text/css; charset=utf-8" },
   "swagger-ui.js": { path: resolve("swagger-ui-dist/swagger-ui-bundle.js"), type: "text/javascript; charset=utf-8" },
@@ -23,7 +23,7 @@ const files: Record<string, { path: string; type: string }> = {
   "docs.js": { path: own("browser.js"), type: "text/javascript; charset=utf-8" },
 };
 
-/** /docs: the OpenAPI document in Swagger UI, and the pages beside it, readable without any network but the way here; /llms.txt for models. */
+/** /docs: the OpenAPI document in Swagger UI, and the other pages, all without requests to other hosts; /llms.txt for models. */
 export function docsPages(
   { title, document }: { title: string; document: () => Document },
   declared: Declared,
@@ -51,7 +51,7 @@ export function docsPages(
   return router;
 }
 
-/** Scripts and styles of this origin alone; pictures may also be in the style sheet itself. */
+/** Scripts and styles from this origin only; images may also be embedded in the style sheet. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,6 +1,6 @@
 import type { RuleAction } from "#streams/rule/events.ts";
 
-/** What a rule can do: an action without a line here does not compile. */
+/** The actions of rules. Exhaustive: a missing action does not compile. */
 export const ruleActions: Record<RuleAction["type"], { fields: readonly string[]; does: string }> = {
   set_thread_status: { fields: ["status"], does: "Sets the status of the thread." },
   set_approval_mode: {

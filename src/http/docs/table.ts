@@ -1,4 +1,4 @@
-/** `| a | b |`: what is in a cell keeps its bars. */
+/** A Markdown table; `|` in cells is escaped. */
 export const table = (head: readonly string[], lines: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.map(cell).join(" | ")} |`).join("\n");
 

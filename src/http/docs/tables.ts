@@ -21,18 +21,18 @@ import { code, codes, table } from "./table.ts";
 /** A setting of the service, as src/settings/settings.ts describes it. */
 export type DescribedSetting = {
   name: string;
-  /** What it has to be. */
+  /** The allowed values. */
   takes: string;
   unit?: string;
-  /** As it would be in `.env`, or in words. */
+  /** As written in `.env`, or in words. */
   default: string;
   meaning: string;
 };
 
-/** What the tables of the pages are made from, beside what is declared here. */
+/** Additional input of the generated tables. */
 export type Declared = { routes: readonly Route[]; settings: readonly DescribedSetting[] };
 
-/** The tables that need nothing but this service's own declarations. */
+/** Tables generated from constants only. */
 export const fixedTables = (): Record<string, string> => ({
   scopes: table(
     ["scope", "may", "a new key has it"],
@@ -89,7 +89,7 @@ export const fixedTables = (): Record<string, string> => ({
   ),
 });
 
-/** What an agent's assistant is offered, and what it is told when something fails. */
+/** Tables of the MCP tools and the advice given on errors. */
 const mcpTables = (): Record<string, string> => ({
   mcpTools: table(
     ["tool", "scopes", "rate class", "effect", "what a model is told of it"],
@@ -111,7 +111,7 @@ function effectOf({ readOnlyHint, destructiveHint, openWorldHint }: Tool["annota
 
 const inOneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
-/** All of them. */
+/** All generated tables. */
 export const allTables = ({ routes, settings }: Declared): Record<string, string> => ({
   ...fixedTables(),
   ...mcpTables(),
@@ -149,7 +149,7 @@ export const allTables = ({ routes, settings }: Declared): Record<string, string
   ),
 });
 
-/** Seconds or hours, one or several, as a person says them: `5 s, 5 min, 2 h`. */
+/** Durations as words: `5 s, 5 min, 2 h`. `value`: comma-separated numbers; `secondsEach`: their unit. */
 const inWords = (value: string, secondsEach: number): string =>
   value
     .split(",")
@@ -161,7 +161,7 @@ function duration(seconds: number): string {
   return seconds % 60 === 0 && seconds >= 120 ? `${seconds / 60} min` : `${seconds} s`;
 }
 
-/** The scopes of a role, or those that it has not where it has most of them. */
+/** The scopes of a role; or those that it lacks, if they are few. */
 function scopesInWords(role: Role): string {
   const has = scopesOf(role);
   const lacks = allScopes.filter((scope) => !has.includes(scope));
@@ -172,7 +172,7 @@ function scopesInWords(role: Role): string {
 
 const isNamed = (scope: string): boolean => (namedScopes as string[]).includes(scope);
 
-/** invalid_request has two: 409 when a name is taken. */
+/** invalid_request has two statuses: 409 if a name is taken. */
 const statusesOf = (error: string): string =>
   error === "invalid_request" ? "422, 409" : String(statuses[error as keyof typeof statuses]);
 
@@ -188,7 +188,7 @@ const limitClasses: Record<LimitClass, { setting: string; countedBy: string }> =
   auth: { setting: "RATE_LIMIT_AUTH", countedBy: "address" },
 };
 
-/** The two large classes are named by their methods, with the routes that are in them beside; the others by their routes. */
+/** The routes of a class. The two large classes are described by method, plus exceptions; the others list all routes. */
 function routesOf(routes: readonly Route[], limit: LimitClass): string {
   const usual = ({ method }: Route) => (method === "GET" ? "read" : "write");
   const beside = routes.filter((route) => route.limit === limit && usual(route) !== limit);

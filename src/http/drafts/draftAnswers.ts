@@ -5,19 +5,19 @@ import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { presentDraft, type WireDraft } from "../present/drafts.ts";
 
-/** A draft by the path's id, before query and body are looked at. */
+/** Loads the draft in the path, before query and body are checked. */
 export const loadDraft =
   (deps: HttpDependencies) =>
   ({ workspaceId, params }: { workspaceId: string; params: { id: string } }): Promise<ReadDraft | undefined> =>
     draftById(deps.reads, workspaceId, params.id);
 
-/** That there is one, for who asks nothing else of it before it is decided about. */
+/** Checks that the draft in the path exists, without reading its content. */
 export const loadDraftId =
   (deps: HttpDependencies) =>
   ({ workspaceId, params }: { workspaceId: string; params: { id: string } }): Promise<{ id: string } | undefined> =>
     draftIdById(deps.reads, workspaceId, params.id);
 
-/** A draft as a write left it. */
+/** A draft after a write. */
 export async function draftAfter(
   deps: HttpDependencies,
   workspaceId: string,
@@ -34,10 +34,10 @@ export const noVersion = (field: string, version: number): Rejected =>
 
 export const etagOfDraft = (draft: WireDraft): number => draft.version;
 
-/** These refusals may themselves be recorded on the draft: a stale one ended, a changed one has a new version. */
+/** Refusals that may also change the draft: stale_draft ends it; the other two mean a new version. */
 const recordedRefusals = ["stale_draft", "content_changed", "version_mismatch"];
 
-/** After a refusal, the caller can read the draft and the message that came in between, as the refusal says. */
+/** Waits after a refusal until the caller can read the draft and the newer message that the refusal names. */
 export async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -58,7 +58,7 @@ type EditBody = {
   rationale?: string | null;
 };
 
-/** What both ways of editing a draft make of a request: by a key, and by who approves it at once. */
+/** Reads an edit request, for both routes that edit a draft: by a key, and by an approver who approves it at once. */
 export async function editOf(
   deps: HttpDependencies,
   {
@@ -78,7 +78,7 @@ export async function editOf(
   };
 }
 
-/** What an edit asks for; what is absent stays. */
+/** The changes of an edit; absent fields stay. */
 function changesOf(body: EditBody): DraftChanges {
   const { body_text: bodyText, body_html: bodyHtml, subject_override: subject, cc, bcc, rationale } = body;
   return { bodyText, bodyHtml, subject, cc, bcc, rationale };

@@ -5,7 +5,7 @@ import { route } from "../framework/route.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
 import { draftAfter, etagOfDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";
 
-/** What may be decided about a draft, and sending it. */
+/** Routes for deciding about a draft and sending it. */
 export const draftDecisionRoutes = (deps: HttpDependencies) => [
   route(
     "POST /v1/drafts/:id/approve",

@@ -11,7 +11,7 @@ import { VersionQuery } from "../schemas/drafts.ts";
 import { DiffQuery, DraftDiff, DraftVersionList, HistoryList, HistoryQuery } from "../schemas/histories.ts";
 import { loadDraft, noVersion } from "./draftAnswers.ts";
 
-/** What a draft was before, and everything that happened to it. */
+/** Routes for a draft's versions and events. */
 export const draftHistoryRoutes = (deps: HttpDependencies) => [
   listRoute(
     "GET /v1/drafts/:id/versions",
@@ -90,7 +90,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies) => [
   ),
 ];
 
-/** `field`: the query parameter that names the version. */
+/** `field`: name of the query parameter with the version. */
 async function requireVersion(
   deps: HttpDependencies,
   draftId: string,

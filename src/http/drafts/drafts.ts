@@ -125,7 +125,7 @@ export const draftRoutes = (deps: HttpDependencies) => [
   ...draftDecisionRoutes(deps),
 ];
 
-/** What an agent should know about the draft that it submits, in sentences. */
+/** Warnings for the agent about its new draft, as sentences. */
 async function warningsOf(deps: HttpDependencies, workspaceId: string, draft: WireDraft): Promise<string[]> {
   const { answered_meanwhile: answered } = draft;
   const others = await otherPendingDrafts(deps.reads, workspaceId, draft);
@@ -141,7 +141,7 @@ async function warningsOf(deps: HttpDependencies, workspaceId: string, draft: Wi
 
 const maxEditConflicts = 10;
 
-/** Who named no version edits whichever is newest: somebody else's edit in between is no conflict for them. */
+/** Retries an edit without If-Match after a conflict: it applies to whichever version is newest. */
 async function retriedWhere<T>(namesNoVersion: boolean, work: () => Promise<T>): Promise<T> {
   for (let conflicts = 0; ; conflicts++) {
     try {

@@ -16,8 +16,8 @@ const RejectionReasons = Strict({
 });
 
 /**
- * What only a signed-in person can ask for, in the console: no API key can be given the right, and none of it is answered over HTTP. What both can do
- * (approve, reject, edit, notify) is with the routes of drafts.
+ * Routes for signed-in people, called by the console only: no API key can have the scope, and HTTP does not serve them. Actions of both
+ * people and keys (approve, reject, edit, notify) are with the drafts' routes.
  */
 export const peoplesRoutes = (deps: HttpDependencies) =>
   answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);

@@ -3,37 +3,36 @@ import { eventsAfter, type FeedPlace, type FeedRow, payloadOf } from "#projectio
 import type { HttpDependencies } from "../dependencies.ts";
 import { cursorOf } from "./feedCursor.ts";
 
-/** A comment goes out after so long without an event, so that no proxy takes the connection for dead. */
+/** Milliseconds without an event after which a comment is sent, so that proxies keep the connection. */
 export const heartbeatMs = 15_000;
-/** Milliseconds a client waits before it connects again. */
+/** Milliseconds a client waits before it reconnects. */
 export const retryMs = 2_000;
 const pageSize = 100;
-/** What a client that does not read gets to finish when its stream ends. */
+/** Milliseconds that a client which does not read has to finish when its stream ends. */
 const closingGraceMs = 1_000;
-/** For so long a client need not take what is there for it. */
+/** Milliseconds for which a client may leave sent data unread. */
 const usualPatienceMs = 60_000;
 
 export type Following = {
   workspaceId: string;
   after: FeedPlace;
   types: readonly string[] | undefined;
-  /** Of the request: aborted when its key is revoked. */
+  /** Aborted when the request's key is revoked. */
   signal: AbortSignal;
-  /** Aborted when its place is another stream's. */
+  /** Aborted when another stream takes its place. */
   replaced: AbortSignal;
 };
 
 /**
- * The feed as server-sent events, from a place on, without end. Reads a page when the one before has been taken, so that a slow client costs no
- * memory. Ends when the service closes; a client that reconnects with Last-Event-ID misses nothing.
+ * The event feed as an endless stream of server-sent events, from a position on. Reads a page after the previous one was taken, so that
+ * slow clients cost no memory. Ends when the service closes; a client that reconnects with Last-Event-ID misses nothing.
  */
 export const eventStream = (deps: HttpDependencies, following: Following): Readable =>
   endlessStream([deps.closing, following.replaced], (over) => frames(deps, following, over));
 
 /**
- * Frames as they come, each asked for when the one before has been taken. `over` is aborted when nobody takes them any more, and when the stream
- * has to end: with the first of `ends` to be aborted, or when what is there is not taken
- * for `patienceMs`.
+ * Makes an endless stream of frames, each produced after the previous one was taken. `over` is aborted when the client disconnects or the
+ * stream must end: when one of `ends` is aborted, or data stays unread for `patienceMs`.
  */
 export function endlessStream(
   ends: readonly AbortSignal[],
@@ -58,7 +57,7 @@ export function endlessStream(
         (error) => this.destroy(error),
       );
     },
-    // Readable.from would wait for the frame under way, which may be a heartbeat away.
+    // Readable.from would wait for the frame being produced, which may take until the next heartbeat.
     destroy(error, done) {
       over.abort();
       clearTimeout(untaken);
@@ -78,7 +77,7 @@ async function* frames(
 ): AsyncGenerator<string> {
   const reads = deps.reads;
   let seen = after;
-  // The cursor it starts from: a client that is cut off before the first event continues from there.
+  // Send the initial cursor: a client that disconnects before the first event continues from there.
   yield `retry: ${retryMs}\nid: ${cursorOf(seen)}\n\n`;
   while (!over.aborted) {
     const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: heartbeatMs, signal: over });
@@ -86,7 +85,7 @@ async function* frames(
     if (!end) yield ": still here\n\n";
     while (end && !over.aborted) {
       const page = await eventsAfter(reads, workspaceId, { after: seen, types, limit: pageSize });
-      // An instance that was suspended finds out first which keys were revoked meanwhile.
+      // An instance that was suspended first reads which keys were revoked meanwhile.
       await deps.revocation.upToDate();
       if (signal.aborted) return;
       if (page.length > 0) yield page.map(frameOf).join("");

@@ -56,7 +56,7 @@ function followEvents(deps: HttpDependencies) {
     async ({ workspaceId, principal, query, lastEventId, signal }) => {
       const types = typesOf(query.types);
       const after = givenPlace(lastEventId, query.after) ?? (await feedEnd(deps.reads, workspaceId));
-      // Revoked meanwhile: nobody would take the stream, and its place would stay taken.
+      // The key was revoked meanwhile: a stream would never be closed, and its place would stay taken.
       if (signal.aborted) throw unauthorized();
       const holders = holdersOf({ id: principal.id, workspaceId });
       return reply({
@@ -67,13 +67,13 @@ function followEvents(deps: HttpDependencies) {
   );
 }
 
-/** The place after which a stream starts: Last-Event-ID goes before `after`. Undefined if neither is given. */
+/** The position after which a stream starts: Last-Event-ID, or else `after`. Undefined if neither is given. */
 function givenPlace(lastEventId: string | undefined, after: string | undefined): FeedPlace | undefined {
   if (lastEventId !== undefined) return placeOf(lastEventId, "Last-Event-ID");
   return after === undefined ? undefined : placeOf(after, "after");
 }
 
-/** The kinds asked for; undefined if none are. A kind that does not exist would silently give nothing. */
+/** The requested event types; undefined for all. Throws for an unknown type, which would silently match nothing. */
 function typesOf(given: string | undefined): string[] | undefined {
   if (given === undefined) return undefined;
   const types = given.split(",").map((type) => type.trim());

@@ -1,11 +1,11 @@
 import type { FeedPlace } from "#projections/feed/queries.ts";
 import { invalid } from "../framework/errors.ts";
 
-/** A position in the feed as clients keep it. Its content is opaque to them. */
+/** Encodes a feed position as an opaque cursor. */
 export const cursorOf = ({ position, part }: FeedPlace): string =>
   Buffer.from(`${position}.${part}`).toString("base64url");
 
-/** Throws invalid_request naming `field` if the text is no cursor of ours. */
+/** Decodes a cursor; throws invalid_request naming `field` if it is not valid. */
 export function placeOf(cursor: string, field: string): FeedPlace {
   const [, position, part] =
     /^(0|[1-9]\d{0,15})\.(\d)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];

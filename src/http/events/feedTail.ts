@@ -2,7 +2,7 @@ import { type FeedPlace, feedEnd } from "#projections/feed/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import { createTail, type Tail } from "../framework/tail.ts";
 
-/** Wakes the clients that wait at the end of a workspace's feed: what is at or before the end can be read. */
+/** Wakes clients waiting at the end of a workspace's feed: everything up to the returned position can be read. */
 export type FeedTail = Tail<FeedPlace>;
 
 export const createFeedTail = ({
@@ -10,7 +10,7 @@ export const createFeedTail = ({
   checkpoint,
 }: {
   reads: Reads;
-  /** How far the feed's read model has got. */
+  /** Checkpoint of the feed's read model. */
   checkpoint: () => Promise<number>;
 }): FeedTail =>
   createTail({

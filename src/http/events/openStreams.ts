@@ -2,11 +2,11 @@ import type { Readable } from "node:stream";
 import type { Clock } from "#src/platform/clock.ts";
 import { createPlaces, type Holder } from "../framework/places.ts";
 
-/** The streams that are open on this instance. */
+/** The open streams of this instance. */
 export type OpenStreams = {
   /**
-   * Opens a stream for all of its holders; its place counts until it is closed. `make` is given the signal that its place is another's, at which
-   * it has to end. Throws Rejected rate_limited where there is no place (framework/places.ts).
+   * Opens a stream that takes a place of each holder until it is closed. `make` gets the signal that another stream has taken its place, at
+   * which it must end. Throws Rejected rate_limited if there is no place (framework/places.ts).
    */
   open(holders: readonly Holder[], make: (replaced: AbortSignal) => Readable): Readable;
 };

@@ -6,26 +6,29 @@ import { createTally } from "#src/platform/tally.ts";
 import { endSoon, refuseCrowded } from "./refusal.ts";
 
 export type ConnectionLimits = {
-  /** Connections at once. */
+  /** Most connections open at once. */
   inAll: number;
-  /** Of them of one address: an IPv4 address, or the /64 that a site of IPv6 has to itself. */
+  /** Most connections of one address: an IPv4 address, or the /64 network of an IPv6 site. */
   perAddress: number;
-  /** Whether no limit of one address is meant for it: a proxy in front, behind which everybody is. */
+  /** True if the limit per address does not apply to the address, because a proxy there serves many clients. */
   isExempt(address: string): boolean;
   onRefused?(reason: HttpRefusal, address: string): void;
 };
 
 /**
- * Milliseconds that a connection may wait for its next request. A proxy keeps its connections for all its clients, and the usual ones keep them for
- * one to ten minutes: one that is closed just when it sends a request down it, it answers with 502.
+ * Milliseconds that an idle connection waits for its next request. Proxies reuse connections for all their clients and usually keep them
+ * for one to ten minutes: if the service closes one at the moment the proxy sends a request on it, the proxy answers 502.
  */
 export const idleMs = { usual: 12_000, ofProxies: 620_000 };
-/** So much less is announced, so that who goes by it never sends its next request into the end of the connection. */
+/**
+ * The Keep-Alive header announces this many milliseconds less, so that a client that obeys it never sends a request on a closing
+ * connection.
+ */
 const announcedLessMs = 2_000;
 
 /**
- * The connections there are, and which have a request under way: when the service closes, the others are let go of at once. Node itself would wait
- * for one that was opened and never used, as browsers keep them.
+ * Tracks the open connections and which of them have a request in progress. When the service closes, idle connections are destroyed at
+ * once: Node itself would wait for one that was opened but never used, as browsers keep them.
  */
 export function createConnections({ inAll, perAddress, isExempt, onRefused }: ConnectionLimits) {
   const open = new Set<Socket>();
@@ -37,7 +40,7 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
   function done(socket: Socket, request: IncomingMessage): void {
     underWay.add(socket, -1);
     if (closing && isIdle(socket)) endSoon(socket);
-    // Node lets a connection wait for ever whose body ends after its answer.
+    // Node sets no timeout on a connection whose request body ends after its answer.
     if (request.complete) waitForNext(socket);
     else request.once("end", () => waitForNext(socket));
   }
@@ -51,7 +54,7 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
   const idleMsOf = (socket: Socket): number => (exempt.has(socket) ? idleMs.ofProxies : idleMs.usual);
 
   return {
-    /** Takes it in, or tells its client that there are too many; one that was told counts no more. */
+    /** Accepts the connection, or answers 503 if there are too many. A refused connection is not counted. */
     add(socket: Socket): void {
       const address = socket.remoteAddress ?? "";
       const key = isExempt(address) ? undefined : ipKeyGenerator(address, 64);
@@ -70,7 +73,7 @@ export function createConnections({ inAll, perAddress, isExempt, onRefused }: Co
       });
     },
     serve(socket: Socket, response: ServerResponse): void {
-      // It waits no longer.
+      // A request in progress has no idle timeout.
       socket.setTimeout(0);
       if (closing) response.setHeader("Connection", "close");
       else if (response.shouldKeepAlive)

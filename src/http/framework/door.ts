@@ -8,44 +8,49 @@ import type { Reply } from "./reply.ts";
 import { send } from "./send.ts";
 
 /**
- * One kind of request: how it shows who sends it, and how a refusal of it looks. REST, the console, /auth, MCP and the pages behind links are
- * doors; `admit` and `answer` judge a request in the same order at each.
+ * One kind of request: how its sender is identified and how its refusals look. REST, the console, /auth, MCP and the pages behind links are
+ * doors; `admit` and `answer` check a request in the same order at each.
  */
 export type Door<Who> = {
   /** Throws if a page of another site sends the request. */
   requireOrigin?: ((request: Request) => void) | undefined;
-  /** Throws NotReadable while the credential, or the answer, cannot be looked up. */
+  /** Throws NotReadable while the read models that the credential or the answer needs cannot be read. */
   requireReadable?: (() => void) | undefined;
-  /** Finds out by key, session or link who sends the request. Throws what `refused` explains. */
+  /** Identifies the sender by key, session or link. Throws an error that `refused` can explain. */
   credential(request: Request, response: Response): Promise<Who>;
-  /** Registers the request under the right by which it was admitted. Absent: the door knows no right that could end meanwhile. */
+  /** Registers the request under the key or session that admitted it. Absent: this door's rights cannot end during a request. */
   enter?(who: Who, callId: string): Flight | undefined;
-  /** Resolves when this instance knows every right that another instance has ended; throws Unavailable if it cannot find out. */
+  /**
+   * Resolves when this instance has read every revocation that another instance has confirmed; throws Unavailable if it cannot read them.
+   */
   upToDate?: (() => void | Promise<void>) | undefined;
-  /** Renders a refusal or a fault. Undefined: the request is left to the next door. */
+  /** Renders a refusal or an internal error. Undefined: the next door handles the request. */
   refused(error: unknown, request: Request): Reply | undefined;
   /** Called when an answer broke off after its first byte. */
   interrupted?: ((error: unknown, request: Request) => void) | undefined;
 };
 
-/** How a door knows its callers: by API key (`keys/keyCredential.ts`), by session (`../web/sessionPrincipal.ts`), or by a link. */
+/**
+ * The part of a door that identifies callers: by API key (`keys/keyCredential.ts`), by session (`../web/sessionPrincipal.ts`), or by a
+ * link.
+ */
 export type Credential<Who> = Pick<Door<Who>, "credential" | "enter" | "upToDate">;
 
-/** A request that a door has let in. */
+/** A request whose sender was identified and accepted by a door. */
 export type Admitted<Who> = {
   request: Request;
   response: Response;
   who: Who;
-  /** This instance's own name for the request; never a client's. */
+  /** Id of the request, made by this instance; never chosen by a client. */
   callId: string;
   flight: Flight | undefined;
-  /** Aborted when the right of the request ends. */
+  /** Aborted when the key or session of the request is revoked. */
   signal: AbortSignal;
 };
 
 type Exchange = { request: Request; response: Response };
 
-/** The right under which a request was admitted has ended meanwhile. */
+/** The key or session that admitted the request was revoked while the request ran. */
 export class RightEnded extends Rejected {
   constructor() {
     const { code, message } = unauthorized();
@@ -53,7 +58,7 @@ export class RightEnded extends Rejected {
   }
 }
 
-/** The first judgements on a request: where it comes from, whether its credential can be looked up, and who sends it. Throws what they refuse. */
+/** Checks, in this order, the origin, that the credential can be looked up, and who sends the request. Throws if one of them fails. */
 export async function admit<Who>({ request, response }: Exchange, door: Door<Who>): Promise<Admitted<Who>> {
   door.requireOrigin?.(request);
   door.requireReadable?.();
@@ -68,8 +73,8 @@ export async function admit<Who>({ request, response }: Exchange, door: Door<Who
 }
 
 /**
- * Admits a request, does its work and sends the answer, but none under a right that has ended meanwhile. The work resolves with undefined if it
- * has answered by itself. Resolves with false if the door leaves the request to the next one.
+ * Admits a request, does its work and sends the answer; if the right ended meanwhile, it answers a refusal instead. The work resolves with
+ * undefined if it has answered by itself. Resolves with false if the next door should handle the request.
  */
 export async function answer<Who>(
   { request, response }: Exchange,
@@ -85,7 +90,7 @@ export async function answer<Who>(
     flight = admitted.flight;
     working = work(admitted);
     if (flight) leaveWhenOver(flight, { request, response }, [working, closed]);
-    // A refusal says as much as an answer does: both wait until every ended right is known.
+    // A refusal reveals as much as an answer: both wait until this instance has read every revocation.
     reply = await (flight
       ? Promise.race([working, whenEnded(flight.signal)]).finally(() => door.upToDate?.())
       : working);
@@ -94,22 +99,22 @@ export async function answer<Who>(
     reply = door.refused(error, request);
     if (!reply) return false;
   }
-  // Nothing is awaited between this check and the answer: the right still holds when the answer is sent.
+  // No await between this check and the answer: the right is still valid when the answer is sent.
   if (flight?.revoked) reply = door.refused(new RightEnded(), request);
   void working?.then((made) => (made === reply ? undefined : closeStream(made)), ignore);
   if (reply) await sendOrBreakOff(reply, { request, response, flight }, door);
   return true;
 }
 
-/** The stream of an answer that is not sent would stay open. */
+/** Closes the stream of an answer that is not sent; it would stay open otherwise. */
 function closeStream(made: Reply | undefined): void {
   if (made && "stream" in made.content) made.content.stream.destroy();
 }
 
-/** A failure was answered already. */
+/** The failure was answered already. */
 const ignore = (): void => {};
 
-/** Answers what Express itself refused on the way to a door, such as a body that cannot be read. */
+/** Express error handler that answers errors raised before the door, such as an unreadable body, in the form of the door. */
 export const refusing = (door: Pick<Door<never>, "refused" | "interrupted">): ErrorRequestHandler =>
   errorHandler(async ({ error, request, response, next }) => {
     if (response.headersSent) return void breakOff(error, { request, response }, door);
@@ -118,7 +123,7 @@ export const refusing = (door: Pick<Door<never>, "refused" | "interrupted">): Er
     else next(error);
   });
 
-/** Before its first byte an answer can still become an error; after it, only the end of the connection tells. */
+/** Sends an answer. An error before the first byte is answered instead; after it, the connection is closed. */
 async function sendOrBreakOff(
   reply: Reply,
   { request, response, flight }: Exchange & { flight: Flight | undefined },
@@ -132,17 +137,17 @@ async function sendOrBreakOff(
   }
 }
 
-/** Closes the connection, so that nobody takes a part of an answer for the whole. */
+/** Closes the connection, so that no client takes a partial answer for a complete one. */
 function breakOff(error: unknown, { request, response }: Exchange, door: Pick<Door<never>, "interrupted">): true {
   door.interrupted?.(error, request);
   response.destroy();
   return true;
 }
 
-/** Milliseconds that a client may take over its end of a request whose right has ended. */
+/** Milliseconds that a client may take to finish a request whose right has ended, before the connection is cut. */
 const endedGraceMs = 1_000;
 
-/** A flight ends with its work, not with its answer: a request that was answered because its right ended may still be about to append. */
+/** Ends the flight when its work has ended, not when its answer is sent: work whose right ended may still be about to append. */
 function leaveWhenOver(flight: Flight, { request, response }: Exchange, ends: Promise<unknown>[]): void {
   void Promise.allSettled(ends).then(flight.leave);
   flight.signal.addEventListener("abort", () => {

@@ -1,9 +1,9 @@
 import type { ErrorRequestHandler, NextFunction, Request, Response } from "express";
 
-/** A request that failed. `next`: to whom it is handed on. */
+/** A failed request. `next` passes it to the next Express handler. */
 export type Failed = { error: unknown; request: Request; response: Response; next: NextFunction };
 
-/** An Express error handler. */
+/** Makes an Express error handler of a function with one parameter. */
 export const errorHandler =
   (handle: (failed: Failed) => void | Promise<void>): ErrorRequestHandler =>
   // biome-ignore lint/complexity/useMaxParams: Express knows an error handler by its four parameters

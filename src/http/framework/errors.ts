@@ -3,7 +3,7 @@ import { TooMuchWork } from "#src/platform/threadPool/faults.ts";
 import { invalid as invalidField, Rejected } from "#streams/decider.ts";
 import { Reply } from "./reply.ts";
 
-/** The HTTP status of every code of the contract. The only place that knows both. */
+/** The HTTP status of each error code of the contract; defined only here. */
 export const statuses = {
   unauthorized: 401,
   insufficient_scope: 401,
@@ -36,14 +36,14 @@ export const statuses = {
 
 export type ErrorCode = keyof typeof statuses;
 
-/** Refusals that commands know by a finer name than the wire does. */
+/** Error codes of commands that the API reports under a more general code. */
 const wireNames: Record<string, ErrorCode> = {
   send_in_progress: "invalid_status",
   approval_withdrawn: "invalid_status",
   answered_meanwhile: "invalid_status",
 };
 
-/** The details of a refusal that a caller sees, beside its code and sentence. */
+/** Details of a refusal that are shown to the caller, in addition to its code and sentence. */
 const publicDetails = [
   "upgrade_url",
   "new_message_id",
@@ -57,12 +57,12 @@ const publicDetails = [
   "id",
 ];
 
-/** Nothing can be answered from a read model now: 503, before anything is looked for that would not be found. */
+/** A read model cannot be read now. Answered with 503 before any look-up, which would wrongly report not_found. */
 export class NotReadable extends Unavailable {
   override readonly name = "NotReadable";
   /** Seconds. */
   readonly retryAfter = 5;
-  /** What the caller is told. */
+  /** Sentence for the caller. */
   readonly sentence: string;
   constructor(sentence: string) {
     super(sentence);
@@ -70,12 +70,12 @@ export class NotReadable extends Unavailable {
   }
 }
 
-/** Seconds after which a dependency that was down is worth another try. */
+/** Seconds after which a caller should retry when a dependency is down. */
 const retryAfterSeconds = 2;
 
 export type ErrorOptions = { requestId: string; upgradeUrl?: string };
 
-/** The envelope of any error. What is no refusal and no outage is our own fault: it says so and nothing more. */
+/** The error body. Any error that is neither a refusal nor an outage is reported as internal_error, without details. */
 export function errorReply(error: unknown, { requestId, upgradeUrl }: ErrorOptions): Reply {
   const { code, message, details } = asRefusal(error);
   const shown = Object.fromEntries(

@@ -2,14 +2,14 @@ import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
 import { invalid } from "./errors.ts";
 
-/** A version as an entity tag. */
+/** Formats a version as an entity tag. */
 export const etag = (version: number): string => `"${version}"`;
 
 const entityTag = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
 
 /**
- * The version that If-Match asks for; undefined if it asks for none, or for any (`*`). RFC 9110, 13.1.1: tags compare strongly,
- * so a weak one, or one that is no version, matches nothing.
+ * The version in If-Match; undefined if there is no such header or it is `*`. By RFC 9110, 13.1.1, tags compare strongly, so a weak tag, or
+ * one that is no version, matches nothing.
  */
 export function ifMatchOf(request: IncomingMessage): number | undefined {
   const header = (request.headersDistinct["if-match"] ?? []).join(",").trim();

@@ -6,13 +6,16 @@ import { hostNameOf, isLoopbackHost } from "./insiders.ts";
 import { reply } from "./reply.ts";
 import { send } from "./send.ts";
 
-/** What is asked for with a key, by machines that look after the service, or by senders who sign their requests: no page that a browser is led to. */
+/**
+ * Paths that are not checked: they need an API key, serve monitoring, or are called by senders who sign their requests. Browsers show none
+ * of them as pages.
+ */
 const notJudged = /^\/(v1|hooks)(\/|$)|^\/(healthz|readyz|metrics)$/;
 
 /**
- * Answers 421 where a page is asked for under a name that is not the service's. A stranger's page can point its own name at this machine and
- * then read, in the browser of somebody here, what needs no key: only `Host` tells. `names`: beside those of this machine, with a port
- * or without; the port of a request does not matter.
+ * Answers 421 to a page request whose Host is not one of the service's names. Otherwise a foreign page could point its own name at this
+ * machine (DNS rebinding) and read, in a local user's browser, what needs no key. `names`: accepted in addition to those of this machine;
+ * ports are ignored.
  */
 export function requireKnownHost(names: readonly string[]): RequestHandler {
   const known = new Set(names.map((each) => hostNameOf(each)));

@@ -11,44 +11,47 @@ import type { Reply } from "./reply.ts";
 import type { Line, Route } from "./route.ts";
 import { readQuery } from "./validation/query.ts";
 
-/** What a page asks of a route. */
+/** Parameters of a call that a page or an MCP tool makes to a route. */
 export type RouteCall = {
   params?: Record<string, string>;
-  /** null and undefined are left out. */
+  /** null and undefined values are omitted. */
   query?: Record<string, string | number | boolean | null | undefined>;
   body?: unknown;
-  /** The version, as If-Match names it. */
+  /** The version, as in If-Match. */
   ifMatch?: number | undefined;
 };
 
-/** On whose behalf. */
-export type Behalf = {
+/** The principal and request on whose behalf a route is called. */
+export type OnBehalfOf = {
   principal: Principal;
   request: Request;
   /** Aborted when the session ends, or the key is revoked. */
   signal: AbortSignal;
-  /** The same for every repetition of a form, or call, that is to have its effect once. */
+  /** Id of a form or call that must have its effect only once: repetitions pass the same id. */
   once?: string;
-  /** A person's rights as they are now; undefined if they have none left. Absent for a key, whose rights never change. */
+  /** Reads the person's rights again; undefined if they have none left. Absent for a key, whose rights never change. */
   again?(): Promise<SessionPrincipal | undefined>;
 };
 
-/** Asks a route within this process, under the rules that hold for an API key over HTTP. Throws what the route throws, and Rejected. */
-export type AskRoute = (line: Line, call: RouteCall, behalf: Behalf) => Promise<Reply>;
+/** Calls a route within this process, under the rules that apply to an API key over HTTP. Throws what the route throws, and Rejected. */
+export type AskRoute = (line: Line, call: RouteCall, behalf: OnBehalfOf) => Promise<Reply>;
 
 export type InProcessOptions = {
   routes: readonly Route[];
   bodies: Pick<BodyParser, "parse">;
-  /** Throws if nothing can be answered from one of these read models now. */
+  /** Throws NotReadable if one of these read models cannot be read now. */
   requireReadable(of: readonly string[]): void;
   checkResponses: boolean;
   clock: Pick<Clock, "now">;
 };
 
-/** In a long stream nobody looks further back for what a form, or call, has done already. */
+/** Milliseconds; a repetition searches at most this far back in a stream for what a form or call has done already. */
 const longestRememberedMs = 30 * 24 * 3_600_000;
 
-/** One declaration serves both doors: scope, schema and 404 are judged as in `serve`, in the same order; the key's rate limits do not count here. */
+/**
+ * Calls the routes that HTTP serves: scope, schema and 404 are checked in the same order as in `serve`. The rate limits of keys do not
+ * apply.
+ */
 export function createInProcess({
   routes,
   bodies,
@@ -58,14 +61,14 @@ export function createInProcess({
 }: InProcessOptions): AskRoute {
   const byLine = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
 
-  async function once(route: Route, call: RouteCall, behalf: Behalf): Promise<Reply> {
+  async function once(route: Route, call: RouteCall, behalf: OnBehalfOf): Promise<Reply> {
     requireReadable(route.answersFrom ?? []);
     if (route.scope !== null && route.scope !== "any") requireScope(behalf.principal, route.scope);
     const reply = await carryOut(asked(route, call, behalf));
     return checkResponses ? requireDocumented(route, reply) : reply;
   }
 
-  function asked(route: Route, call: RouteCall, { principal, request, signal, once }: Behalf): RouteInput {
+  function asked(route: Route, call: RouteCall, { principal, request, signal, once }: OnBehalfOf): RouteInput {
     const callId = randomUUID();
     const operation = operationOf(route, { principal, call, once, clock });
     return {
@@ -73,7 +76,7 @@ export function createInProcess({
       caller: callerFrom(principal, { request, callId, operation }),
       query: () => readQuery(`?${queryOf(call.query)}`, route.query),
       idempotencyKey: () => undefined,
-      // As if it had come over HTTP: files are decoded by the same parser.
+      // Serialised as over HTTP, so that the same parser decodes files.
       body: async () =>
         call.body === undefined
           ? {}
@@ -90,7 +93,7 @@ export function createInProcess({
       return await once(route, call, behalf);
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "unauthorized" || behalf.signal.aborted) throw error;
-      // Somebody's membership changed on the way: if it was not this person's, it is asked once more.
+      // A membership changed during the call. If this person still has rights, the route is called once more with them.
       const principal = await behalf.again?.();
       if (!principal) throw error;
       return once(route, call, { ...behalf, principal });
@@ -99,8 +102,8 @@ export function createInProcess({
 }
 
 /**
- * Nobody can tell whether such a form comes for the first time: each is taken for a repetition, which finds its own effect if nothing in it
- * differs. Not where a secret is made, which a repetition could not show again.
+ * An operation for a form with `once`. Nothing records whether a form is sent for the first time, so each is treated as a repetition, which
+ * finds its own effect if its content is equal. Undefined if the answer has a secret: a repetition could not show it again.
  */
 function operationOf(
   route: Route,
@@ -124,7 +127,7 @@ function operationOf(
   return { id: derivedId("form", what), repeated: true, begunAt, secretOnce: async (draw) => draw() };
 }
 
-/** A route's JSON answer as it would go out: times are text there. */
+/** The JSON answer of a route as HTTP would send it: times are strings. */
 export function jsonOf({ content }: Reply, line: Line): unknown {
   if (!("json" in content)) throw new Error(`${line} does not answer JSON: ask for its reply`);
   return JSON.parse(JSON.stringify(content.json));

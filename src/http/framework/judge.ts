@@ -8,20 +8,20 @@ import { etag, ifMatchOf } from "./etag.ts";
 import { unauthorized } from "./keys/authenticate.ts";
 import { actorOf, type KeyPrincipal, type Principal } from "./principal.ts";
 import { Reply } from "./reply.ts";
-import { type Caller, isRaw, type Reached, type Route, type SecretOnce } from "./route.ts";
+import { type Caller, isRaw, type RequestContext, type Route, type SecretOnce } from "./route.ts";
 import { readQuery } from "./validation/query.ts";
 
-/** What a POST under an Idempotency-Key is known by: the same for every repetition of it. */
+/** A POST under an Idempotency-Key. All its repetitions share the operation. */
 export type Operation = {
   id: string;
-  /** An earlier run came to no answer: it may have done all, some or nothing. */
+  /** True if an earlier run ended without an answer: it may have done all, some or none of its work. */
   repeated: boolean;
-  /** When its first run began. */
+  /** Start of the first run. */
   begunAt: Date;
   secretOnce: SecretOnce;
 };
 
-/** A request whose key, scope and rate have been found good. */
+/** A request that passed authentication, scope and rate limit. */
 export type RouteRequest = {
   request: Request;
   response: Response;
@@ -30,17 +30,17 @@ export type RouteRequest = {
   callId: string;
   signal: AbortSignal;
   operation?: Operation | undefined;
-  /** The body as it came; read once. */
+  /** Reads the body as sent; repeated calls return the same one. */
   body: () => Promise<BodyRead>;
 };
 
 type Bodies = Pick<BodyParser, "parse">;
 
-/** What is asked of a route, by whom; the parts of it are read in their turn. */
+/** Input of a route and its caller. The functions read and check their part when called. */
 export type RouteInput = {
   route: Route;
   params: Record<string, string>;
-  /** Absent on a route that needs nobody. */
+  /** Absent on a route without authentication. */
   caller: Caller | undefined;
   requestId: string;
   callId: string;
@@ -52,7 +52,7 @@ export type RouteInput = {
   lastEventId(): string | undefined;
 };
 
-/** The rest of the order of judgement: the path, query and body, then what the handler finds out. */
+/** Checks the path, query and body, then runs the handler. */
 export async function judge(admitted: RouteRequest, bodies: Bodies): Promise<Reply> {
   const { request, route, callId, signal } = admitted;
   const asked: RouteInput = {
@@ -71,7 +71,10 @@ export async function judge(admitted: RouteRequest, bodies: Bodies): Promise<Rep
   return carryOut(asked);
 }
 
-/** Judges and does what is asked of a route, over HTTP or within this process. Throws what the handler throws, and Rejected. */
+/**
+ * Checks the input of a route and runs its handler, for calls over HTTP or within this process. Throws what the handler throws, and
+ * Rejected.
+ */
 export async function carryOut(asked: RouteInput): Promise<Reply> {
   const { route, requestId, callId, signal } = asked;
   const reached = { params: paramsOf(asked.params, route), requestId, callId, signal, ...asked.caller };
@@ -83,10 +86,10 @@ export async function carryOut(asked: RouteInput): Promise<Reply> {
   route.checkBody(body);
   const ifMatch = route.options.ifMatch ? asked.ifMatch() : undefined;
   const lastEventId = route.options.lastEventId ? asked.lastEventId() : undefined;
-  // The key may have been revoked while the body came in: then nothing is begun under it.
+  // The key may have been revoked while the body arrived: do not start the handler then.
   if (signal.aborted) throw unauthorized();
   const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey, lastEventId });
-  // What the path names was there a moment ago: somebody deleted it before it could be shown.
+  // The resource existed when it was loaded, but was deleted before it could be read.
   if (value === undefined && route.paramNames.length > 0 && !isRaw(route.options.answers)) throw notFound();
   return replyOf(route, value);
 }
@@ -109,10 +112,10 @@ function requireJson({ headers }: Request): void {
   }
 }
 
-/** What no resource has for an id: asked for in place of a path id that is none, it gives the same answer in the same time as a missing one. */
+/** An id that no resource has. Used in place of a malformed id, so that both give the same answer in the same time. */
 const idOfNothing = "00000000-0000-0000-0000-000000000000";
 
-/** An id of a path as ids are written here; what is none is the id of nothing. */
+/** A path id in canonical form; `idOfNothing` if it is not a UUID. */
 export const idIn = (given: string): string => (isUuid(given) ? given.toLowerCase() : idOfNothing);
 
 function paramsOf(params: Record<string, string>, route: Route): Record<string, string> {
@@ -130,7 +133,7 @@ function paramsOf(params: Record<string, string>, route: Route): Record<string, 
 
 const notFound = (): Rejected => new Rejected("not_found", "no such resource");
 
-async function load(route: Route, reached: Reached<Record<string, string>>): Promise<unknown> {
+async function load(route: Route, reached: RequestContext<Record<string, string>>): Promise<unknown> {
   if (!route.options.load) return undefined;
   const loaded = await route.options.load(reached);
   if (!loaded) throw notFound();
@@ -140,7 +143,7 @@ async function load(route: Route, reached: Reached<Record<string, string>>): Pro
 const callerOf = ({ request, key, callId, operation }: RouteRequest): Caller | undefined =>
   key && callerFrom(key, { request, callId, operation });
 
-/** Who asks, as handlers and commands want to know it. */
+/** The caller as handlers and commands need it. */
 export function callerFrom(
   principal: Principal,
   { request, callId, operation }: { request: Request; callId: string; operation?: Operation | undefined },

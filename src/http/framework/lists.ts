@@ -6,24 +6,24 @@ import { invalid } from "./errors.ts";
 import type { Scope } from "./keys/scopes.ts";
 import { type Call, type Caller, type Line, type ParamNames, type Route, type RouteOptions, route } from "./route.ts";
 
-/** What makes a cursor one list's: the route, the workspace, what the path names and the filters. */
+/** Identifies the list that a cursor belongs to: route, workspace, path parameters and filters. */
 type ListName = { line: string; workspaceId: string; params: object; filters: object };
 
-/** Where a client goes on in a list, as text that it hands back as it got it. */
+/** Pagination cursors: opaque text that clients send back unchanged. */
 export type Cursors = {
-  write(place: Cursor, list: ListName): string;
-  /** Throws invalid_request naming `cursor` unless `write` made it for the very same list. */
-  read(cursor: string, list: ListName): Cursor;
+  write(place: Place, list: ListName): string;
+  /** Throws invalid_request naming `cursor` unless `write` made it for the same list. */
+  read(cursor: string, list: ListName): Place;
 };
 
 const markBytes = 16;
 
-/** Raised when a list changes its order: a place in the old one says nothing about the new one. */
+/** Must be raised when a list changes its order: cursors of the old order are then refused. */
 const ordersVersion = 1;
 
 /**
- * Cursors that carry the place itself, under a mark that nobody else can make: so what comes back is a place of ours, in that list and order,
- * and needs no other check. Nothing in them is secret. A mark of any of the ring's keys counts.
+ * Cursors that contain the position in the list and an HMAC over it and the list: a valid one was made by this service for that list and
+ * order, and needs no further check. They contain nothing secret. An HMAC by any key of the ring is accepted.
  */
 export function createCursors(keyRing: Pick<KeyRing, "deriveKeys">): Cursors {
   let keys: readonly Buffer[] | undefined;
@@ -65,13 +65,13 @@ type ListOptions<Params, Q extends TObject, Loaded> = Omit<RouteOptions<Scope, P
   cursors: Cursors;
 };
 
-/** The call of a list: its filters, and the part that is asked for. */
+/** Input of a list's handler: the filters and the requested window. */
 type ListCall<Params, Q extends TObject, Loaded> = Call<Params, Filters<Q> & Window, unknown, Loaded> & Caller;
 type Filters<Q extends TObject> = Omit<Static<Q>, "cursor" | "limit" | "offset">;
 
 /**
- * A list: `query` is a ListQuery, `answers` an Envelope. The handler is given the part that is asked for, by offset or after a place, and answers
- * one page; where to go on leaves as the cursor.
+ * Declares a list route: `query` is a ListQuery, `answers` an Envelope. The handler gets the requested window (an offset, or the position
+ * after which the page starts) and returns one page; its `next` is sent as the cursor.
  */
 export function listRoute<const L extends Line, Q extends TObject, A extends TSchema, Loaded = undefined>(
   line: L,
@@ -88,7 +88,7 @@ export function listRoute<const L extends Line, Q extends TObject, A extends TSc
   return { ...made, checkQuery: (query) => made.checkQuery(requireOneWay(query)) };
 }
 
-/** Asked before defaults are filled in: an offset is there only if it was given. */
+/** Runs before defaults are filled in, so `offset` is present only if the client sent it. */
 function requireOneWay(query: unknown): unknown {
   const given = query as { cursor?: unknown; offset?: unknown };
   if (given.cursor !== undefined && given.offset !== undefined)

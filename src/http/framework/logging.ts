@@ -4,17 +4,17 @@ import type { Logger } from "pino";
 import { pinoHttp } from "pino-http";
 import { createTurns } from "./turns.ts";
 
-/** The customary status of a request whose client did not wait for the answer. */
+/** Nginx's status for a client that disconnected before the answer. */
 export const clientGone = 499;
 
 const inTurn = createTurns();
 
 /**
- * One line per request, under the id that its response carries. It names the route and not the URL: paths beside /v1 carry secrets,
- * query strings what people search for.
+ * Logs one line per request, with its request id. It names the route instead of the URL: paths outside /v1 contain secrets, and query
+ * strings contain what people search for.
  */
 export function logRequests(logger: Logger): RequestHandler {
-  // Once, when it is over. As `customProps` they would be put together at either end, each time into a logger of its own.
+  // Built once, at the end of the request; pino-http would evaluate `customProps` at both ends and create a child logger each time.
   const withCaller = (request: IncomingMessage, response: ServerResponse, said: object) => ({
     ...said,
     req: request,
@@ -37,7 +37,7 @@ export function logRequests(logger: Logger): RequestHandler {
     wrapSerializers: false,
   }) as RequestHandler;
   return (request, response, next) => {
-    // Many clients may go at the same moment: their lines take their turns.
+    // Many clients may disconnect at the same moment: spread their lines over several turns of the event loop.
     response.once("close", () => {
       if (response.headersSent) return;
       inTurn(() => request.log.info(withCaller(request, response, { res: { statusCode: clientGone } }), "request"));

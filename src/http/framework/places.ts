@@ -1,30 +1,29 @@
 import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 
-/** The holder of a place, and the most places they may hold. `name`: as the refusal says it. */
+/** A key or workspace that holds places, and how many it may hold. `name`: as refusals say it. */
 export type Holder = { name: string; id: string; most: number };
 
-/** A place that was taken. `replaced` is aborted when it is another's: its holder then ends. */
-export type Place = { replaced: AbortSignal; leave(): void };
+/** A place taken by one long request. When `replaced` is aborted, another request has the place and the holder must end. */
+export type TakenPlace = { replaced: AbortSignal; leave(): void };
 
-/** Places of long requests on this instance, bounded by holder. */
+/** Concurrency limit for long requests on this instance, per holder. */
 export type Places = {
   /**
-   * A place with all of its holders, until it is left. If a holder has all of theirs taken, the oldest gives its place up; throws Rejected
-   * rate_limited while that one is younger than a minute, with the time from which on it would. A client that went without a word (its network was
-   * cut, its machine lost its power) looks like one that is quiet, for as long as the system goes on sending: so nobody is kept out by such for
-   * longer than that.
+   * Takes one place from each holder, until `leave`. If a holder has none free, its oldest request is replaced; while that one is younger
+   * than a minute, throws Rejected rate_limited with the seconds until it can be replaced. A client that vanished without closing (network
+   * or power failure) looks like a quiet one until the system's TCP timeout, so this bounds how long it blocks others.
    */
-  take(holders: readonly Holder[]): Place;
+  take(holders: readonly Holder[]): TakenPlace;
 };
 
-/** `since`: by the monotonic clock. */
-type Taken = { since: number; ids: readonly string[]; replaced: AbortController };
+/** `since`: by the monotonic clock, in milliseconds. */
+type PlaceEntry = { since: number; ids: readonly string[]; replaced: AbortController };
 
-/** Milliseconds for which a place is kept no matter who else comes: with more clients than places they take turns of this length. */
+/** Milliseconds during which a place cannot be replaced: with more clients than places, each keeps one for this long in turn. */
 const stayMs = 60_000;
 
-/** Places that a key and a workspace may hold on one instance: of event streams, and of calls that wait. */
+/** Most places of a key and of a workspace on one instance, for event streams and for waiting calls. */
 const maxOfKey = 5;
 const maxOfWorkspace = 50;
 
@@ -33,13 +32,13 @@ export const holdersOf = ({ id, workspaceId }: { id: string; workspaceId: string
   { name: "this workspace", id: workspaceId, most: maxOfWorkspace },
 ];
 
-/** `what`: what is held, in the plural, as a refusal says it. */
+/** `what`: plural name of the long requests, used in refusals. */
 export function createPlaces(what: string, { clock }: { clock: Pick<Clock, "monotonic"> }): Places {
-  /** The oldest first. */
-  const taken = new Map<string, Set<Taken>>();
+  /** Taken places by holder id, oldest first. */
+  const taken = new Map<string, Set<PlaceEntry>>();
 
-  /** Which place has to be given up for one more of this holder; undefined if there is room. */
-  function inTheWay({ name, id, most }: Holder): Taken | undefined {
+  /** The place that must be freed for one more request of this holder; undefined if one is free. */
+  function inTheWay({ name, id, most }: Holder): PlaceEntry | undefined {
     const places = [...(taken.get(id) ?? [])];
     if (places.length < most) return undefined;
     const waitMs = places[0]!.since + stayMs - clock.monotonic();
@@ -47,7 +46,7 @@ export function createPlaces(what: string, { clock }: { clock: Pick<Clock, "mono
     return places[0];
   }
 
-  function leave(place: Taken): void {
+  function leave(place: PlaceEntry): void {
     for (const id of place.ids) {
       const places = taken.get(id);
       places?.delete(place);
@@ -57,14 +56,14 @@ export function createPlaces(what: string, { clock }: { clock: Pick<Clock, "mono
 
   return {
     take(holders) {
-      // All are asked before anybody is sent away. The oldest of one may be the oldest of another too.
+      // Check all holders before replacing any place. One place may be the oldest of several holders.
       for (const oldest of new Set(holders.map(inTheWay))) {
         if (!oldest) continue;
         leave(oldest);
         oldest.replaced.abort();
       }
       const ids = holders.map(({ id }) => id);
-      const place: Taken = { since: clock.monotonic(), ids, replaced: new AbortController() };
+      const place: PlaceEntry = { since: clock.monotonic(), ids, replaced: new AbortController() };
       for (const id of ids) taken.set(id, (taken.get(id) ?? new Set()).add(place));
       return { replaced: place.replaced.signal, leave: () => leave(place) };
     },

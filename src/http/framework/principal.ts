@@ -11,8 +11,8 @@ type Common = {
   name: string;
   scopes: readonly string[];
   /**
-   * The revision of the stream that holds its right, while it has it. Commands pass it to the append, so that nothing follows a revocation
-   * (streams/README.md, invariant 7).
+   * Guard on the stream that grants the right, at its current revision. Commands pass it to the append, so that nothing is recorded after a
+   * revocation (streams/README.md, invariant 7).
    */
   guard?: Guard;
 };
@@ -20,22 +20,22 @@ type Common = {
 /** A live API key. */
 export type KeyPrincipal = Common & { kind: "api_key" };
 
-/** A person who is signed in, in one of their workspaces. `id` is the session's, which changes whenever a right of theirs does. */
+/** A signed-in person in one of their workspaces. `id` is the session's, which changes whenever one of their rights does. */
 export type SessionPrincipal = Common & {
   kind: "session";
   user: { id: string; email: string; name: string | null };
   memberId: string;
   role: Role;
-  /** When the password was last given in this session. */
+  /** Time at which the password was last entered in this session. */
   passwordAt: Date;
 };
 
-/** Who asks, and what for: the same rules count for both. */
+/** The caller of a route. The same rules apply to both kinds. */
 export type Principal = KeyPrincipal | SessionPrincipal;
 
 const maxUserAgent = 512;
 
-/** Who asks, as events name it, with what is known of the request. */
+/** The principal as events name it, with the IP address, user agent and id of the request. */
 export function actorOf(principal: Principal, request: Request): Actor {
   const userAgent = request.headers["user-agent"]?.slice(0, maxUserAgent);
   return {

@@ -11,16 +11,21 @@ const refusals: Record<string, Refusal> = {
   ERR_HTTP_REQUEST_TIMEOUT: late,
 };
 
-/** Milliseconds in which a client that is still sending gets to read what it was told last. */
+/** Milliseconds for which a connection stays open after its last answer, so that a client that is still sending can read it. */
 const lastWordMs = 1_000;
 
 const ended = new WeakSet<Duplex>();
 const unanswered = new WeakMap<Duplex, Set<ServerResponse>>();
 
-/** Answers that a connection may owe. Hardly anybody sends a second request before the first is answered, and each that waits costs memory. */
+/**
+ * Most unanswered requests per connection. Clients hardly ever send a second request before the first is answered, and each costs memory.
+ */
 const mostOwed = 100;
 
-/** Remembers the answers that a connection still owes. One that comes to owe too many is closed: then this is false, and the request has no effect. */
+/**
+ * Records an answer that the connection owes. If it owes too many, closes the connection and returns false: the request must then have no
+ * effect.
+ */
 export function owes(socket: Duplex, response: ServerResponse): boolean {
   const owed = unanswered.get(socket) ?? owedFrom(socket);
   if (owed.size === mostOwed) {
@@ -36,7 +41,7 @@ function owedFrom(socket: Duplex): Set<ServerResponse> {
   const owed = new Set<ServerResponse>();
   unanswered.set(socket, owed);
   socket.once("close", () => {
-    // Node tells only the answer whose turn it is. What goes on until its client has left would never end behind it.
+    // Node closes only the response that is being written. Handlers of the responses queued behind it would wait for their client forever.
     for (const response of owed) if (response.socket === null) endUnsent(response);
   });
   return owed;
@@ -47,27 +52,27 @@ function endUnsent(response: ServerResponse): void {
   response.emit("close");
 }
 
-/** Says this as the last thing, and closes the connection a second later: a client that keeps its own half open would hold it for ever. */
+/** Writes the last bytes and closes the connection a second later: a client that keeps its side open could hold it forever otherwise. */
 export function endSoon(socket: Duplex, last = ""): void {
   ended.add(socket);
   socket.end(last);
   setTimeout(() => socket.destroy(), lastWordMs).unref();
 }
 
-/** Whether the client was told that its connection is over: what still comes of a request has no effect. */
+/** True if the connection was ended by a refusal: any further request on it must have no effect. */
 export const isEnded = (socket: Duplex): boolean => ended.has(socket);
 
-/** Input that is not valid HTTP, or late, also gets the error envelope, and its connection is closed. */
+/** Answers invalid or late HTTP with the error body and closes the connection. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET") return void socket.destroy();
   refuse(socket, refusals[error.code ?? ""] ?? unreadable);
 }
 
-/** A client that is one too many, before anything of it is read. */
+/** Refuses a connection above the limit with 503, before reading from it. */
 export const refuseCrowded = (socket: Duplex, why: string): void =>
   refuse(socket, [503, "Service Unavailable", `${why}: close some, or retry shortly`]);
 
-/** A body that stopped coming. */
+/** Refuses a request whose body stopped arriving, with 408. */
 export const refuseSlow = (socket: Duplex): void => refuse(socket, late);
 
 function refuse(socket: Duplex, [status, reason, message]: Refusal): void {
@@ -82,6 +87,6 @@ function refuse(socket: Duplex, [status, reason, message]: Refusal): void {
   );
 }
 
-/** An answer that has begun, or that belongs to an earlier request: a refusal in its place would be taken for it. */
+/** True if an answer has begun or an earlier request is unanswered: the client would take a refusal for that answer. */
 const isOwedMore = (socket: Duplex): boolean =>
   [...(unanswered.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);

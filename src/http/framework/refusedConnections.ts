@@ -3,7 +3,7 @@ import type { HttpRefusal, Metrics } from "#src/platform/metrics/metrics.ts";
 
 const saidEveryMs = 60_000;
 
-/** Counts the connections that are refused, and says so once a minute: how many since it last did, and whose the newest was. */
+/** Counts refused connections, and logs once a minute how many there were since the last log line and the address of the newest. */
 export function tellRefused({
   metrics,
   logger,

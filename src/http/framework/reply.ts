@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 type Content = { json: unknown } | { bytes: Buffer } | { stream: Readable };
 
-/** An answer as it goes out. A handler that returns anything else means: this value as JSON, with the route's status. */
+/** An explicit answer. If a handler returns any other value, that value is sent as JSON with the route's status. */
 export class Reply {
   readonly status: number | undefined;
   readonly headers: Record<string, string>;
@@ -14,7 +14,10 @@ export class Reply {
   }
 }
 
-/** An explicit answer: `json`, or `bytes` or a `stream` with their own Content-Type among the headers. The status is the route's unless given. */
+/**
+ * Makes an explicit answer of `json`, `bytes` or a `stream`; bytes and streams need a Content-Type among the headers. Default status: the
+ * route's.
+ */
 export function reply(answer: Content & { status?: number; headers?: Record<string, string> }): Reply {
   const { status, headers = {}, ...content } = answer;
   return new Reply(content, status, headers);

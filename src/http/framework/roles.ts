@@ -1,10 +1,10 @@
 import type { Role } from "#streams/member/roles.ts";
 import { allScopes, peoplesScopes, type Scope } from "./keys/scopes.ts";
 
-/** What an admin leaves to the owners. That an admin makes, changes and removes no owners is a rule of streams/member. */
+/** Scopes that owners have and admins do not. (Admins cannot add, change or remove owners either: a rule of streams/member.) */
 const ownersOnly: readonly Scope[] = ["write:billing", "write:keys"];
 
-/** What no key can be given. */
+/** Scopes that no key can have. */
 const decisions = Object.keys(peoplesScopes) as Scope[];
 
 const scopesByRole: Record<Role, readonly Scope[]> = {
@@ -14,5 +14,5 @@ const scopesByRole: Record<Role, readonly Scope[]> = {
   auditor: allScopes.filter((scope) => scope.startsWith("read:")),
 };
 
-/** What a signed-in member of this role may do. The table that routes, pages and tests go by. */
+/** Scopes of a signed-in member by role. Routes, pages and tests use this table. */
 export const scopesOf = (role: Role): readonly Scope[] => scopesByRole[role];

@@ -19,43 +19,43 @@ export type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Res
     ? Name
     : never;
 
-/** What a request is known by before its query and body are looked at. */
-export type Reached<Params> = {
+/** The part of a request that is known before its query and body are read. */
+export type RequestContext<Params> = {
   params: Params;
   requestId: string;
-  /** This instance's own name for the request; never a client's. */
+  /** Id of the request, made by this instance; never chosen by a client. */
   callId: string;
-  /** Aborted when the request's key is revoked: pass it to everything that waits. */
+  /** Aborted when the request's key or session is revoked: pass it to everything that waits. */
   signal: AbortSignal;
 };
 
 /**
- * Draws a secret that the answer will hold. Under an Idempotency-Key every run of the operation is given the same one: it is kept, sealed under
- * the API key that asks, before anything is made with it. Throws Unavailable.
+ * Draws a secret that the answer will contain. Under an Idempotency-Key every run of the operation gets the same secret: it is stored,
+ * encrypted with the requesting API key, before it is used. Throws Unavailable.
  */
 export type SecretOnce = (draw: () => string) => Promise<string>;
 
-/** Who asks, on a route with a scope. */
+/** The caller, on routes with a scope. */
 export type Caller = {
   workspaceId: string;
   principal: Principal;
   actor: Actor;
-  /** What a command wants to know of the request. */
+  /** Passed to commands: the actor and ids of the request. */
   cause: Cause;
-  /** Used by routes whose answer has a secret that is stored nowhere else. */
+  /** For routes whose answer has a secret that is stored nowhere else. */
   secretOnce: SecretOnce;
 };
 
 type WhoAsks<S> = S extends null ? unknown : Caller;
 
-export type Call<Params, Query, Body, Loaded> = Reached<Params> & {
+export type Call<Params, Query, Body, Loaded> = RequestContext<Params> & {
   query: Query;
   body: Body;
-  /** What `load` found. */
+  /** The result of `load`. */
   loaded: Loaded;
-  /** The version If-Match names, on routes that take it. */
+  /** The version in If-Match, on routes that accept it. */
   ifMatch: number | undefined;
-  /** The Idempotency-Key, if a POST has one. */
+  /** The Idempotency-Key of a POST, if any. */
   idempotencyKey: string | undefined;
   /** The Last-Event-ID after which a stream continues, on routes that accept it; "" if the request has several. */
   lastEventId: string | undefined;
@@ -64,7 +64,7 @@ export type Call<Params, Query, Body, Loaded> = Reached<Params> & {
 /** An answer that is not JSON: the handler replies with bytes or a stream. */
 export type RawAnswer = { mediaType: string; description: string };
 
-/** `any`: whichever key is live. null: no key at all. */
+/** `any`: any live key. null: no key needed. */
 export type RouteScope = Scope | "any" | null;
 
 export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends TSchema, Loaded> = {
@@ -73,13 +73,13 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   /** One line for the documentation. */
   summary: string;
   description?: string;
-  /** Absent: every parameter is a UUID. */
+  /** Absent: every parameter must be a UUID. */
   params?: TObject;
-  /** Flat: strings, integers, booleans. Absent: no parameter is known. */
+  /** Flat: strings, integers, booleans. Absent: no parameter is allowed. */
   query?: Q;
-  /** Absent: no field is known, and no body is needed. */
+  /** Absent: no field is allowed, and the body may be empty. */
   body?: B;
-  /** The read models that its answer is made from, where they are others than its noun's. */
+  /** The read models that the answer is read from, if they differ from those of the resource in its path. */
   answersFrom?: readonly ReadModel[];
   /** Bytes; 1 MB by default. */
   bodyLimit?: number;
@@ -90,25 +90,25 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   ifMatch?: true;
   /** Takes Last-Event-ID. */
   lastEventId?: true;
-  /** The version of an answer, for its ETag. */
+  /** Returns the version in an answer, for its ETag. */
   etag?: (answer: any) => number;
-  /** The answer holds a secret that is shown once: where it is kept for repetitions, only the API key that asked can open it. */
+  /** The answer contains a secret that is shown once: if it is stored for repetitions, only the requesting API key can decrypt it. */
   secretAnswer?: true;
-  /** Codes it may answer beside those that every route may. */
+  /** Error codes of this route in addition to those common to all routes. */
   errors?: readonly ErrorCode[];
-  /** It may answer 409 invalid_request; says when. */
+  /** Documents when the route answers 409 invalid_request. */
   conflict?: string;
   /**
-   * Looks up what the path names, before query and body are judged: nothing found is 404. A route that leaves it
-   * out has the handler find out, after 422.
+   * Loads the resource in the path before query and body are checked; if it is absent: 404. On a route without it the handler answers 404,
+   * after 422.
    */
-  load?: (reached: Reached<P> & WhoAsks<S>) => Promise<Loaded | undefined | null | false>;
+  load?: (reached: RequestContext<P> & WhoAsks<S>) => Promise<Loaded | undefined | null | false>;
 };
 
-/** `A`: the JSON that it answers, as it is sent. */
+/** `A`: the type of the JSON answer as sent. */
 export type Route<L extends Line = Line, A = any> = {
   line: L;
-  /** Never set: it carries the type alone. */
+  /** Never set: it only carries the type. */
   answer?: A;
   method: Method;
   path: string;
@@ -119,25 +119,25 @@ export type Route<L extends Line = Line, A = any> = {
   options: RouteOptions<any, any, TObject, TSchema, any>;
   query: TObject;
   body: TSchema;
-  /** Where its body has files. */
+  /** Paths of the files in the body. */
   files: readonly FilePath[];
   handler: (call: any) => Promise<unknown>;
   checkParams: ((value: unknown) => void) | undefined;
   checkQuery: (value: unknown) => void;
   checkBody: (value: unknown) => void;
-  /** Each does a step of compiling its schemas now, where they would be when they are first used. */
+  /** Functions that each compile part of the schemas in advance; otherwise they are compiled on first use. */
   compile: readonly (() => void)[];
-  /** A sentence on how an answer differs from what is documented; undefined if it does not. */
+  /** Describes in a sentence how an answer differs from its documentation; undefined if it does not. */
   answerFault: (value: unknown) => string | undefined;
 };
 
 const nothing = Type.Object({}, { additionalProperties: false });
 type Nothing = typeof nothing;
 
-/** What a route answers with this schema; an answer that is no JSON has no type here. */
+/** The type of a route's answer by its schema; never for raw answers. */
 export type AnswerTo<A> = A extends TSchema ? Static<A> : never;
 
-/** One row of the contract: authentication, scope, rate limit, validation, documentation and the check of the answer, in one place. */
+/** Declares one route: authentication, scope, rate limit, validation, documentation and the check of its answers. */
 export function route<
   const L extends Line,
   S extends RouteScope,

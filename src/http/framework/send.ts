@@ -4,31 +4,31 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reply } from "./reply.ts";
 
 /**
- * Writes an answer. Throws if it could not be written in full: then a stream's connection is closed, so that it never looks complete.
+ * Writes an answer. Throws if it could not be written completely; a stream's connection is then closed, so that it never looks complete.
  * `signal`: aborted when the key of the request was revoked.
  */
 export async function send(response: ServerResponse, reply: Reply, signal?: AbortSignal): Promise<void> {
   const { req: request } = response;
   const { content } = reply;
   if (response.destroyed) {
-    // Nobody is there to read it.
+    // The client has disconnected.
     if ("stream" in content) content.stream.destroy();
     return;
   }
-  // Nothing is awaited for the answer to a live key.
+  // For a live key this awaits nothing.
   const isLast = (!isKnown(response) || signal?.aborted === true) && (await isStillComing(request));
   response.statusCode = reply.status ?? 200;
   response.setHeader("Cache-Control", "no-store");
   for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value);
-  // A client that took the connection for one that goes on would send its next request into the end of it.
+  // Without this header a client would send its next request on the closing connection.
   if (isLast) response.setHeader("Connection", "close").removeHeader("Keep-Alive");
   if ("stream" in content) {
-    // HEAD wants the headers alone: a stream without end would never let it go.
+    // HEAD gets headers only: an endless stream would never finish.
     if (request.method === "HEAD") {
       content.stream.destroy();
       return void response.end();
     }
-    // A stream's own come on top of those that everything on the way of a request has put there.
+    // The stream adds listeners to those that other handlers of the request have added.
     response.setMaxListeners(response.getMaxListeners() + 10);
     await pipeline(content.stream, response, signal ? { signal } : {});
     return;
@@ -40,11 +40,11 @@ export async function send(response: ServerResponse, reply: Reply, signal?: Abor
   else response.end(bytes);
 }
 
-/** Whether a live API key came with the request. */
+/** True if the request has a live API key. */
 const isKnown = (response: ServerResponse): boolean =>
   (response as { locals?: { apiKey?: unknown } }).locals?.apiKey !== undefined;
 
-/** Whether there is more of a body that nobody needs than what came with the head. */
+/** True if an unused request body is still arriving. */
 async function isStillComing(request: IncomingMessage): Promise<boolean> {
   const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
   if (request.complete || (Number(length) === 0 && encoding === undefined)) return false;
@@ -53,14 +53,14 @@ async function isStillComing(request: IncomingMessage): Promise<boolean> {
   return !request.complete;
 }
 
-/** Bytes of a body that nobody needs that are read away. */
+/** Most bytes of an unused body that are read and discarded. */
 const maxUnread = 64 * 1024;
-/** Milliseconds in which a client that is still sending gets to read its answer. */
+/** Milliseconds that a client which is still sending has to read its answer. */
 const unreadGraceMs = 1_000;
 
 /**
- * Writes an answer after which the connection ends. It ends once the request has come or the client has gone, or a moment later: to close it under
- * a client that is still sending resets it, and that can cost the client its answer.
+ * Writes the last answer of a connection. The connection ends when the request is complete, the client has gone, or a second has passed:
+ * closing it while the client sends would reset it, and the client could lose the answer.
  */
 async function sendAsLast(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   const { req: request } = response;
@@ -68,11 +68,11 @@ async function sendAsLast(response: ServerResponse, bytes: Uint8Array): Promise<
   if (bytes.length > 0) response.write(bytes);
   await readLittle(request);
   response.end();
-  // Should the client read nothing of an answer before this one.
+  // Destroys the connection if the client reads nothing.
   setTimeout(() => request.destroy(), unreadGraceMs).unref();
 }
 
-/** Resolves when all of the request has come, it was broken off, or a moment is over; no more than a little of it is read. */
+/** Resolves when the request is complete, broken off, or a second has passed. Discards at most `maxUnread` bytes of it. */
 function readLittle(request: IncomingMessage): Promise<void> {
   let left = maxUnread;
   request.on("data", (chunk: Buffer) => {

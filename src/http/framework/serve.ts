@@ -17,40 +17,40 @@ import type { CountRequest } from "./rateLimits/rateLimits.ts";
 import { Reply } from "./reply.ts";
 import type { Route } from "./route.ts";
 
-/** Runs `run` for the first POST under an Idempotency-Key and replays its reply to the others. */
+/** Calls `run` for the first POST under an Idempotency-Key, and replays its answer to repetitions. */
 export type Idempotency = (
   post: { admitted: RouteRequest & { key: KeyPrincipal }; idempotencyKey: string },
   run: (operation?: Operation) => Promise<Reply>,
 ) => Promise<Reply>;
 
 export type ServeOptions = KeyOptions & {
-  /** Throws if nothing can be answered from one of these read models now. */
+  /** Throws NotReadable if one of these read models cannot be read now. */
   requireReadable?: (of: readonly ReadModel[]) => void;
   bodies: Pick<BodyParser, "parse">;
   uploads: Uploads;
-  /** Milliseconds that a body may bring nothing, or a large one little (default 15,000). */
+  /** Milliseconds in which a body must bring data, and a large one at least 64 KB (default 15,000). */
   paceMs?: number;
   limits?: CountRequest;
   idempotency?: Idempotency;
   upgradeUrl?: string;
-  /** A workspace's plan_status, for answers that a cap is reached. */
+  /** Reads a workspace's plan_status, for 402 answers. */
   planStatusOf?: (workspaceId: string) => Promise<string>;
-  /** Under test: an answer that is not as documented becomes a 500. */
+  /** In tests: an answer that differs from its documentation becomes a 500. */
   checkResponses?: boolean;
 };
 
 const anybody: Credential<undefined> = { credential: async () => undefined };
 
-/** What a key is looked up in. */
+/** Read models needed to look up a key. */
 const keyReadModels: readonly ReadModel[] = ["apiKeys"];
 
 /** Bytes. */
 const defaultBodyLimit = 1024 * 1024;
 
-/** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
+/** Express handler of one route; the order of checks is in src/http/docs/contract.md, "Routes". */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
   const door: Door<KeyPrincipal | undefined> = {
-    // Before the key: one that the read models do not know yet is no unknown key.
+    // Checked before the key: a key that the read model has not got yet must not be refused as unknown.
     requireReadable: () =>
       options.requireReadable?.([...(route.scope === null ? [] : keyReadModels), ...(route.answersFrom ?? [])]),
     ...(route.scope === null ? anybody : keyCredential(options)),
@@ -61,7 +61,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   return async (request, response) => {
     await answer({ request, response }, door, async (admitted) => {
       const upload = options.uploads.begin(senderOf(admitted), Number(request.headers["content-length"] ?? 0));
-      // Given back with the work, not with the answer: a client that never reads an earlier one on the connection would hold the room.
+      // Returned when the work ends, not when the answer is sent: a client that does not read an earlier answer on the connection would
+      // keep the room.
       try {
         const body = bodyOnce(request, route, { upload, paceMs: options.paceMs ?? usualPaceMs });
         return documented(await respond({ ...admitted, route, key: admitted.who, body }), request);
@@ -84,7 +85,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
   }
 
-  /** With a payment that is due, the plan may not be what the caller thinks it is. */
+  /** Adds Plan-Status to 402 answers: with an overdue payment the plan may differ from what the caller expects. */
   async function withPlanStatus(refusal: Reply, key: KeyPrincipal | undefined): Promise<Reply> {
     if (refusal.status !== 402 || !key) return refusal;
     const status = await options.planStatusOf?.(key.workspaceId).catch(() => undefined);
@@ -92,7 +93,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     return new Reply(refusal.content, refusal.status, { ...refusal.headers, "Plan-Status": status });
   }
 
-  /** Under test, an answer that differs from its documentation is replaced by a 500. */
+  /** In tests, replaces an answer that differs from its documentation by a 500. */
   function documented(reply: Reply, request: Request): Reply {
     const fault = options.checkResponses ? undocumented(route, reply) : undefined;
     return fault === undefined ? reply : explain(new Error(fault), request);
@@ -100,7 +101,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
 
   function explain(error: unknown, request: Request): Reply {
     const refusal = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
-    // Nobody is to blame for a request that is one too many. Read models that are not ready have said so themselves, once for all requests.
+    // Overload is no fault of the service, and unready read models are logged once for all requests: neither is logged here.
     const isBusy = error instanceof NotReadable || error instanceof TooMuchWork;
     const decided = isBusy || (error instanceof Rejected && error.code === "unavailable");
     if (refusal.status! >= 500 && !decided) request.log.error({ err: error }, "request handler failed");
@@ -108,7 +109,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   }
 }
 
-/** A client of a stream may disconnect at any time. */
+/** Logs an answer that broke off; clients of streams disconnect at any time. */
 function noteInterrupted(error: unknown, request: Request): void {
   const hasLeft = (error as { code?: unknown }).code === "ERR_STREAM_PREMATURE_CLOSE";
   if (hasLeft) request.log.info("the client disconnected before the response ended");
@@ -118,7 +119,7 @@ function noteInterrupted(error: unknown, request: Request): void {
 const senderOf = ({ request, who: key }: { request: Request; who: KeyPrincipal | undefined }): Sender =>
   key ? { key: key.id, workspace: key.workspaceId } : { key: request.ip ?? "unknown", workspace: "none" };
 
-/** A body that is read when it is first asked for: a request that is refused before that costs no memory. */
+/** Reads the body on first use: a request that is refused before that costs no memory for it. */
 function bodyOnce(
   request: Request,
   route: Route,
@@ -129,7 +130,7 @@ function bodyOnce(
   return () => (body ??= readBody(request, { limit, upload, paceMs, hashed: whatIsAsked(request) }));
 }
 
-/** A malformed Idempotency-Key is refused in its turn, by judge. */
+/** The Idempotency-Key, or undefined if it is malformed: `judge` refuses it later, in order. */
 function validKeyOf(request: Request): string | undefined {
   try {
     return idempotencyKeyOf(request);

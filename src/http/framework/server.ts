@@ -6,28 +6,31 @@ import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
 import { createTurns } from "./turns.ts";
 
 export type HttpServer = {
-  /** Where it listens, for example `http://127.0.0.1:8080`. */
+  /** Base URL, for example `http://127.0.0.1:8080`. */
   url: string;
   port: number;
-  /** Takes no more connections and lets what is under way finish, for at most `withinMs` (default 10,000); then cuts it off. */
+  /** Stops accepting connections and waits at most `withinMs` (default 10,000) for requests in progress; then cuts them off. */
   close(withinMs?: number): Promise<void>;
 };
 
 export type ListenOptions = {
   host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
-  /** Milliseconds within which the headers of a request have to arrive (default 10,000). */
+  /** Milliseconds in which the headers of a request must arrive (default 10,000). */
   headersTimeoutMs?: number;
-  /** Milliseconds within which a whole request has to arrive (default 60,000): slow bodies are cut off. */
+  /** Milliseconds in which a whole request must arrive (default 60,000): slower bodies are cut off. */
   requestTimeoutMs?: number;
-  /** How many connections there may be (default: any number). */
+  /** Limits on connections (default: none). */
   connections?: ConnectionLimits;
 };
 
-/** Connections beyond the limit of all whose clients are told so at one moment; more are closed without a word. */
+/** Connections above the limit that are answered with 503 at one moment; any more are closed without an answer. */
 const toldAtOnce = 100;
-/** Connections that wait to be accepted: what finds no place among them is not told, and tries again after 1, 3, 7 or 15 seconds. The system's own limit holds beside it. */
+/**
+ * Most connections waiting to be accepted. A client that finds no room retries after 1, 3, 7 or 15 seconds. The operating system's limit
+ * applies too.
+ */
 const backlog = 4_096;
 const anyNumber: ConnectionLimits = {
   inAll: Number.POSITIVE_INFINITY,
@@ -48,16 +51,16 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs, requestTimeoutMs),
     },
     (request, response) => {
-      // Its client was told that nothing more is read, or asked for too much.
+      // The connection was ended by a refusal, or owes too many answers.
       if (isOver(request.socket) || !owes(request.socket, response)) return;
       connections.serve(request.socket, response);
       inTurn(() => {
-        // Its client may have gone, or been refused, since.
+        // The client may have disconnected or been refused meanwhile.
         if (!isOver(request.socket)) handler(request, response);
       });
     },
   );
-  // When it closes, Node would also cut off answers that are on their way to a slow client.
+  // Otherwise Node, when closing, would also cut off answers that a slow client is still reading.
   server.closeIdleConnections = () => {};
   if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;
   server.on("drop", (dropped) => limits.onRefused?.("connections", dropped?.remoteAddress ?? ""));

@@ -1,4 +1,6 @@
-/** Reads from a body what it sets, under the names that has inside; `names`: ours by the wire's. What is not given is left out. */
+/**
+ * Makes a function that reads settings from a body and renames its fields; `names`: internal name by API field. Absent fields are omitted.
+ */
 export const settingsReader =
   <Settings extends object>(names: Readonly<Record<string, keyof Settings & string>>) =>
   (body: object): Partial<Settings> =>

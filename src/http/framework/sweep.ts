@@ -2,8 +2,8 @@ import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 
 /**
- * Runs a clean-up statement now and then, as long as there is work: callers that add rows call it. Never waits and never fails; instances that
- * sweep at the same time must not wait for each other (skip locked).
+ * Makes a function that runs a clean-up statement at most once per `everyMs`; callers that add rows call it. It never waits and never
+ * throws. The statement must skip locked rows, because several instances may run it at the same time.
  */
 export function createSweep(deps: {
   database: Pick<Database, "query">;

@@ -1,9 +1,12 @@
 /**
- * Wakes those that wait for something new of a workspace. One look-up serves all that wait in this instance, and it is made only when the log has
- * moved on.
+ * Wakes requests that wait for something new in a workspace. One look-up serves all waiting requests of this instance, and is made only
+ * when the read models' checkpoint has advanced.
  */
 export type Tail<Seen> = {
-  /** Resolves with how far things have got once they are beyond `seen`; undefined if they did not move within `timeoutMs`, or on abort. What it tells of can be read. */
+  /**
+   * Resolves with the newest state once it is beyond `seen`; undefined after `timeoutMs` or on abort. Everything up to that state can be
+   * read.
+   */
   next(workspaceId: string, seen: Seen, options: { timeoutMs: number; signal: AbortSignal }): Promise<Seen | undefined>;
 };
 
@@ -16,14 +19,14 @@ export function createTail<Seen>({
   isBeyond,
   checkpoint,
 }: {
-  /** How far things have got in a workspace. */
+  /** Reads the newest state of a workspace. */
   look(workspaceId: string): Promise<Seen>;
   isBeyond(end: Seen, seen: Seen): boolean;
-  /** How far the read models have got that are looked at. */
+  /** Checkpoint of the read models that `look` reads. */
   checkpoint(): Promise<number>;
 }): Tail<Seen> {
   const waiting = new Map<string, Set<Waiter<Seen>>>();
-  /** Workspaces somebody began to wait for since the last look. */
+  /** Workspaces with a new waiter since the last look-up. */
   const unlooked = new Set<string>();
   let lookedAt = -1;
   let looking = false;
@@ -32,7 +35,7 @@ export function createTail<Seen>({
     if (looking) return;
     looking = true;
     while (waiting.size > 0) {
-      // A failed look-up is repeated next time: no waiting client gets a wrong answer.
+      // A failed look-up is repeated in the next round; waiting clients notice nothing.
       await lookOnce().catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
     }

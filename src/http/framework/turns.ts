@@ -1,9 +1,9 @@
-/** Of what comes at the same moment, how much is done in one turn of the event loop. */
+/** Pieces of work done in one turn of the event loop. */
 const usually = 6;
 
 /**
- * Does work at once while little of it comes. What comes beyond `atOnce` in one turn of the event loop is done in the next ones, in order: a thousand
- * requests that begin or end at the same moment, each small, do not hold up everything else until the last of them.
+ * Runs up to `atOnce` pieces of work per turn of the event loop, at once while there are few; the rest run in the next turns, in order. So
+ * a thousand small requests that begin or end together do not block the event loop.
  */
 export function createTurns(atOnce = usually): (work: () => void) => void {
   const waiting: (() => void)[] = [];
@@ -12,7 +12,7 @@ export function createTurns(atOnce = usually): (work: () => void) => void {
   function next(): void {
     done = Math.min(atOnce, waiting.length);
     if (done > 0) setImmediate(next);
-    // One by one: if one throws, those behind it come in the next turn.
+    // Taken one by one: if one throws, the remaining ones run in the next turn.
     for (let left = done; left > 0; left--) waiting.shift()!();
   }
 

@@ -5,17 +5,17 @@ import { reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
 import { partsAsText } from "./metrics.ts";
 
-/** One part of the service, and whether it can do its work now. */
+/** A part of the service, and whether it works now. */
 export type Readiness = { name: string; ok: boolean; detail?: string };
 
 export type ReadinessCheck = () => Promise<Readiness | readonly Readiness[]>;
 
-/** Milliseconds a check may take before its part counts as not ready. */
+/** Milliseconds after which a check without result counts as failed. */
 const checkTimeoutMs = 3_000;
 
 /**
- * /healthz: this process answers. /readyz: every part it needs does; otherwise 503, naming those that do not. /metrics: all that is measured.
- * Callers from outside are told which parts are ready, and nothing else, unless they have the token.
+ * /healthz: this process answers. /readyz: 200 if every required part is ready; otherwise 503, naming those that are not. /metrics: all
+ * metrics. Callers from outside see only which parts are ready, unless they have the token.
  */
 export function healthRoutes(
   checks: readonly ReadinessCheck[],
@@ -40,28 +40,28 @@ export function healthRoutes(
   return router;
 }
 
-/** Prometheus's. */
+/** Content type of Prometheus. */
 const textFormat = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The names of the parts that cannot do their work now. */
+/** Names of the parts that do not work now. */
 export const brokenParts = async (checks: readonly ReadinessCheck[]): Promise<string[]> =>
   namesOfBroken(await outcomesOf(checks));
 
 const namesOfBroken = (parts: readonly Readiness[]): string[] => parts.filter(({ ok }) => !ok).map(({ name }) => name);
 
-/** Milliseconds for which an outcome is told to all who ask. */
+/** Milliseconds for which a result is shared by all callers. */
 const freshMs = 1_000;
 
-type Asked = { outcomes: Promise<Readiness[]>; until: number };
+type CachedReadiness = { outcomes: Promise<Readiness[]>; until: number };
 
-/** The last outcome of each list of checks, which all who ask share: nobody needs a key for this, and a check asks the log and the database. */
-const lastAsked = new WeakMap<readonly ReadinessCheck[], Asked>();
+/** The last result of each list of checks, shared by all callers: the routes need no key, and checks query the log and the database. */
+const lastAsked = new WeakMap<readonly ReadinessCheck[], CachedReadiness>();
 
 function outcomesOf(checks: readonly ReadinessCheck[]): Promise<Readiness[]> {
   const last = lastAsked.get(checks);
   if (last && performance.now() < last.until) return last.outcomes;
   const outcomes = Promise.all(checks.map(faultsOf)).then((found) => found.flat());
-  const asked: Asked = { outcomes, until: Number.POSITIVE_INFINITY };
+  const asked: CachedReadiness = { outcomes, until: Number.POSITIVE_INFINITY };
   lastAsked.set(checks, asked);
   return outcomes.finally(() => {
     asked.until = performance.now() + freshMs;

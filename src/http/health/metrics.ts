@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from "express";
 import type { Metrics } from "#src/platform/metrics/metrics.ts";
 import { clientGone } from "../framework/logging.ts";
 
-/** Times every request until its answer is out, or its connection gone. */
+/** Measures every request until its answer is sent or its connection closed. */
 export const measureRequests =
   (metrics: Pick<Metrics, "answered">): RequestHandler =>
   (request, response, next) => {
@@ -15,12 +15,12 @@ export const measureRequests =
     next();
   };
 
-/** Every series is kept permanently: requests for unknown methods or routes must not create new ones. */
+/** Unknown methods become "other": series are kept forever, so strangers must not be able to create new ones. */
 const methodOf = ({ method }: Request): string => (knownMethods.includes(method) ? method : "other");
 const knownMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const routeOf = (request: Request): string => (request.route as { path?: string } | undefined)?.path ?? "unknown";
 
-/** Which parts are ready, for the collector: all that a stranger is told. */
+/** Readiness of the parts in Prometheus's format: all that callers without the token see. */
 export const partsAsText = (parts: readonly { name: string; ok: boolean }[]): string =>
   [
     "# HELP countersign_part_ready 1 while the part can do its work, otherwise 0.",

@@ -2,13 +2,13 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import type { ReadinessCheck } from "./health.ts";
 
-/** Why a part is not ready; undefined if it is. One that does its work but for a piece of it is ready, and says which. */
+/** Why a part is not ready; undefined if it is. `ready`: it works, but with the described restriction. */
 export type Trouble = string | { ready: string } | undefined;
 
-/** A part's name, and what tells its trouble. */
+/** Parts by name; each returns its trouble. */
 export type Parts = { readonly [name: string]: () => Trouble | Promise<Trouble> };
 
-/** What /readyz asks. The checks have the names of the parts, even if one fails or does not answer. */
+/** The checks of /readyz. Their names are known even if one fails or does not answer. */
 export function readiness(
   { database, store }: { database: Pick<Database, "query">; store: Pick<EventStore, "head"> },
   parts: Parts,

@@ -4,15 +4,15 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createMessageReader } from "#src/mail/in/messageBody.ts";
 import { addressOf } from "../framework/rateLimits/strangers.ts";
 
-/** In bytes: all bodies that a hook holds at one moment, and those from one address. */
+/** Most bytes of bodies that a hook keeps in memory at once, and of those from one address. */
 const usualHeld = { maxBufferedBytes: 64 * 1024 * 1024, maxBytesOfHolder: 32 * 1024 * 1024 };
-/** Within which a body has to come. */
+/** Milliseconds in which a body must arrive. */
 const patienceMs = 20_000;
 
 /**
- * The body of a provider's call as it came, byte for byte, as `request.body` (a Buffer), whatever its type says: signatures are over these
- * bytes. Compressed bodies are refused (415); more than `limit` bytes 413. It is read before anybody knows whose it is, so all bodies of a hook together
- * have a limit as well: above it the error is Unavailable, and the provider comes again.
+ * Reads a provider's body byte for byte into `request.body` (a Buffer), whatever its content type: signatures cover these bytes. Refuses
+ * compressed bodies (415) and more than `limit` bytes (413). Bodies are read before authentication, so all bodies of a hook together are
+ * limited too: above that it throws Unavailable, and the provider retries.
  */
 export function rawBody(limit: number, held = usualHeld): RequestHandler {
   const reader = createMessageReader({ maxBytes: limit, ...held });
@@ -43,6 +43,6 @@ export function rawBody(limit: number, held = usualHeld): RequestHandler {
   };
 }
 
-/** As Express's own readers of bodies say it. */
+/** An error in the form of Express's body parsers. */
 const refused = (status: number, type: string): Error =>
   Object.assign(new Error(`the body was refused: ${type}`), { status, type });

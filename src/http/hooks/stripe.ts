@@ -7,20 +7,20 @@ import { rawBody } from "./rawBody.ts";
 
 export type StripeHookOptions = {
   payments: Pick<PaymentProcessor, "eventIn">;
-  /** Makes it durable. One that was recorded before changes nothing. */
+  /** Makes the event durable. A repeated event changes nothing. */
   record(event: ProcessorEvent): Promise<unknown>;
-  /** Counts a call that Stripe has not signed; throws Rejected rate_limited when its sender has tried too often. */
+  /** Counts a request that Stripe did not sign; throws Rejected rate_limited if its sender has tried too often. */
   countForged(request: Request): Promise<void>;
-  /** Called with errors that are our own fault. */
+  /** Called with internal errors. */
   onError(error: unknown): void;
 };
 
-/** Events are some kilobytes. */
+/** Bytes. Events have some kilobytes. */
 const maxBytes = 1_000_000;
 
 /**
- * `POST /hooks/stripe`: what Stripe says happened. 200 once it is durable; 400 for what Stripe has not signed within the last minutes; otherwise
- * 5xx, and Stripe sends it again for three days.
+ * `POST /hooks/stripe`: receives Stripe's events. 200 once the event is durable; 400 without a valid signature of the last minutes;
+ * otherwise 5xx, and Stripe retries for three days.
  */
 export function stripeHook(options: StripeHookOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -35,7 +35,7 @@ export function stripeHook(options: StripeHookOptions): Router {
     "/hooks/stripe",
     errorHandler(({ error, request, response }) => {
       if (response.headersSent || (request.destroyed && !request.complete)) return void response.destroy();
-      // Too large, compressed, or cut off.
+      // The body is too large, compressed, or cut off.
       if (isAboutBody(error)) return refuse(options, request, response);
       if (!(error instanceof Unavailable)) options.onError(error);
       const status = error instanceof Unavailable ? 503 : 500;

@@ -9,16 +9,16 @@ import { rawBody } from "./rawBody.ts";
 export type TelegramHookOptions = {
   updates: TelegramUpdates;
   secrets: WebhookSecrets;
-  /** Counts a call that did not show its bot's secret; throws Rejected rate_limited when its sender has tried too many. */
+  /** Counts a request without the bot's secret; throws Rejected rate_limited if its sender has tried too often. */
   countForged(request: Request): Promise<void>;
 };
 
-/** An update has at most two messages of 4,096 characters and their buttons. */
+/** Bytes. An update has at most two messages of 4,096 characters and their buttons. */
 const maxBytes = 256 * 1024;
 
 /**
- * Where Telegram tells a bot what happened, by a POST that shows the bot's secret. It is answered 200 once what it asks for is done, so that it
- * comes again where that failed; a bot that nobody uses, and what is no update of ours, is answered 200 too: repeating it would change nothing.
+ * Receives updates for a bot by POST with the bot's secret. Answers 200 once the update is handled; after a failure Telegram repeats it.
+ * Updates for unused bots and unknown updates get 200 too: repeating them would change nothing.
  */
 export function telegramHook({ updates, secrets, countForged }: TelegramHookOptions): Router {
   const router = express.Router();
@@ -44,7 +44,7 @@ export function telegramHook({ updates, secrets, countForged }: TelegramHookOpti
     errorHandler(({ error, response, next }) => {
       const { status } = error as { status?: unknown };
       if (response.headersSent || typeof status !== "number" || status < 400 || status >= 500) return next(error);
-      // It could not be read: too large, or compressed.
+      // The body could not be read: too large, or compressed.
       response.status(status).end();
     }),
   );

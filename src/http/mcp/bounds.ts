@@ -1,28 +1,28 @@
 /**
- * How large a result can be, in characters. The parts are bounded each by its own number, so that the whole stays below these whatever strangers write;
- * a test holds the largest there can be against them.
+ * Upper limits for a tool's result, in characters. Every part has a limit of its own, so that the total stays below these whatever mails
+ * contain; a test checks the largest possible result.
  */
 export const maxText = 64_000;
-/** Of the structured content, as JSON. */
+/** For the structured content, as JSON. */
 export const maxStructured = 128_000;
 
-/** Of one text that is read page by page. */
+/** Characters per page of a text that is read in pages. */
 export const pageCharacters = 12_000;
 
 /**
- * A piece of a text, as it is shown. `offset`, `nextOffset` and `total` count the characters of the text as it came; `nextOffset`: where its rest begins,
- * null at its end.
+ * Part of a text as shown. `offset`, `nextOffset` and `total` count characters of the original text; `nextOffset`: start of the rest, null
+ * at the end.
  */
 export type Piece = { text: string; offset: number; nextOffset: number | null; total: number };
 
 export type PieceOptions = {
   offset?: number;
   most?: number;
-  /** Makes a text fit to be shown, and perhaps longer. */
+  /** Escapes the text for display; the result may be longer. */
   show?: (text: string) => string;
 };
 
-/** The piece of a text that begins at `offset`, never with half a character at its ends. Only the piece is worked on, however long the text is. */
+/** The part of a text from `offset`, never cutting a surrogate pair. Its cost depends on the part only, however long the text is. */
 export function pieceOf(whole: string, options: PieceOptions): Piece {
   const { offset = 0, most = pageCharacters, show = (text) => text } = options;
   const from = isInsidePair(whole, offset) ? offset + 1 : Math.min(offset, whole.length);
@@ -35,7 +35,7 @@ export function pieceOf(whole: string, options: PieceOptions): Piece {
   }
 }
 
-/** With what comes before each line of it. */
+/** Length of the text with the `| ` prefix of each line. */
 const roomOf = (text: string): number => text.length + 2 * (text.split("\n").length - 1);
 
 const endBefore = (text: string, at: number): number => (isInsidePair(text, at) ? at - 1 : at);
@@ -43,6 +43,6 @@ const endBefore = (text: string, at: number): number => (isInsidePair(text, at) 
 const isInsidePair = (text: string, at: number): boolean =>
   /[\udc00-\udfff]/.test(text[at] ?? "") && /[\ud800-\udbff]/.test(text[at - 1] ?? "");
 
-/** The beginning of a text: at most `max` characters of it, with a sign that there is more. */
+/** The first `max` characters of a text; ends with "…" if it was longer. */
 export const beginningOf = (text: string, max: number): string =>
   text.length > max ? `${text.slice(0, endBefore(text, max - 1))}…` : text;

@@ -4,7 +4,7 @@ import { createFence, untrustedLine } from "./fence.ts";
 const readAgain = "Read the thread again: a newer message came in. Then submit a new draft that is based on it.";
 const tellUser = "Tell the user; do not try another way.";
 
-/** What a model does next, where the sentence of the error does not say it. */
+/** Advice to the model on its next step, if the error's sentence does not give it. */
 const next: Record<string, string> = {
   unauthorized: "The key is wrong or was revoked. Stop and tell the user.",
   insufficient_scope: `This key may not do that. ${tellUser}`,
@@ -28,17 +28,17 @@ const next: Record<string, string> = {
   internal_error: "Tell the user, with the request_id. It may help to try once more.",
 };
 
-/** After this, a call was recorded although it could not be answered. */
+/** Advice for a call that was recorded although its answer failed. */
 const recorded =
   "It has happened, only the answer is missing. Do not write it again: look with get_draft or read_thread.";
 
-/** Sentences that repeat what a colleague wrote. */
+/** Errors whose sentence quotes a colleague's text. */
 const quoting = ["sending_paused"];
 
-/** Characters of a sentence: one may repeat the name of an argument. */
+/** Most characters of a sentence, which may repeat an argument's name. */
 const maxSentence = 1_000;
 
-/** An error of the contract as a tool says it: its sentence, and what to do next. */
+/** The tool result for an error of the contract: its sentence, and advice on the next step. */
 export function errorResult(error: unknown, requestId: string) {
   const reply = errorReply(error, { requestId });
   const json = (reply.content as { json: Record<string, unknown> }).json;

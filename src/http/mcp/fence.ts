@@ -2,25 +2,25 @@ import { randomBytes } from "node:crypto";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import { beginningOf } from "./bounds.ts";
 
-/** What is inside a fence. */
+/** The content of a fence. */
 export type Inside = {
-  /** What it is, in our own words: "message 2 of 3". */
+  /** A label by this service: "message 2 of 3". */
   what: string;
-  /** Values of one line, by our own names for them; null and empty ones are left out. */
+  /** One-line values by name; null and empty ones are omitted. */
   fields?: Readonly<Record<string, string | null | undefined>>;
-  /** Text of several lines, below the fields. */
+  /** Text of several lines, shown below the fields. */
   text?: string | undefined;
 };
 
-/** Puts what others wrote between lines that a reader can tell from everything that is inside. */
+/** Encloses text by others in marker lines, so that a reader can distinguish it from the service's own text. */
 export type Fence = (inside: Inside) => string;
 
-/** Characters of a value of one line. */
+/** Most characters of a one-line value. */
 export const maxLine = 300;
 
 /**
- * The fence of one result. It begins and ends with a random word that is made for this result alone, so nobody can have written it into a mail; and each
- * line within begins with `|`, so no line within can be one of the fence's own.
+ * Makes the fence for one result. It begins and ends with a random word made for this result only, so no mail can contain it; and each line
+ * within begins with `|`, so none can be taken for a line of the fence.
  */
 export function createFence(word: string = randomWord()): Fence {
   return ({ what, fields = {}, text }) => {
@@ -37,7 +37,7 @@ export function createFence(word: string = randomWord()): Fence {
   };
 }
 
-/** Text of several lines by the agent itself or by who decides for it: under a line of ours, and no line of it can pass for one of ours. */
+/** Quotes text of several lines by the agent or an approver: each line is prefixed, so that none can be taken for the service's own. */
 export const quoted = (text: string): string =>
   untrustedText(text)
     .split("\n")
@@ -46,19 +46,19 @@ export const quoted = (text: string): string =>
 
 const barred = (line: string): string => (line === "" ? "|" : `| ${line}`);
 
-/** Text of several lines that somebody else wrote: nothing in it is invisible, and nothing looks like a fence. */
+/** Escapes text of several lines by others: no invisible characters, and nothing that resembles a fence. */
 export const untrustedText = (text: string): string => defused(seen(visible(text)));
 
-/** The same for a value of one line, with at most `max` characters. */
+/** Escapes a one-line value by others and shortens it to `max` characters. */
 export function untrustedLine(text: string, max: number = maxLine): string {
-  // A value of 100 kB costs no more than a long line.
+  // Bounds the work: a value of 100 kB costs no more than a long line.
   const beginning = beginningOf(text, max * 4);
   return beginningOf(defused(seen(visibleLine(beginning))), max);
 }
 
 const randomWord = (): string => randomBytes(9).toString("hex");
 
-/** What people never notice between letters and a model reads all the same: joiners in a row, variation selectors by which whole texts are hidden. */
+/** Characters that people do not see but a model reads: runs of joiners and of variation selectors, which can hide whole texts. */
 const hidden =
   /(?:[\u{E0100}-\u{E01EF}]+|(?:\u200c|\u200d){2,}|[\ufe00-\ufe0f]{2,}|(?:\u00ad|\u034f|\u17b4|\u17b5)+)/gu;
 
@@ -67,7 +67,7 @@ const seen = (text: string): string =>
 
 const codeOf = (run: string): string => `U+${run.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** The bracket of what begins like a fence, in any script's form of it. */
+/** An opening bracket, in any script's form, before a word that resembles "untrusted". */
 const fenceLike =
   /[<＜﹤‹〈⟨«](?=[\s/／\\|]{0,20}u\W{0,3}n\W{0,3}t\W{0,3}r\W{0,3}u\W{0,3}s\W{0,3}t\W{0,3}e\W{0,3}d)/giu;
 

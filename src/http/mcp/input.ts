@@ -4,7 +4,7 @@ import Type, { type TObject } from "typebox";
 import { type Check, compileCheck } from "../framework/validation/validation.ts";
 import type { Tool } from "./tool.ts";
 
-/** What makes a repeated call harmless: as the header Idempotency-Key has it. */
+/** Argument that makes a repeated call harmless, as the header Idempotency-Key does. */
 export const idempotencyKey = {
   idempotency_key: Type.Optional(
     Type.String({
@@ -16,7 +16,7 @@ export const idempotencyKey = {
 };
 
 export type Input = {
-  /** As clients are told of it. */
+  /** The JSON Schema shown to clients. */
   listed: ReturnType<typeof fromJsonSchema>;
   /** Fills in defaults. Throws Rejected (`invalid_request`), as the routes do. */
   check: Check;
@@ -24,7 +24,7 @@ export type Input = {
 
 const inputs = new WeakMap<Tool, Input>();
 
-/** A tool's arguments: listed in plain JSON Schema, judged by the schema itself. Made once a tool. */
+/** A tool's arguments: listed as plain JSON Schema, checked by the original schema. Created once per tool. */
 export function inputOf(tool: Tool): Input {
   const known = inputs.get(tool);
   if (known) return known;
@@ -34,7 +34,7 @@ export function inputOf(tool: Tool): Input {
   return made;
 }
 
-/** The library passes arguments on as they are: they are judged where an error can say what to do next. */
+/** Disables the library's validation: arguments are checked later, where an error can say what to do next. */
 const judgedByUs = {
   getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }),
 } as unknown as jsonSchemaValidator;
@@ -45,13 +45,13 @@ const words = [
 ];
 const commonFormats = ["uuid", "date-time"];
 
-/** A schema in the words that every client knows: the service's own keywords and formats mean nothing to others. */
+/** Reduces a schema to keywords that every client knows: drops this project's own keywords and formats. */
 export function plainSchema(schema: Record<string, any>): Record<string, unknown> {
   const plain: Record<string, unknown> = {};
   for (const word of words) if (schema[word] !== undefined) plain[word] = schema[word];
   if (commonFormats.includes(schema.format)) plain.format = schema.format;
   if (schema.properties) plain.properties = mapped(schema.properties);
-  // An argument with a default may be left out: it is filled in.
+  // Arguments with a default are optional: they are filled in.
   if (schema.required) plain.required = schema.required.filter((name: string) => !hasDefault(schema.properties[name]));
   if (schema.items) plain.items = plainSchema(schema.items);
   if (schema.anyOf) plain.anyOf = schema.anyOf.map(plainSchema);

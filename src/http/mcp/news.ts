@@ -4,19 +4,19 @@ import { eventsAfter, feedEnd, payloadOf } from "#projections/feed/queries.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { McpRequest } from "./request.ts";
 
-/** Whose request is being answered: a subscription is known by nothing else. */
+/** The current request: the bus identifies a subscriber by it. */
 export type McpRequests = AsyncLocalStorage<McpRequest>;
 
-/** The address of a thread as a resource. */
+/** The URI of a thread as a resource. */
 export const threadUri = (id: string): string => `countersign://threads/${id}`;
 
-/** How long one look waits for something new; it only bounds how long an ended subscription is still remembered. */
+/** Milliseconds that one wait lasts; limits only how long an ended subscription is kept in memory. */
 const waitMs = 20_000;
 const pageSize = 100;
 
 /**
- * News of resources, from the workspace's own feed. Each subscription follows the feed of the key that opened it: of other workspaces it hears
- * nothing, whichever address it names.
+ * Notifications about changed resources, from the workspace's event feed. Each subscription reads the feed of the key that opened it, so it
+ * hears nothing of other workspaces, whichever URI it names.
  */
 export function createNews(
   deps: HttpDependencies,
@@ -40,7 +40,7 @@ export function createNews(
           const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: waitMs, signal });
           if (end === undefined) continue;
           const rows = await eventsAfter(deps.reads, workspaceId, { after: seen, types: undefined, limit: pageSize });
-          // An instance that was suspended finds out first which keys were revoked meanwhile.
+          // An instance that was suspended first reads which keys were revoked meanwhile.
           await requireLive();
           if (signal.aborted) return;
           for (const id of new Set(rows.map(threadOf))) {

@@ -18,14 +18,17 @@ export type ResourceParts = {
   onError(error: unknown): void;
 };
 
-/** A thread as a resource, `countersign://threads/{id}`: what read_thread says of it. Clients that may read events are told when it changes. */
+/**
+ * Offers threads as resources, `countersign://threads/{id}`, with the content of read_thread. Clients whose key may read events are
+ * notified of changes.
+ */
 export function offerThreads(server: McpServer, { callOf, incoming, onError }: ResourceParts): void {
   if (!incoming.key.scopes.includes("read:threads")) return;
   const subscribe = incoming.key.scopes.includes("read:events");
   server.server.registerCapabilities({ resources: { subscribe, listChanged: false } });
   server.registerResource(
     "thread",
-    // Threads are found with list_threads: there may be a hundred thousand of them.
+    // Not listed, because there may be a hundred thousand; clients find them with list_threads.
     new ResourceTemplate("countersign://threads/{id}", { list: undefined }),
     {
       title: "Thread",
@@ -44,7 +47,7 @@ export function offerThreads(server: McpServer, { callOf, incoming, onError }: R
     },
   );
 
-  /** The protocol has no results that are errors here: the sentence of the contract goes with the protocol's own code. */
+  /** Converts an error: the protocol has no error results here, so the contract's sentence is sent with a protocol error code. */
   function refusal(error: unknown, uri: URL): Error {
     const { structuredContent, content } = errorResult(
       incoming.signal.aborted ? unauthorized() : error,

@@ -21,16 +21,16 @@ export type McpOptions = McpDependencies &
     publicUrl: string;
   };
 
-/** Bytes. No tool takes files. */
+/** Bytes; no tool accepts files. */
 const maxRequestBodySize = 1024 * 1024;
-/** What a call gets to say that its key was revoked, before its connection is closed. */
+/** Milliseconds that a call has to report that its key was revoked, before its connection is closed. */
 const revokedGraceMs = 500;
-/** Streams that wait for news of resources, in this instance. */
+/** Most subscriptions to resources on this instance. */
 const maxSubscriptions = 500;
 
 /**
- * `/mcp`: streamable HTTP for clients of the Model Context Protocol. Each request stands for itself, under its own key: there are no sessions that
- * anybody could take over, and any instance answers any request.
+ * `/mcp`: streamable HTTP for clients of the Model Context Protocol. Requests are independent, each under its own key: there are no
+ * sessions to hijack, and any instance answers any request.
  */
 export function mcpRouter(options: McpOptions): Router {
   const requests: McpRequests = new AsyncLocalStorage();
@@ -50,7 +50,7 @@ export function mcpRouter(options: McpOptions): Router {
       if (isOtherSite(request, options.publicUrl))
         throw new Rejected("insufficient_scope", "pages of other sites cannot call /mcp: call it from a program");
     },
-    // Before the key, as in /v1: one that the read models do not know yet is no unknown key.
+    // Checked before the key, as in /v1: a key that the read model has not got yet must not be refused as unknown.
     requireReadable: () => options.deps.requireReadable(["apiKeys"]),
     ...keyCredential(options),
     refused(error, request) {
@@ -68,16 +68,17 @@ export function mcpRouter(options: McpOptions): Router {
     if (!(error instanceof Rejected || error instanceof NotReadable)) options.onError(error);
   }
 
-  /** The library writes the answers by itself: each call of a tool looks whether its key is still live before it says anything. */
+  /** Lets the library write the answer; each tool call checks that its key is still live before it returns anything. */
   async function serve(admitted: Admitted<KeyPrincipal>): Promise<void> {
     const { request, response, who: key, signal, flight } = admitted;
-    // A stream ends with its key; a call under way has a moment to say why.
+    // A stream ends with its key; a call in progress has a moment to report why.
     signal.addEventListener("abort", () => setTimeout(() => response.destroy(), revokedGraceMs).unref());
     try {
       response.locals.apiKey = key;
       await options.limits("read", { request, response, key });
       const incoming = requestOf(admitted);
-      // An instance that was suspended finds out first which keys were revoked meanwhile: not every answer is a tool's, which looks by itself.
+      // An instance that was suspended first reads which keys were revoked meanwhile: tool calls check this themselves, other answers do
+      // not.
       await incoming.requireLive();
       await requests.run(incoming, () => answer(request, response));
     } finally {
@@ -89,7 +90,7 @@ export function mcpRouter(options: McpOptions): Router {
     const { request, response, who: key, signal } = admitted;
     return {
       ...{ key, request, signal },
-      // Each request carries one message, and was counted as a read itself.
+      // A request has one message and was already counted as a read.
       count: (limit) => (limit === "read" ? Promise.resolve() : options.limits(limit, { request, response, key })),
       end: () => response.destroy(),
       async requireLive() {
@@ -103,8 +104,8 @@ export function mcpRouter(options: McpOptions): Router {
 type Fetch = ReturnType<typeof createMcpHandler>["fetch"];
 
 /**
- * One message a request: a batch would be many calls for one count. A subscription takes a place of its key and workspace, and ends when that is
- * another's.
+ * Allows one message per request, because a batch would be many calls counted as one. A subscription takes a place of its key and
+ * workspace, and ends when another request takes that place.
  */
 function singly(fetch: Fetch, requests: McpRequests, { deps }: McpOptions): Fetch {
   return async (request, context) => {

@@ -6,47 +6,47 @@ import type { Reply } from "../framework/reply.ts";
 import type { LimitClass, Line } from "../framework/route.ts";
 import type { Answers } from "../routes.ts";
 
-/** One tool, as a model is told of it. */
+/** One MCP tool. */
 export type Tool = {
   name: string;
   title: string;
-  /** For a model: when to use it, what it does, what it never does. */
+  /** Tells the model when to use the tool, what it does, and what it never does. */
   description: string;
-  /** A key without one of them is not told of the tool. */
+  /** Scopes that a key needs to see the tool. */
   scopes: readonly Scope[];
-  /** Made from the schemas of the routes it asks. */
+  /** Made from the schemas of the routes that the tool calls. */
   input: TObject;
-  /** Its calls count as requests of this class. */
+  /** The rate limit class of its calls. */
   limit: LimitClass;
   annotations: Record<"readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint", boolean>;
-  /** Throws Rejected, Unavailable: the runner says them to the model, with what to do next. */
+  /** Throws Rejected or Unavailable: the runner reports them to the model with advice on the next step. */
   run(call: ToolCall): Promise<ToolResult>;
 };
 
-/** Declares a tool; its arguments have the types of `input`, by which they are judged before it runs. */
+/** Declares a tool; its arguments have the types of `input` and are checked against it before it runs. */
 export const tool = <const I extends TObject>(
   made: Omit<Tool, "input" | "run"> & { input: I; run(call: ToolCall<Static<I>>): Promise<ToolResult> },
 ): Tool => ({ ...made, run: (call) => made.run(call as ToolCall<Static<I>>) });
 
 export type ToolCall<Args = unknown> = {
-  /** As `input` has them. */
+  /** Arguments as declared by `input`. */
   args: Args;
   workspaceId: string;
   keyId: string;
   scopes: readonly string[];
-  /** The JSON answer of a route, under the key's scopes and the route's own rules. */
+  /** Calls a route under the key's scopes and the route's own rules, and returns its JSON answer. */
   ask<L extends keyof Answers>(line: L, call?: RouteCall, options?: AskOptions): Promise<Answers[L]>;
   askRaw(line: Line, call?: RouteCall): Promise<Reply>;
-  /** Tells a client that waits how far it is; nothing for one that did not ask. */
+  /** Sends progress to a client that asked for it. */
   progress(message: string): Promise<void>;
-  /** Aborted when the client gives up, or the key is revoked. */
+  /** Aborted when the client cancels, or the key is revoked. */
   signal: AbortSignal;
   deps: HttpDependencies;
   now(): Date;
 };
 
-/** `once`: calls that share it, and differ in nothing, have their effect once. */
+/** `once`: calls with the same value and content have their effect once. */
 export type AskOptions = { once?: string | undefined };
 
-/** `text`: short, for a model; what strangers wrote is fenced in it. `structured`: the same as data. */
+/** `text`: short, for a model; text by others is fenced. `structured`: the same as data. */
 export type ToolResult = { text: string; structured: Record<string, unknown> };

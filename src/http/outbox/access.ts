@@ -4,26 +4,26 @@ import type { Clock } from "#src/platform/clock.ts";
 import { bearerOf, isFromLoopback, isToken } from "../framework/insiders.ts";
 
 export type OutboxAccessOptions = {
-  /** What callers show; undefined: nobody is let in by one. */
+  /** The operator's token; undefined: no access by token. */
   token: string | undefined;
-  /** Then being on this machine is no right. */
+  /** True: access from this machine needs the token too. */
   production: boolean;
-  /** A secret of at least 32 bytes, the same in every instance of the service. */
+  /** A secret of at least 32 bytes, equal in all instances of the service. */
   cookieKey: Buffer;
   clock: Pick<Clock, "now">;
-  /** Counts a token that is not the right one; throws Rejected rate_limited when its sender has tried too many. */
+  /** Counts a wrong token; throws Rejected rate_limited if its sender has tried too many. */
   countWrong?: (request: Request) => Promise<void>;
 };
 
-/** Who may see the caught mail: it holds every workspace's, with live approval links. */
+/** Access to caught mail: that is mail of all workspaces, with working approval links. */
 export type OutboxAccess = {
-  /** Whether there is a form to type the token into. */
+  /** True if there is a form to enter the token. */
   hasForm: boolean;
-  /** Whether the caller may see it, or could by the form. */
+  /** True if the caller may see it, or could by entering the token. */
   isOffered(request: Request): boolean;
   /** Throws Rejected rate_limited. */
   mayEnter(request: Request): Promise<boolean>;
-  /** What a browser is given for the right token, to be shown with every request, and its seconds; undefined for a wrong one. Throws Rejected rate_limited. */
+  /** The cookie value for the right token, and its lifetime in seconds; undefined for a wrong token. Throws Rejected rate_limited. */
   cookieFor(given: string, request: Request): Promise<{ value: string; maxAge: number } | undefined>;
 };
 
@@ -33,8 +33,8 @@ export const cookieName = "countersign_outbox";
 const cookieLifetime = 12 * 3_600;
 
 /**
- * In production by the operator's token alone; otherwise from this machine without, and from elsewhere by the token. The token comes as Bearer,
- * or by a cookie that the form has set: `<expiry, ms>.<hmac>`, which holds under this very token and no other.
+ * In production access needs the operator's token; otherwise only from outside this machine. The token is sent as Bearer, or by a cookie
+ * that the form sets: `<expiry in ms>.<hmac>`, valid only while the token is unchanged.
  */
 export function createOutboxAccess(options: OutboxAccessOptions): OutboxAccess {
   const { token, production, cookieKey, clock, countWrong = async () => {} } = options;

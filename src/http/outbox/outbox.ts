@@ -20,13 +20,13 @@ const largestId = 2 ** 53 - 1;
 export type OutboxPagesOptions = {
   outbox: Outbox;
   access: OutboxAccess;
-  /** Whether browsers reach the service by https alone, so that a cookie never has to go without it. */
+  /** True if browsers reach the service by https only, so that the cookie can be Secure. */
   https: boolean;
 };
 
 /**
- * The caught mail: pages for a person, JSON for scripts and tests, and each mail as it was handed over. A caller who may not see it is told 404, as for an
- * unknown route; where a token is set, that answer of /outbox itself holds a form for it.
+ * The caught mail: pages for people, JSON for scripts and tests, and each mail as handed over. Callers without access get 404, as for an
+ * unknown route; if a token is configured, the 404 page of /outbox itself has a form for it.
  */
 export function outboxPages({ outbox, access, https }: OutboxPagesOptions): Router {
   const router = Router();
@@ -39,7 +39,7 @@ export function outboxPages({ outbox, access, https }: OutboxPagesOptions): Rout
 
   async function guard(request: Request, response: Response, next: NextFunction): Promise<void> {
     if (await access.mayEnter(request)) return next();
-    // Out of this router: its other handlers are no way round.
+    // Leave this router: its other handlers must not be reached.
     if (!access.hasForm || request.path !== "/outbox") return next("router");
     page(response, formPolicy).status(404).send(String(tokenPage()));
   }
@@ -67,7 +67,7 @@ export function outboxPages({ outbox, access, https }: OutboxPagesOptions): Rout
   }
 }
 
-/** 429 after too many wrong tokens; what could not be read at all is no token. */
+/** Answers 429 after too many wrong tokens; an unreadable form counts as a wrong token. */
 const failed = (unreadable?: (response: Response) => void): ErrorRequestHandler =>
   errorHandler(async ({ error, request, response, next }) => {
     if (error instanceof Rejected) return send(response, errorReply(error, { requestId: String(request.id) }));
@@ -76,7 +76,7 @@ const failed = (unreadable?: (response: Response) => void): ErrorRequestHandler 
     next(error);
   });
 
-/** Every route, by its path. */
+/** The handlers by path. */
 const shown = (outbox: Outbox): Record<string, RequestHandler> => ({
   "/outbox": async (_request, response) => {
     page(response).send(String(listPage(await outbox.newest(shownInList))));
@@ -124,7 +124,7 @@ const ownPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const formPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-// The mail's own HTML: no script, no request to anywhere, and its own origin even when opened by itself. Its links open in a new tab.
+// For a mail's own HTML: no script, no requests, and a separate origin even if opened directly. Links open in a new tab.
 const strangersPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox";
 

@@ -17,7 +17,7 @@ const listed = (mail: CaughtMail): Markup => html`<li><a href="/outbox/${mail.id
 <span class="excerpt">${visibleLine(mail.text).slice(0, 140)}</span>
 <time datetime="${mail.at.toISOString()}">${readableTime(mail.at.toISOString())}</time></a></li>`;
 
-/** One mail as its recipient would see it, with what its envelope and headers say. */
+/** One mail as its recipient would see it, with its envelope and headers. */
 export const mailPage = (mail: CaughtMail): Markup =>
   layout(
     subjectOf(mail),
@@ -42,7 +42,7 @@ export const missingPage = (): Markup =>
     html`<header><a class="back" href="/outbox">← Outbox</a><h1>Not found</h1><p>The outbox has no such mail.</p></header>`,
   );
 
-/** Asks for the operator's token. `notice`: what was wrong with the one before. */
+/** The form for the operator's token. `notice`: why the last one was refused. */
 export const tokenPage = (notice?: string): Markup =>
   layout(
     "Outbox",
@@ -52,14 +52,14 @@ export const tokenPage = (notice?: string): Markup =>
 <button>Open the outbox</button></form></main>`,
   );
 
-/** A mail's own HTML, for the frame. Not sanitised: the headers it is served with leave it nothing but its looks and its links. */
+/** A mail's own HTML for the frame. Not sanitised: the headers it is served with block everything but styles and links. */
 export const bodyPage = (body: string): string => `<!doctype html><meta charset="utf-8"><base target="_blank">${body}`;
 
 const subjectOf = (mail: CaughtMail): string => visibleLine(mail.subject) || "(no subject)";
 
 const link = /(https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]'])/;
 
-/** The text with its web addresses as links: every second part of the split is one. */
+/** The text with web addresses as links: every second part of the split is an address. */
 const linked = (text: string): Markup[] =>
   text
     .split(link)

@@ -6,7 +6,7 @@ import { timestamp, timestampOrNull } from "./times.ts";
 
 export type WireDomain = Static<typeof Domain>;
 
-/** A domain as the contract shows it, with the five records it needs and how each was found. */
+/** Converts a domain to the contract's form, with its five DNS records and their state. */
 export function presentDomain(row: DomainRow, settings: RecordSettings): WireDomain {
   const { records } = row;
   const expected = expectedRecords(
@@ -48,7 +48,7 @@ export function presentDomain(row: DomainRow, settings: RecordSettings): WireDom
   };
 }
 
-/** The sandbox domain is verified in every workspace from the start, under an id of that workspace. */
+/** The sandbox domain, verified in every workspace from the start, under an id that differs by workspace. */
 export const presentSandbox = (
   workspace: { id: string; created_at: Date },
   id: string,

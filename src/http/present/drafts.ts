@@ -8,7 +8,7 @@ import { timestamp, timestampOrNull } from "./times.ts";
 
 export type WireDraft = Static<typeof Draft>;
 
-/** A draft as the contract shows it, its content read from where it lies. */
+/** Converts a draft to the contract's form; reads its content from the blob store if needed. */
 export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDraft> {
   const content = await contentOf(blobs, row);
   return {
@@ -61,7 +61,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
   };
 }
 
-/** A draft that is on its way is an answer itself. */
+/** The other reply that answered the message meanwhile; null for a draft that is being sent or was sent, which is the answer itself. */
 function answeredOf({ status, answered_meanwhile: answered }: ReadDraft): WireDraft["answered_meanwhile"] {
   if (answered === null || status === "sending" || status === "sent") return null;
   return { ...answered, at: timestamp(new Date(answered.at)) };
@@ -70,7 +70,7 @@ function answeredOf({ status, answered_meanwhile: answered }: ReadDraft): WireDr
 export const presentDrafts = (blobs: Blobs, rows: readonly ReadDraft[]): Promise<WireDraft[]> =>
   Promise.all(rows.map((row) => presentDraft(blobs, row)));
 
-/** The state that an edit replaced. */
+/** A version that an edit replaced. */
 export async function presentVersion(blobs: Blobs, row: VersionRow): Promise<Static<typeof DraftVersion>> {
   const { subject, body_html, cc, bcc, ...content } = await contentOf(blobs, row);
   const body_text = row.text_derived ? null : content.body_text;

@@ -1,12 +1,12 @@
 import { type Reply, reply } from "../framework/reply.ts";
 
-/** What a browser may be told about a file of strangers: types that it shows without running anything. */
+/** Types of untrusted files that are announced to browsers, because they display them without running anything. */
 const passiveTypes =
   /^(image\/(png|jpeg|gif|webp|bmp|tiff|heic)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/(plain|csv|calendar)|message\/rfc822|application\/(pdf|zip|gzip|json|msword|rtf|vnd\.[\w.+-]+))$/;
 
 /**
- * The headers of a file for download. Never shown in place, never guessed at, and nothing in it may run: what came by mail is not trusted,
- * neither its type nor its name.
+ * Headers for a file download. It is not displayed, its type is not guessed, and nothing in it may run: type and name of mailed files are
+ * not trusted.
  */
 export const fileHeaders = (file: { contentType: string; filename: string }): Record<string, string> => ({
   "Content-Type": safeType(file.contentType),
@@ -15,7 +15,7 @@ export const fileHeaders = (file: { contentType: string; filename: string }): Re
   "Content-Security-Policy": "default-src 'none'; sandbox",
 });
 
-/** Such a file as an answer. */
+/** A file as a download. */
 export const fileReply = ({ bytes, ...file }: { bytes: Buffer; contentType: string; filename: string }): Reply =>
   reply({ bytes, headers: fileHeaders(file) });
 
@@ -27,7 +27,7 @@ export function safeType(declared: string): string {
 
 const maxFilename = 150;
 
-/** RFC 6266: a plain name for old clients, and the name itself as UTF-8 (RFC 8187). */
+/** Content-Disposition by RFC 6266: an ASCII name for old clients, and the full name as UTF-8 (RFC 8187). */
 export function attachmentNamed(filename: string): string {
   const name = safeName(filename);
   const ascii = name
@@ -48,7 +48,7 @@ function safeName(filename: string): string {
   return shortened(name) || "attachment";
 }
 
-/** Keeps the ending, which says what a file is. */
+/** Shortens a file name but keeps its extension. */
 function shortened(name: string): string {
   const characters = [...name];
   if (characters.length <= maxFilename) return name;

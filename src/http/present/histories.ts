@@ -7,7 +7,7 @@ import type { HistoryEntry } from "../schemas/histories.ts";
 
 export type WireHistoryEntry = Static<typeof HistoryEntry>;
 
-/** Not shown: what a token could be tried against, where blobs are stored, what fences workers against each other, and who does what next. */
+/** Fields that are not shown: token hashes, blob locations, fences between workers, and internal planning. */
 const internal = [
   "tokens",
   "tokenSha256",
@@ -18,12 +18,12 @@ const internal = [
   "fence",
   "instanceId",
 ];
-/** Free-form JSON of the caller's: its names are not ours to change. */
+/** Free-form JSON of callers, whose field names are not converted. */
 const verbatim = ["metadata"];
-/** The events that bring a content; later ones name it by version and hash. */
+/** Events that contain the content; later ones refer to it by version and hash. */
 const bringsContent = ["DraftSubmitted", "DraftEdited"];
 
-/** An event of a draft's life, in the wire's names. */
+/** Converts an event of a draft to the contract's form. */
 export async function presentHistoryEntry(blobs: Blobs, event: Recorded): Promise<WireHistoryEntry> {
   const data = shown(event.data);
   if (bringsContent.includes(event.type)) {

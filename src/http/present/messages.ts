@@ -10,7 +10,7 @@ import { timestamp, timestampOrNull } from "./times.ts";
 
 export type WireMessage = Static<typeof Message>;
 
-/** A message as the contract shows it. Bodies that are too large for an event are read from the blob store. */
+/** Converts a message to the contract's form. Bodies too large for an event are read from the blob store. */
 async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessage> {
   const whole = await withBody(blobs, row);
   return {
@@ -47,7 +47,7 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
 export const presentMessages = (blobs: Blobs, rows: readonly MessageRow[]): Promise<WireMessage[]> =>
   Promise.all(rows.map((row) => presentMessage(blobs, row)));
 
-/** The chain of those who passed a mail on is kept in the log and not shown: it proves nothing here. */
+/** The authentication results without ARC, which is recorded but never used as proof. */
 const shownAuthentication = (known: MessageRow["authentication"]): WireMessage["authentication"] =>
   known && { spf: known.spf, dkim: known.dkim, dmarc: known.dmarc, aligned: known.aligned };
 
@@ -60,7 +60,7 @@ const presentAttachment = async (blobs: Blobs, attachment: StoredAttachment) => 
   inline: attachment.inline,
 });
 
-/** The row with what lies in the blob store put in its place. */
+/** Replaces the references to the blob store by their content. */
 export async function withBody(blobs: Blobs, row: MessageRow): Promise<MessageRow> {
   if (row.content_blob !== null) {
     return { ...row, ...ofContent(await loadContent(blobs, { content: null, contentBlob: row.content_blob })) };

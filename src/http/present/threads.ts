@@ -5,7 +5,7 @@ import { timestamp, timestampOrNull } from "./times.ts";
 
 export type WireThread = Static<typeof Thread>;
 
-/** A thread as the contract shows it, without its messages and drafts. */
+/** Converts a thread to the contract's form, without its messages and drafts. */
 export const presentThread = (row: ThreadRow): WireThread => ({
   ...row,
   status: row.status as WireThread["status"],
@@ -15,7 +15,7 @@ export const presentThread = (row: ThreadRow): WireThread => ({
   updated_at: timestamp(row.updated_at),
 });
 
-/** A merged thread answers with its own id and the content of the one it became part of. */
+/** A merged thread: its own id with the content of the thread it was merged into. */
 export const presentMerged = (own: ThreadRow, survivor: ThreadRow): WireThread => ({
   ...presentThread(survivor),
   id: own.id,

@@ -10,13 +10,13 @@ const shown = {
   prefix: Type.String({ description: "The first 13 characters of the key.", examples: ["svc_live_a1B2"] }),
 };
 
-/** A key in a list: nothing that could be used. */
+/** A key in a list, without its secret. */
 export const ApiKey = Strict(
   { ...shown, scopes: Type.Array(Scope), created_at: Timestamp, last_used_at: Nullable(Timestamp) },
   { title: "ApiKey" },
 );
 
-/** The only answer that ever holds the key itself. */
+/** The only answer that contains the key itself. */
 export const ApiKeyCreated = Strict(
   {
     ...shown,

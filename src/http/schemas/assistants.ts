@@ -35,7 +35,7 @@ export const CreateAssistant = Strict(
   { title: "CreateAssistant" },
 );
 
-/** Only what is given changes. */
+/** Absent fields stay unchanged. */
 export const UpdateAssistant = Strict(
   {
     name: Type.Optional(VisibleLine(maxName)),

@@ -1,9 +1,9 @@
 import Type from "typebox";
 import { EmailAddress, Nullable, Strict, Uuid, VisibleLine } from "./common.ts";
 
-/** What was mailed: 256 bits in base64url. What is none was never mailed. */
+/** Token of a mailed link: 256 bits in base64url. Others are refused as unknown links. */
 export const LinkToken = Type.String({ minLength: 1, maxLength: 200 });
-/** Judged by its characters and by what it says, not here. */
+/** Length and content of passwords are checked by the accounts, not here. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 20_000 });
 const PersonName = VisibleLine(100);
 const WorkspaceName = VisibleLine(100);
@@ -36,6 +36,6 @@ export const SessionAnswer = Strict({
   workspaces: Type.Array(Strict({ id: Uuid, name: Type.String(), role: MemberRole })),
   workspace_id: Nullable(Uuid),
 });
-/** The mail is on its way, if there is somebody to write to. */
+/** Answered whether or not the account exists and a mail is sent. */
 export const MailedAnswer = Strict({ mailed: Type.Literal(true) });
 export const DoneAnswer = Strict({ done: Type.Literal(true) });

@@ -5,7 +5,7 @@ export const Plan = Type.Enum(["builder_pack", "pro", "agency"]);
 export const PlanStatus = Type.Enum(["trialing", "active", "past_due", "canceled"]);
 const count = Type.Integer({ minimum: 0 });
 
-/** What a plan is and what of it is used. */
+/** A workspace's plan and its usage. */
 export const Subscription = Strict(
   {
     plan: Plan,

@@ -1,44 +1,44 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import type { EncodedFile } from "../framework/body/encodedFile.ts";
 
-/** Schemas that several resources share. Sizes are UTF-8 bytes. */
+/** Schemas shared by several resources. Sizes are UTF-8 bytes. */
 
 export const kilobyte = 1024;
 
-/** No field but those listed. */
+/** An object without additional fields. */
 export const Strict = <P extends TProperties>(properties: P, options: Record<string, unknown> = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
 
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** An id. Taken in any case, kept in lower case. */
+/** A UUID, accepted in any case and converted to lower case. */
 export const Uuid = Type.String({ format: "uuid", lowercase: true });
 export const Timestamp = Type.String({ format: "date-time" });
-/** A day or a moment. */
+/** A date, or a date and time. */
 export const DateOrTime = Type.String({ format: "date-or-time" });
 
-/** One plain address per string: nothing else could be meant by it in a header. */
+/** One plain address: no name, list or group. */
 export const EmailAddress = Type.String({ format: "email-address" });
 
-/** Text that ends up in a header: one line. */
+/** Text for a mail header: one line. */
 export const HeaderText = (maxBytes: number, options: Record<string, unknown> = {}) =>
   Type.String({ format: "single-line", maxBytes, ...options });
 
-/** A name or a tag: something to be read, on one line. Counted in characters. */
+/** A name or tag: one visible line; `maxLength` in characters. */
 export const VisibleLine = (maxLength: number, options: Record<string, unknown> = {}) =>
   Type.String({ format: "visible-line", minLength: 1, maxLength, ...options });
 
 export const Text = (maxBytes: number, options: Record<string, unknown> = {}) => Type.String({ maxBytes, ...options });
 
-/** A file in base64. A handler gets it decoded; `maxLength` counts its characters in the body. */
+/** A base64 file. Handlers get it decoded; `maxLength` counts base64 characters. */
 export const Base64File = (maxLength: number, options: Record<string, unknown> = {}) =>
   Type.Unsafe<EncodedFile>({ base64File: maxLength, ...options });
 
-/** Free-form JSON, counted as JSON.stringify writes it. */
+/** Free-form JSON; its size is measured as JSON.stringify writes it. */
 export const JsonObject = (maxJsonBytes: number) =>
   Type.Unsafe<Record<string, unknown>>({ type: "object", maxJsonBytes });
 
-/** One of several objects, told apart by a field of theirs. */
+/** A union of objects that differ in the value of one field. */
 export const OneOfBy = <const Branches extends TObject[]>(
   propertyName: string,
   branches: Branches,
@@ -68,12 +68,12 @@ const paging = {
   ),
 };
 
-/** The query of a list: its own filters, and which part of it. */
+/** The query of a list: its filters and the requested window. */
 export const ListQuery = <P extends TProperties>(filters: P) => Strict({ ...filters, ...paging });
 
 export const Paging = ListQuery({});
 
-/** A list's answer. */
+/** The answer of a list. */
 export const Envelope = <S extends TSchema>(item: S) =>
   Strict({
     data: Type.Array(item),
@@ -88,7 +88,7 @@ export const Envelope = <S extends TSchema>(item: S) =>
 /** The answer to every DELETE. */
 export const Deleted = Strict({ id: Uuid, deleted: Type.Literal(true) }, { title: "Deleted" });
 
-/** Who did something. */
+/** The actor of a change, as shown to clients. */
 export const ActorShown = Strict(
   { kind: Type.String(), id: Type.String(), name: Nullable(Type.String()) },
   { title: "Actor" },

@@ -34,7 +34,7 @@ export const ContactQuery = ListQuery({
   domain: Type.Optional(Type.String({ minLength: 1, maxLength: 255, lowercase: true })),
 });
 
-/** Only what is given changes. A null name is taken from the next mail that has one. */
+/** Absent fields stay unchanged. If `name` is null, it is set by the next mail that contains one. */
 export const UpdateContact = Strict(
   {
     name: Type.Optional(Nullable(VisibleLine(maxName))),

@@ -4,7 +4,7 @@ import { DraftAttachment } from "./drafts.ts";
 
 export const ContentQuery = Strict({ version: Type.Optional(Type.Integer({ minimum: 1 })) });
 
-/** Exactly what is sent, and hashed as RFC 8785 JSON into content_sha256. */
+/** The exact content that is sent; content_sha256 is the hash of its RFC 8785 JSON. */
 export const DraftContent = Strict(
   {
     from: Strict({ name: Type.String(), address: Type.String() }),

@@ -18,7 +18,7 @@ import {
 export const DraftStatus = Type.Enum(["pending", "approved", "rejected", "sending", "sent", "stale", "failed"]);
 const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 
-/** Bounds of what an agent writes. The subject has to fit one header line of RFC 5322. */
+/** Size limits of drafts. The subject must fit one header line of RFC 5322. */
 export const maxBody = 256 * kilobyte;
 const maxRationale = 8 * kilobyte;
 const maxMetadata = 8 * kilobyte;
@@ -27,10 +27,10 @@ export const maxSubject = 998;
 const maxAttachments = 10;
 const maxAttachmentBytes = 10 * kilobyte * kilobyte;
 
-/** Enough for the attachments in base64 and the rest of the request. */
+/** Bytes: room for the attachments in base64 and the rest of the request. */
 export const attachmentBodyLimit = 36 * kilobyte * kilobyte;
 
-/** What HTML lost when it was reduced to what can be shown. */
+/** Parts that were removed from a draft's HTML. */
 export const HtmlRemoved = Type.Array(Strict({ what: Type.String(), count: Type.Integer({ minimum: 1 }) }), {
   description:
     "What was removed from the HTML when it was reduced to what every recipient and the approver can see: element:NAME, attribute:NAME, style:PROPERTY, comment, image:remote or link:SCHEME.",
@@ -41,7 +41,7 @@ export const DraftAttachment = Strict(
   { title: "DraftAttachment" },
 );
 
-/** Who decided, and about what. */
+/** The decision about a draft: who decided, and how. */
 export const DecidedBy = Strict(
   {
     decision: Type.Enum(["approve", "reject"]),
@@ -59,7 +59,7 @@ export const DecidedBy = Strict(
   { title: "DecidedBy" },
 );
 
-/** Whether the approvers of the newest version were reached. */
+/** Notification state of the newest version. */
 const NotificationStatus = Strict(
   {
     state: Type.Enum(["none", "sent", "retrying", "failed"], {
@@ -78,7 +78,7 @@ const NotificationStatus = Strict(
   { title: "NotificationStatus" },
 );
 
-/** Who has approved the newest version. */
+/** Approvals of the newest version. */
 const Approvals = Strict(
   {
     required: Type.Integer({
@@ -178,7 +178,7 @@ export const Draft = Strict(
   { title: "Draft" },
 );
 
-/** The answer to a submission. */
+/** A submitted draft, with warnings. */
 export const SubmittedDraft = Strict(
   {
     ...Draft.properties,
@@ -227,7 +227,7 @@ export const attachments = Type.Optional(Type.Array(NewAttachment, { maxItems: m
 
 export const anyBody = { atLeastOneOf: ["body_text", "body_html"] };
 
-/** null is what a draft without it shows: as good as leaving it out. */
+/** null means the same as an absent field, because drafts without the value show null. */
 export const optionalText = (maxBytes: number) => Type.Optional(Nullable(Text(maxBytes)));
 export const metadata = Type.Optional(Nullable(JsonObject(maxMetadata)));
 const subjectOverride = Type.Optional(
@@ -251,7 +251,7 @@ export const CreateDraft = Strict(
   { title: "CreateDraft", description: "At least one of body_text and body_html.", ...anyBody },
 );
 
-/** null takes a value away; the subject then is the thread's. */
+/** null deletes a value; a deleted subject becomes the thread's. */
 export const EditDraft = Strict(
   {
     body_text: optionalText(maxBody),
@@ -276,7 +276,7 @@ export const ApproversNotified = Strict(
   { title: "ApproversNotified" },
 );
 
-/** Which state of a draft: as it was at a time, or at a version. */
+/** Selects a past state of a draft: at a time, or at a version. */
 export const DraftStateQuery = Strict({
   at: Type.Optional(Timestamp),
   version: Type.Optional(Type.Integer({ minimum: 1 })),

@@ -44,14 +44,14 @@ export const ReplyEmail = Strict(
   { title: "ReplyEmail", description: "At least one of body_text and body_html.", ...anyBody },
 );
 
-/** A person's reply on the thread that the path names. */
+/** A person's reply on the thread in the path. */
 export const ThreadReply = Strict(reply, {
   title: "ThreadReply",
   description: "At least one of body_text and body_html.",
   ...anyBody,
 });
 
-/** A mail on its way, or waiting for a person; `message_id` is the id its message has once it is queued. */
+/** A mail being sent, or waiting for a person's approval; `message_id` is the id of its message once it is queued. */
 export const EmailAccepted = Strict(
   {
     draft_id: Uuid,

@@ -14,7 +14,7 @@ import {
 } from "./common.ts";
 import { HtmlRemoved } from "./drafts.ts";
 
-/** What only one of the two forms of a signature says. */
+/** Words that only one of the two forms of a signature has. */
 const words = Type.Array(Type.String());
 const IdentityStatus = Type.Enum(["active", "disabled"]);
 const secret = Type.String({ minLength: 1, maxBytes: 2 * kilobyte });
@@ -32,7 +32,7 @@ const approvalsRequired = {
     "How many different approvers have to approve a draft before it is sent. A rejection ends it. API keys count once together, and not at all while human approval is required. With more than 1, no rule, mode or auto_approve_replies approves. Protected like the approval channel.",
 };
 
-/** How approvers are reached. Secrets are stored encrypted and shown masked. */
+/** A way to reach approvers. Secrets are stored encrypted and shown masked. */
 export const ApprovalChannel = OneOfBy(
   "type",
   [
@@ -123,7 +123,7 @@ export const Identity = Strict(
 
 const maxSignature = 64 * kilobyte;
 
-/** What can be set at any time. */
+/** Fields that can be set on creation and later. */
 const settings = {
   assistant_id: Type.Optional(Nullable(Uuid)),
   reply_to_email: Type.Optional(Nullable(EmailAddress)),
@@ -170,7 +170,7 @@ export const CreateIdentity = Strict(
   { title: "CreateIdentity" },
 );
 
-/** Only what is given changes; local_part and email_address never do. */
+/** Absent fields stay unchanged; local_part and email_address can never be changed. */
 export const UpdateIdentity = Strict(
   {
     display_name: Type.Optional(displayName),

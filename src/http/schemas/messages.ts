@@ -73,7 +73,7 @@ export const MessageQuery = ListQuery({
   ),
 });
 
-/** A path that names an attachment of a message; the attachment's id is text. */
+/** Path parameters of an attachment; attachment ids are free text. */
 export const AttachmentParams = Strict({ id: Uuid, attachment_id: Type.String({ minLength: 1, maxLength: 255 }) });
 
 const Disposition = Type.Enum([

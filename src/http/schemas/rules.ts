@@ -97,7 +97,7 @@ const given = {
 
 export const CreateRule = Strict(given, { title: "CreateRule" });
 
-/** Only what is given changes. */
+/** Absent fields stay unchanged. */
 export const UpdateRule = Strict(
   {
     name: Type.Optional(name),

@@ -63,7 +63,7 @@ export const CreateWebhook = Strict(
   { title: "CreateWebhook" },
 );
 
-/** Only what is given changes. */
+/** Absent fields stay unchanged. */
 export const UpdateWebhook = Strict(
   {
     url: Type.Optional(url),

@@ -5,14 +5,14 @@ import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { visibleLine } from "#src/html/visible.ts";
 
-/** The only button that makes sense now. */
+/** The action of the page's button in the link's current state. */
 export const changeOf = ({ standing, stopped }: StopLink): StopLinkChange =>
   standing !== "valid" ? "renew" : stopped ? "resume" : "stop";
 
-type Shown = { nonce: string; notice?: string | undefined };
+type StopPageState = { nonce: string; notice?: string | undefined };
 
-/** Who sends to which address, what stopping means, and the one button. `notice`: why a press was not counted. */
-export const stopPage = (link: StopLink, shown: Shown): string =>
+/** The sender and recipient, the effect of unsubscribing, and the button. `notice`: why a submission did not count. */
+export const stopPage = (link: StopLink, shown: StopPageState): string =>
   link.standing !== "valid"
     ? endedPage(link, shown)
     : link.stopped
@@ -38,8 +38,8 @@ export const stopPage = (link: StopLink, shown: Shown): string =>
           shown,
         });
 
-/** A link that works no more: its page has a new one mailed to the address, and to nobody else. */
-const endedPage = (link: StopLink, shown: Shown): string =>
+/** Shown for a link that does not work any more: the button mails a new link to the address itself. */
+const endedPage = (link: StopLink, shown: StopPageState): string =>
   card({
     tone: "wait",
     title: link.standing === "closed" ? "This link was closed" : "This link has expired",
@@ -53,7 +53,7 @@ const endedPage = (link: StopLink, shown: Shown): string =>
     shown,
   });
 
-/** A press that was counted just now; where the same page undoes it, it has the button. */
+/** Shown after a submission that counted; contains the button to undo it, if it can be undone. */
 export const changedPage = (link: StopLink, nonce: string): string =>
   link.standing !== "valid"
     ? card({
@@ -71,7 +71,7 @@ export const changedPage = (link: StopLink, nonce: string): string =>
           shown: { nonce },
         });
 
-/** The same for every address that never was a link. */
+/** Shown for all unknown addresses alike, so that it reveals nothing. */
 export const unknownPage = (): string =>
   card({
     tone: "plain",
@@ -89,7 +89,7 @@ export const tooManyPage = (): string =>
 export const methodPage = (): string =>
   card({ tone: "plain", title: "This page cannot be opened this way", sentences: ["Open the link from the mail."] });
 
-/** `posted`: a press whose outcome is not known. */
+/** `posted`: the outcome of a submitted form is unknown. */
 export const unavailablePage = (posted: boolean): string =>
   card({
     tone: "wait",
@@ -106,7 +106,7 @@ export const brokenPage = (): string =>
     sentences: [html`Nothing was changed, or we could not confirm it. <a href="?">Open the page again</a>`],
   });
 
-/** The workspace calls itself as it likes: its words are marked as its own, in quotes that they cannot end, and are no link. */
+/** The workspace's name is free text: quoted so that it cannot continue the sentence, and never a link. */
 const theWorkspace = ({ workspaceId, workspaceName }: StopLink): Markup =>
   html`the workspace that calls itself <bdi>${unlinked(named(workspaceName))}</bdi> (<code>${workspaceId}</code>)`;
 
@@ -117,10 +117,10 @@ type Card = {
   title: string;
   sentences: (string | Markup)[];
   button?: string;
-  shown?: Shown;
+  shown?: StopPageState;
 };
 
-// A form without an action posts to its own page, wherever the service is mounted.
+// Without an action attribute the form posts to its own URL, under any base path.
 const card = ({ tone, title, sentences, button, shown }: Card): string =>
   page({
     title,

@@ -16,19 +16,19 @@ import { type Bound, checkNonce, issueNonce } from "../web/nonce.ts";
 import * as pages from "./pages.ts";
 
 export type StopPagesOptions = StopLinks & {
-  /** A secret of at least 32 bytes, the same in every instance of the service. */
+  /** A secret of at least 32 bytes, equal in all instances of the service. */
   nonceKey: Buffer;
   clock: Pick<Clock, "now">;
   countUnknown?: CountUnknown;
-  /** Called with errors that are our own fault. */
+  /** Called with internal errors. */
   onError?: (error: unknown, request: Request) => void;
 };
 
 const maxFormBytes = 2048;
 
 /**
- * The pages behind the link under each mail of the service's own. GET and HEAD of `/stop/:token` show and never change anything; POST stops such
- * mail, lets it come again, or has a new link mailed, with the nonce of a page that was opened within the last hour.
+ * The pages behind the unsubscribe link in each notification mail. GET and HEAD of `/stop/:token` never change anything; POST stops such
+ * mail, resumes it, or mails a new link, and needs the nonce of a page opened within the last hour.
  */
 export function stopPages(options: StopPagesOptions): Router {
   const router = express.Router();
@@ -44,7 +44,7 @@ export function stopPages(options: StopPagesOptions): Router {
 async function pressed(options: StopPagesOptions, request: Request, link: StopLink): Promise<Reply> {
   const { nonce } = (request.body ?? {}) as { nonce?: unknown };
   const shown = { nonce: typeof nonce === "string" ? nonce : "", nowMs: options.clock.now().getTime() };
-  // A nonce says what its page's button did: of a page from before somebody else's press, the button does what it said.
+  // The nonce names the action that the page's button showed: it is done even if another person changed the state meanwhile.
   const to = (["stop", "resume", "renew"] as const).find(
     (change) => checkNonce(options.nonceKey, boundTo(request, change), shown) === "good",
   );
@@ -58,7 +58,7 @@ async function pressed(options: StopPagesOptions, request: Request, link: StopLi
   return linkPage(200, pages.changedPage(changed, nonceFor(options, request, changed)));
 }
 
-/** The page with its one button. `notice`: why a press was not counted. */
+/** The page with its button. `notice`: why a submission did not count. */
 const askingPage = (
   options: StopPagesOptions,
   request: Request,

@@ -8,9 +8,9 @@ import { pageStyle } from "#src/html/style.ts";
 const { resolve } = createRequire(import.meta.url);
 const folder = `${fileURLToPath(import.meta.resolve("#src/http/web/assets"))}/`;
 
-/** What the console's pages load: one stylesheet, an icon, and scripts in this order. All of it comes from this process. */
+/** The files that the console's pages load: one stylesheet, an icon, and scripts in this order. All are served by this process. */
 export type Assets = {
-  /** The addresses that are in a page. */
+  /** The URLs of the files, as pages refer to them. */
   style: string;
   icon: string;
   scripts: readonly string[];
@@ -24,9 +24,9 @@ const own = (ending: string): string[] =>
 
 const read = (name: string): string => readFileSync(`${folder}${name}`, "utf8");
 
-/** An address names its content, so that a browser may keep it for ever. */
+/** The URLs contain a hash of the content, so that browsers may cache the files forever. */
 export function consoleAssets(): Assets {
-  // The frame's own rules first: those of a noun's pages come on top of them.
+  // console.css first, so that the stylesheets of single pages can override it.
   const sheets = ["console.css", ...own(".css").filter((name) => name !== "console.css")];
   const style = asset("console.css", [pageStyle, ...sheets.map(read)].join("\n"));
   const scripts = [

@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** The cookie of a session. If the service is reached by https, the browser gives it to nobody else and takes it from nobody else. */
+/** The session cookie. Over https it has the `__Host-` prefix: browsers send it only to this host and accept it only from this host. */
 export type SessionCookie = {
-  /** The token a request brings; undefined if none, or more than one. */
+  /** The token in a request; undefined if there is none, or more than one. */
   read(request: IncomingMessage): string | undefined;
   give(response: ServerResponse, token: string): void;
   clear(response: ServerResponse): void;
 };
 
-/** As long as the longest session. */
+/** Seconds; the longest lifetime of a session. */
 const seconds = 14 * 86_400;
 
 export function sessionCookie({ publicUrl }: { publicUrl: string }): SessionCookie {
   const secure = publicUrl.startsWith("https:");
   const name = secure ? "__Host-countersign" : "countersign";
-  // Lax: links in mail lead here. A POST of another site brings no cookie.
+  // Lax, because links in mails lead here. POST requests from other sites carry no cookie.
   const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   return {
     read: (request) => cookieOf(request, name),
@@ -24,7 +24,7 @@ export function sessionCookie({ publicUrl }: { publicUrl: string }): SessionCook
   };
 }
 
-/** What a request brings under this name; undefined if it brings it twice, which no browser of ours does. */
+/** The value of a cookie; undefined if it is absent or sent twice, which browsers do not do with the service's cookies. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
   const given = (headers.cookie ?? "")
     .split(/; ?/)

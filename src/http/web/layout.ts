@@ -2,7 +2,7 @@ import { html, type Markup, type Value } from "#src/html/html.ts";
 import { frameStyleHash, headersOf } from "#src/html/page.ts";
 import type { Assets } from "./assets.ts";
 
-/** A page outside of any workspace, for visitors who may see nothing more. */
+/** A page outside of any workspace, for visitors who are not signed in or have no workspace. */
 export const plainDocument = (title: string, main: Value, { assets }: { assets: Assets }): string => {
   const body = html`
 <header class="top"><p class="brand"><a href="/"><span aria-hidden="true">✓</span> Countersign</a></p></header>
@@ -10,10 +10,10 @@ export const plainDocument = (title: string, main: Value, { assets }: { assets: 
   return wholeDocument({ title, body, className: "console" }, assets);
 };
 
-type Parts = { title: string; head?: Markup; body: Markup; className: string };
+type DocumentParts = { title: string; head?: Markup; body: Markup; className: string };
 
-/** The frame of every page: its head, and the sentence at its end. */
-export const wholeDocument = ({ title, head, body, className }: Parts, assets: Assets): string =>
+/** The HTML document around every page: its head and footer. */
+export const wholeDocument = ({ title, head, body, className }: DocumentParts, assets: Assets): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -30,7 +30,7 @@ export const wholeDocument = ({ title, head, body, className }: Parts, assets: A
 </html>
 `.markup;
 
-/** What a page of the console may do: its own style, scripts and requests; letters in frames of their own. */
+/** Content security policy of console pages: own styles, scripts and requests; mails are shown in frames with a policy of their own. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,5 +42,5 @@ const policy = [
   "base-uri 'none'",
 ].join("; ");
 
-/** The headers a page of the console is served with. Without a referrer, forms would come with `Origin: null`, and could not be told from a stranger's. */
+/** Headers of console pages. Without a referrer, browsers would send forms with `Origin: null`, like those of foreign pages. */
 export const consoleHeaders = headersOf(policy, "same-origin");

@@ -7,20 +7,20 @@ import { Reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
 import { unreadableStatus } from "./refusals.ts";
 
-/** What the pages behind the links of our mail have in common: `/a`, `/l`, `/stop`, and `/billing`. The link itself is the right to see one. */
+/** Shared parts of the pages behind mailed links (`/a`, `/l`, `/stop`) and `/billing`. The link itself is the right to see its page. */
 
 export const linkPage = (status: number, page: string, headers: Record<string, string> = {}): Reply =>
   new Reply({ bytes: Buffer.from(page) }, status, { ...pageHeaders, ...headers });
 
-/** Counts a link that does not exist; throws Rejected rate_limited when its sender has tried too many. */
+/** Counts a look-up of a link that does not exist; throws Rejected rate_limited if its sender has tried too many. */
 export type CountUnknown = (request: Request) => Promise<void>;
 
-/** The pages for requests that a link refuses. */
+/** Pages that answer refused requests. */
 export type RefusalPages = {
   unknownPage(): string;
   tooManyPage(): string;
   unavailablePage(posted: boolean): string;
-  /** For a form that could not be read: too large, or no form at all. Absent: as if a part of the service were unavailable. */
+  /** For a form that could not be read: too large, or not a form. Absent: `unavailablePage` is shown. */
   unreadablePage?(status: number): string;
   brokenPage(): string;
   methodPage(): string;
@@ -28,16 +28,16 @@ export type RefusalPages = {
 
 type LinkOptions = {
   countUnknown?: CountUnknown | undefined;
-  /** Called with errors that are our own fault. */
+  /** Called with internal errors. */
   onError?: ((error: unknown, request: Request) => void) | undefined;
 };
 
-/** No such link, or one that shows nothing to the asker: the same page, whatever the reason. */
+/** The link does not exist or shows nothing to this caller: both get the same page. */
 export class UnknownLink extends Error {
   override readonly name = "UnknownLink";
 }
 
-/** A door whose credential is the link: `find` resolves with what it leads to, undefined if it does not exist. */
+/** A door whose credential is the link: `find` resolves with the data behind the link, undefined if it does not exist. */
 export function linkDoor<Link>(
   find: (request: Request) => Promise<Link | undefined>,
   pages: RefusalPages,
@@ -47,7 +47,7 @@ export function linkDoor<Link>(
     async credential(request) {
       const link = await find(request);
       if (link !== undefined) return link;
-      // Only what does not exist is counted: a good link is shown whatever others try from the same address.
+      // Only links that do not exist are counted: a valid link is shown whatever others try from the same address.
       await countUnknown?.(request);
       throw new UnknownLink();
     },
@@ -69,20 +69,20 @@ export function linkDoor<Link>(
   };
 }
 
-/** Shows, or does, what a link that exists leads to. */
+/** Handles a request for an existing link. */
 export const throughLink =
   <Link>(door: Door<Link>, work: (link: Link, call: Admitted<Link>) => Promise<Reply | undefined>): RequestHandler =>
   async (request, response) => {
     await answer({ request, response }, door, (admitted) => work(admitted.who, admitted));
   };
 
-/** Refuses every other method. */
+/** Answers 405 to every other method. */
 export const onlyMethods =
   (allowed: string, pages: Pick<RefusalPages, "methodPage">): RequestHandler =>
   (_, response) =>
     send(response, linkPage(405, pages.methodPage(), { Allow: allowed }));
 
-/** Who pressed, as far as HTTP knows. */
+/** The IP address, user agent and request id of the person who pressed the button. */
 export function callerOf(request: Request): {
   ip: string | undefined;
   userAgent: string | undefined;

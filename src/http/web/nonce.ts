@@ -1,18 +1,21 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** How long an opened page can be pressed. */
+/** Milliseconds for which the buttons of an opened page work. */
 const nonceLifetimeMs = 60 * 60 * 1000;
 
-/** What a page's button does, in full: a nonce for one is none for another. The first part names the kind of page. */
+/** The complete action of a page's button: a nonce for one action is invalid for another. The first part names the kind of page. */
 export type Bound = readonly [page: string, ...parts: (string | number)[]];
 
-/** Proof that this very page was fetched not long ago: a blind POST to its link has none. `<expiry, ms>.<hmac>` */
+/**
+ * Proves that this page was fetched within the last hour; a request sent without opening the page has no nonce. Format: `<expiry in
+ * ms>.<hmac>`.
+ */
 export function issueNonce(key: Buffer, bound: Bound, nowMs: number): string {
   const expiry = nowMs + nonceLifetimeMs;
   return `${expiry}.${macOf(key, bound, expiry)}`;
 }
 
-/** Whether this page issued the nonce for that, and within the last hour. */
+/** True if the nonce was issued for this action within the last hour. */
 export function checkNonce(
   key: Buffer,
   bound: Bound,

@@ -3,8 +3,8 @@ import type { Session, Sessions } from "#src/platform/accounts/sessions.ts";
 import type { SessionCookie } from "./cookie.ts";
 
 /**
- * The living session a browser comes with. If its token is due to be replaced, the answer brings the new one. `quietly`: a script asks, which
- * keeps nobody signed in.
+ * The valid session of a browser. If its token is due for rotation, the answer sets the new one. `quietly`: a script polls, which does not
+ * extend the session.
  */
 export async function sessionOf(
   { sessions, cookie, quietly = false }: { sessions: Sessions; cookie: SessionCookie; quietly?: boolean },
@@ -16,6 +16,6 @@ export async function sessionOf(
   if (!found?.due) return found;
   const rotated = await sessions.rotate(found.id);
   if (rotated) cookie.give(response, rotated.token);
-  // Another request replaced its token a moment ago, or ended it: what runs under the former id would outlive the session.
+  // Another request has just rotated or ended the session: work registered under the old id would outlive it.
   return rotated?.session ?? sessions.find(token!, { quietly });
 }

@@ -12,8 +12,8 @@ import { NoWorkspace, SignedOut } from "./refusals.ts";
 import { sessionOf } from "./sessionOf.ts";
 
 /**
- * What a session may do at this moment, in the workspace it shows, judged on streams: who was removed or disabled a moment ago may do nothing.
- * Undefined if that is nothing.
+ * Resolves with the current rights of a session in its workspace, read from streams, so that removing or disabling a member takes effect at
+ * once. Undefined if it has none.
  */
 export type PrincipalOf = (
   session: Pick<Session, "id" | "userId" | "workspaceId" | "passwordAt">,
@@ -41,13 +41,13 @@ export type SessionOptions = {
   cookie: SessionCookie;
   principalOf: PrincipalOf;
   inFlight: InFlight;
-  /** Resolves when this instance knows every end of a right that another may have answered. */
+  /** Resolves when this instance has read every revocation that another instance has confirmed. */
   upToDate(): void | Promise<void>;
 };
 
 /**
- * People are known by the session that their browser brings; its cookie is replaced where that is due. `isQuiet`: a script asks, perhaps with nobody
- * in front of the page, which keeps no session alive. Throws SignedOut, NoWorkspace.
+ * Identifies people by the session of their browser, and rotates its cookie when due. `isQuiet`: a script polls, perhaps without a person,
+ * which does not extend the session. Throws SignedOut, NoWorkspace.
  */
 export const sessionCredential = (
   { deps, cookie, principalOf, inFlight, upToDate }: SessionOptions,

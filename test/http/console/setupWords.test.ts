@@ -6,7 +6,7 @@ import {
   takesOverMail,
   unreachableHost,
 } from "#src/http/console/domains/words.ts";
-import type { Visit } from "#src/http/console/framework/visit.ts";
+import type { PageContext } from "#src/http/console/framework/visit.ts";
 import { aroundOf, surroundingsOf } from "#src/http/console/identities/around.ts";
 import { checklistOf } from "#src/http/console/identities/checklist.ts";
 import { consequencesOf } from "#src/http/console/identities/deletePage.ts";
@@ -70,7 +70,7 @@ describe("what stands around an identity", () => {
     ({
       may: (scope: string) => rights.includes(scope),
       ask: async (line: string) => answers[line],
-    }) as unknown as Visit;
+    }) as unknown as PageContext;
   const identity = { id: "a", domain_id: "d", assistant_id: null };
 
   it("is its domain, its workspace, and how the approver was reached last", async () => {

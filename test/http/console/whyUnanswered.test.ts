@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import {
   type DraftFacts,
-  type NewestWord,
+  type NewestMessage,
   type Unanswered,
   type Why,
   whyUnanswered,
 } from "#src/http/console/threads/whyUnanswered.ts";
 
-const word: NewestWord = {
+const word: NewestMessage = {
   messageId: "m2",
   at: "2026-11-20T10:00:00.000Z",
   classification: "person",
@@ -131,7 +131,7 @@ describe("why a conversation was not answered", () => {
   });
 
   it("explains machines' mail and blocked senders, unless somebody wrote a draft all the same", () => {
-    const of = (change: Partial<NewestWord>, drafts: DraftFacts[] = []) =>
+    const of = (change: Partial<NewestMessage>, drafts: DraftFacts[] = []) =>
       said(whyUnanswered({ ...facts, newestWord: { ...word, ...change }, drafts }));
     expect(of({ classification: "auto_reply" })).to.contain("automatic reply");
     expect(of({ classification: "bounce" })).to.contain("could not be delivered");

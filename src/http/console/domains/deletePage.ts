@@ -3,13 +3,13 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Answers } from "../../routes.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { asSentence } from "../identities/words.ts";
 import { domainOf } from "./pages.ts";
 import { receivingName } from "./words.ts";
 
-/** What deleting a domain means, or which identities are in its way. */
-export async function deletePage(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
+/** The page to delete a domain: the consequences, or the identities that prevent it. */
+export async function deletePage(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
   const domain = await domainOf(visit);
   const name = receivingName(domain);
   const path = `/domains/${domain.id}`;

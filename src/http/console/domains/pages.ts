@@ -5,13 +5,13 @@ import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { asSentence } from "../identities/words.ts";
 import { recordsTable } from "./recordsTable.ts";
 import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail, unreachableHost } from "./words.ts";
 
-/** Every domain and its status, and the form that adds one. `refused`: why the form was not taken. */
-export async function domainList(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
+/** The list of domains and the form to add one. `refused`: why the form was refused. */
+export async function domainList(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
   const cursor = visit.query.get("cursor");
   const { data, next_cursor } = await visit.ask("GET /v1/domains", { query: { limit: 50, cursor } });
   const main = html`<h1>Domains</h1>
@@ -28,8 +28,8 @@ const entry = (
 <p><strong class="found ${domain.status}">${statusInWords(domain).short}</strong>${!domain.sandbox && html` · ${foundInWords(domain.dns_records)}`}</p></li>
 `;
 
-/** A name that another page offers to add is in the address, and only fills the form in. */
-function addForm(visit: Visit, refused: Refused | undefined): Markup {
+/** The form to add a domain. A name in the URL only fills in the field. */
+function addForm(visit: PageContext, refused: Refused | undefined): Markup {
   const said = (name: string) => visit.form.get(name) ?? visit.query.get(name) ?? "";
   const told = refused && { ...refused, message: asSentence(refused.message) };
   return html`<section aria-labelledby="add"><h2 id="add">Add a domain</h2>${errorSummary(told)}
@@ -57,12 +57,12 @@ ${form(
 )}</section>`;
 }
 
-/** The domain that the path names. Throws Rejected not_found. */
-export const domainOf = (visit: Visit): Promise<Domain> =>
+/** The domain in the path. Throws Rejected not_found. */
+export const domainOf = (visit: PageContext): Promise<Domain> =>
   visit.ask("GET /v1/domains/:domain_id", { params: { domain_id: visit.params.id ?? "" } });
 
-/** A domain: its status, its records and what was found instead, and when it is looked at next. It refreshes itself as it is checked. */
-export async function domainPage(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+/** A domain: its status, expected and found records, and the time of the next check. The page refreshes itself after each check. */
+export async function domainPage(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const domain = await domainOf(visit);
   const name = receivingName(domain);
   const path = `/domains/${domain.id}`;
@@ -88,7 +88,7 @@ ${
   return shown({ title: name, main, wide: true });
 }
 
-async function standing(deps: ConsoleDependencies, visit: Visit, domain: Domain): Promise<Markup> {
+async function standing(deps: ConsoleDependencies, visit: PageContext, domain: Domain): Promise<Markup> {
   const { short, long } = statusInWords(domain);
   const next = await nextCheckOf(deps, domain.id);
   const tone = domain.status === "verified" ? "good" : domain.status === "failed" ? "bad" : "wait";
@@ -98,20 +98,20 @@ async function standing(deps: ConsoleDependencies, visit: Visit, domain: Domain)
 `;
 }
 
-function nextInWords(visit: Visit, next: "soon" | string | null, nowMs: number): Markup | string {
+function nextInWords(visit: PageContext, next: "soon" | string | null, nowMs: number): Markup | string {
   if (next === null) return "when you ask for it";
-  // One that is due is under way.
+  // A check that is due is in progress.
   return next === "soon" || Date.parse(next) <= nowMs ? "now" : when(visit, next);
 }
 
-/** An install that was never told its name names itself in the records: added like that, they lead nowhere. */
+/** Warns if the records contain a loopback host name: the installation's host name is not configured, so they would not work. */
 function unreachableNote({ dns_records: records, status }: Domain): Markup | false {
   const host = unreachableHost(records);
   if (status === "verified" || host === undefined) return false;
   return html`<div class="card alert"><p><strong>Do not add these records yet.</strong> The MX record names “${shortLine(host, 100)}”, and other mail servers cannot reach that. The operator of this service first sets <code>PUBLIC_URL</code> and <code>INBOUND_MX_HOST</code>: <a href="/docs/operations#going-to-production">Going to production</a>.</p></div>`;
 }
 
-/** Why a subdomain is better where mail goes elsewhere already. */
+/** Recommends a subdomain if the domain already receives mail elsewhere. */
 function subdomainAdvice(domain: Domain, mayWrite: boolean): Markup | false {
   if (!takesOverMail(domain) || domain.status === "verified") return false;
   const { domain_name, recommended_subdomain: recommended } = domain;

@@ -2,7 +2,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type DnsRecord, recordInWords } from "./words.ts";
 
-/** The records that a domain needs: what to type in at the DNS provider, and what was found there. */
+/** The DNS records of a domain: values to enter at the DNS provider, and what was found. */
 export const recordsTable = (
   records: readonly DnsRecord[],
 ): Markup => html`<div class="scroll" role="region" aria-label="Table of DNS records" tabindex="0"><table class="records">
@@ -18,6 +18,6 @@ const row = ({ type, host, fqdn, value, priority, purpose, status, reason }: Dns
 </tr>
 `;
 
-/** A press of the pointer selects all of it; with script there is a button as well. */
+/** A value that a click selects completely; with script it also has a copy button. */
 const copied = (text: string, what: string): Markup =>
   html`<div class="to-copy"><code>${text}</code><button type="button" class="button quiet" data-copy="" hidden aria-label="Copy ${what}">Copy</button></div>`;

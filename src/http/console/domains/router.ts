@@ -1,11 +1,11 @@
 import { Rejected } from "#streams/decider.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { deletePage } from "./deletePage.ts";
 import { domainList, domainPage } from "./pages.ts";
 
-/** The domains of a workspace and their DNS records. */
+/** Pages for the domains of a workspace and their DNS records. */
 export const domainPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /domains", (visit) => domainList(visit)),
   consoleForm("POST /domains", add),
@@ -18,12 +18,12 @@ export const domainPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consoleForm("POST /domains/:id/delete", remove),
 ];
 
-function requireMayWrite({ may, principal }: Visit): void {
+function requireMayWrite({ may, principal }: PageContext): void {
   if (may("write:domains")) return;
   throw new Rejected("insufficient_scope", `your role in this workspace (${principal.role}) does not change domains`);
 }
 
-async function add(visit: Visit): Promise<ConsoleAnswer> {
+async function add(visit: PageContext): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
   const said = (name: string) => visit.form.get(name)?.trim() ?? "";
   const body = { domain_name: said("domain_name"), inbound_subdomain: said("inbound_subdomain") || null };
@@ -34,13 +34,13 @@ async function add(visit: Visit): Promise<ConsoleAnswer> {
   return refused ? domainList(visit, refused) : seeOther(`/domains/${id}`, "domainAdded");
 }
 
-async function verify(visit: Visit): Promise<ConsoleAnswer> {
+async function verify(visit: PageContext): Promise<ConsoleAnswer> {
   const { id = "" } = visit.params;
   await visit.ask("POST /v1/domains/:domain_id/verify", { params: { domain_id: id } });
   return seeOther(`/domains/${id}`, "checkAsked");
 }
 
-async function remove(visit: Visit): Promise<ConsoleAnswer> {
+async function remove(visit: PageContext): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
   const { id = "" } = visit.params;
   const refused = await visit.attempt(() => visit.ask("DELETE /v1/domains/:domain_id", { params: { domain_id: id } }));

@@ -4,7 +4,7 @@ import type { WireDomain } from "../../present/domains.ts";
 export type Domain = WireDomain;
 export type DnsRecord = Domain["dns_records"][number];
 
-/** The status of a domain, in a few words and in a sentence. */
+/** The status of a domain, in a few words and as a sentence. */
 export function statusInWords({ status, sandbox }: Pick<Domain, "status" | "sandbox">): {
   short: string;
   long: string;
@@ -31,7 +31,7 @@ export function statusInWords({ status, sandbox }: Pick<Domain, "status" | "sand
   }
 }
 
-/** How a record was found, in words. */
+/** The state of a DNS record, in words. */
 export const recordInWords: Record<DnsRecord["status"], string> = {
   pending: "not looked at yet",
   verified: "found",
@@ -39,7 +39,7 @@ export const recordInWords: Record<DnsRecord["status"], string> = {
   temporary_failure: "DNS did not answer: it is asked again",
 };
 
-/** How many of the records are in place: "3 of 5 records found". */
+/** Counts the records that were found: "3 of 5 records found". */
 export function foundInWords(records: readonly DnsRecord[]): string {
   const found = records.filter(({ status }) => status === "verified").length;
   return `${found} of ${records.length} records found`;
@@ -49,10 +49,13 @@ export function foundInWords(records: readonly DnsRecord[]): string {
 export const receivingName = ({ domain_name, inbound_subdomain }: Pick<Domain, "domain_name" | "inbound_subdomain">) =>
   inbound_subdomain === null ? domain_name : `${inbound_subdomain}.${domain_name}`;
 
-/** Whether its own mail would go elsewhere with these records: it receives mail already, and no subdomain is used. */
+/** True if these records would redirect the domain's existing mail: it receives mail already, and no subdomain is used. */
 export const takesOverMail = ({ has_existing_mx, inbound_subdomain }: Domain): boolean =>
   has_existing_mx === true && inbound_subdomain === null;
 
-/** The host that an MX record names although no other mail server can reach it: the service was not told its own name. Undefined if there is none. */
+/**
+ * The host of an MX record that no other mail server can reach, because the service's host name is not configured. Undefined if there is
+ * none.
+ */
 export const unreachableHost = (records: readonly Pick<DnsRecord, "type" | "value">[]): string | undefined =>
   records.find(({ type, value }) => type === "MX" && isLoopbackHost(value))?.value;

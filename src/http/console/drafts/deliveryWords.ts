@@ -12,7 +12,7 @@ const providers: Partial<Record<string, string>> = {
   outbox: "to the outbox, which delivers to nobody",
 };
 
-/** What an event of a hand-over is told as. */
+/** Describes a delivery event. */
 export function deliveryWords(event: OfDelivery): StepWords {
   switch (event.type) {
     case "DeliveryStarted": {
@@ -92,7 +92,7 @@ const settled = {
   unconfirmed: say`No evidence came in time of whether the provider took it`,
 };
 
-/** With what the other side said, word for word. */
+/** Adds the other server's answer, verbatim. */
 const answered = (what: StepWords["what"], said: Record<string, string>, facts: Fact[] = []): StepWords => ({
   what,
   facts,

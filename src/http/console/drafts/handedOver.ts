@@ -2,20 +2,20 @@ import { createHash } from "node:crypto";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import type { Reply } from "../../framework/reply.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { type HandedOver, mostRead } from "./mimeView.ts";
 import type { Step } from "./steps.ts";
 
 type Deps = { parser: MailParser; costlyWork: CostlyWork };
 
-/** The step of the newest hand-over: the one whose bytes the route of raw mail has. */
+/** The step of the newest delivery attempt, whose bytes the raw mail route answers. */
 export const handOverStep = (steps: readonly Step[]): Step | undefined =>
   steps.findLast(({ event }) => event.type === "DeliveryStarted");
 
-/** The mail that was handed over, as the route of raw mail answers it; undefined if nothing was, or it cannot be read now. */
+/** The mail that was handed over, from the raw mail route; undefined if there is none or it cannot be read now. */
 export async function readHandedOver(
   { parser, costlyWork }: Deps,
-  visit: Visit,
+  visit: PageContext,
   steps: readonly Step[],
 ): Promise<HandedOver | undefined> {
   const started = handOverStep(steps)?.event;

@@ -6,7 +6,7 @@ import { contentSha256 } from "#src/mail/out/content.ts";
 import type { Step } from "./steps.ts";
 import type { Reader } from "./telling.ts";
 
-/** Whether what left is what was approved, by the hashes on record, and by the content itself. */
+/** Shows whether the sent mail is what was approved, by the recorded hashes and by the content. */
 export function hashView(
   reader: Reader,
   steps: readonly Step[],

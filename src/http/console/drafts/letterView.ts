@@ -6,10 +6,10 @@ import { frame } from "#src/html/page.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import type { Version } from "./steps.ts";
 
-/** Reads a letter in a thread: the costly work `readableLetter`. */
+/** Prepares a mail for display: the costly work `readableLetter`. */
 export type ReadLetter = (letter: LetterToRead) => Promise<ReadableLetter>;
 
-/** A version, as it says what would be, or was, sent. */
+/** The content of a version, as it would be or was sent. */
 export async function letterSection(
   read: ReadLetter,
   version: Version,
@@ -22,7 +22,7 @@ ${letterView(version, letter, { frames })}
 <p class="meta">Content hash <bdi class="code">${visibleLine(version.contentSha256)}</bdi></p></section>`;
 }
 
-/** What a version says, to whom. `frames`: HTML as mail programs show it; on paper its words alone. */
+/** A version's content and recipients. `frames`: shows HTML as mail programs do; print pages show only the text. */
 export function letterView(
   { content, rationale }: Pick<Version, "content" | "rationale">,
   letter: ReadableLetter,
@@ -44,7 +44,7 @@ function bodies({ html: formatted, text }: ReadableLetter, frames: boolean): Mar
 <details><summary>As programs without HTML show it</summary>${writing(text)}</details>`;
 }
 
-/** What somebody wrote at length, line by line, in whatever language and direction. */
+/** A long text by a person, line by line, in any language and direction. */
 export const writing = (text: string): Markup =>
   html`<div class="letter" dir="auto" lang="">${visible(text).trim() || "(no text)"}</div>`;
 
@@ -65,7 +65,7 @@ const labels: Partial<Record<string, string>> = {
   attachments: "Attachments",
 };
 
-/** What a version changed, field by field; texts line by line. */
+/** Changes between two versions, field by field; texts line by line. */
 export const changesView = ({ changes, truncated }: Comparison, before: number): Markup =>
   changes.length === 0 && !truncated
     ? html`<p class="meta">It says the same as version ${before}.</p>`
@@ -77,11 +77,11 @@ ${changes.map(
   }</div>`,
 )}</div>`;
 
-/** So many lines on either side of a change are shown. */
+/** Unchanged lines shown before and after a change. */
 const around = 2;
 
-/** The changed lines and those next to them. */
-function nearby(lines: readonly DiffLine[]): (DiffLine | null)[] {
+/** The changed lines and `around` lines next to them; null marks omitted lines. */
+function nearby(lines: readonly Line[]): (Line | null)[] {
   const isNear = new Set<number>();
   for (const [index, { change }] of lines.entries()) {
     if (change === "same") continue;
@@ -101,13 +101,13 @@ function lineView(line: DiffLine | null): Value {
   return line.change === "added" ? come(line.text) : gone(line.text);
 }
 
-// A screen reader says what others see by the line under or through it.
+// For screen readers, which do not announce underlined and struck text.
 const come = (text: string): Value =>
   text !== "" && html`<div><ins><span class="unseen">added: </span>${text}</ins></div>`;
 const gone = (text: string): Value =>
   text !== "" && html`<div><del><span class="unseen">removed: </span>${text}</del></div>`;
 
-/** A value that is no text: addresses, files. */
+/** Formats a value that is not text: addresses, files. */
 function inWords(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.map(inWords).join(", ");

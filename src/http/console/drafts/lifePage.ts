@@ -18,29 +18,29 @@ const tones: Record<Life["status"], "good" | "bad" | "wait"> = {
   ...{ sent: "good", rejected: "bad", failed: "bad" },
 };
 
-/** The answer to "why was this sent?", or why not. */
+/** Answers "why was this sent?", or why it was not. */
 export const answerView = (reader: Reader, life: Life): Markup =>
   html`<div class="card outcome ${tones[life.status]}"><p class="answer">${inMarkup(reader, answerOf(life))}</p></div>`;
 
-/** What is at the top of every page about a draft. */
+/** The heading of every page about a draft. */
 export const headView = (draft: WireDraft): Markup => html`<h1><bdi lang="">${titleOf(draft)}</bdi></h1>
 <p class="meta">${statusWords[draft.status]} · version ${draft.version} · <a href="/threads/${draft.thread_id}">Its conversation</a> · <a href="/drafts">All drafts</a></p>`;
 
 const isOpen = ({ status }: WireDraft): boolean => ["pending", "approved", "sending"].includes(status);
 
-/** What may change while it is looked at is fetched again. */
+/** Refreshes the content when the draft changes, unless its state is final. */
 const moving = (draft: WireDraft, content: Value): Markup =>
   isOpen(draft)
     ? html`<div id="life" hx-get="/drafts/${draft.id}" hx-trigger="live:drafts from:body" hx-select="#life" hx-target="#life" hx-swap="outerHTML">${content}</div>`
     : html`<div id="life">${content}</div>`;
 
-/** Who reads, and whether they may decide about drafts. */
+/** The reader, and whether they may decide about drafts. */
 export type Decider = Reader & { mayDecide: boolean };
 
 const decisionLink = ({ mayDecide }: Decider, { id, status }: WireDraft): Markup | false =>
   mayDecide && status === "pending" && html`<p><a class="press" href="/review?draft=${id}">Decide about it</a></p>`;
 
-/** A draft's life for who may read histories. `letter`: the section about its newest version. */
+/** A draft's page for people who may read histories. `letter`: the section about its newest version. */
 export function lifePage(reader: Decider, { draft, steps, isWhole }: Walk, letter: Markup): Markup {
   const last = steps.at(-1) as Step;
   return html`${headView(draft)}
@@ -59,7 +59,7 @@ ${!isWhole && html`<p class="meta">Only its first ${mostSteps} steps are shown h
 )}`;
 }
 
-/** For who may read drafts, and no histories. `letter`: the section about its newest version. */
+/** A draft's page for people who may read drafts but no histories. `letter`: the section about its newest version. */
 export const draftPage = (reader: Decider, draft: WireDraft, letter: Markup): Markup => html`${headView(draft)}
 ${moving(
   draft,

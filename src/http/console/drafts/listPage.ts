@@ -15,10 +15,10 @@ export type Drafts = {
   identities: readonly { id: string; email_address: string }[];
 };
 
-/** As the address of the page has them. */
+/** Filters in the page's URL. */
 export type Filter = { status: string | null; identity_id: string | null; thread_id: string | null };
 
-/** The drafts that match, newest first. */
+/** The list of matching drafts, newest first. */
 export function listPage(
   reader: Reader,
   { drafts, filter, refused }: { drafts: Drafts; filter: Filter; refused: Refused | undefined },
@@ -34,7 +34,7 @@ ${nextCursor !== null && html`<p><a class="press" rel="next" href="/drafts${path
 </div>`;
 }
 
-/** What the form says where it names none. */
+/** Value of a filter in the form that is not set. */
 export const any = "any";
 
 const filterForm = (

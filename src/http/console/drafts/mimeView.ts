@@ -7,7 +7,10 @@ import type { ParsedMail } from "#src/mail/in/parse.ts";
 import { writing } from "./letterView.ts";
 import { folded } from "./stepView.ts";
 
-/** A mail that was handed over. `parsed` null: too large to be read here. `asHtml`: its HTML; null if it has none. `recorded`: the hash that the log has of it. */
+/**
+ * A mail that was handed over. `parsed` null: too large to parse here. `asHtml`: its HTML; null if it has none. `recorded`: its hash in the
+ * event log.
+ */
 export type HandedOver = {
   messageId: string;
   raw: Buffer;
@@ -16,12 +19,12 @@ export type HandedOver = {
   recorded: string;
 };
 
-/** Larger ones are only downloaded. Bytes. */
+/** Bytes; larger mails can only be downloaded. */
 export const mostRead = 2_000_000;
-/** Of the source as it went. Bytes. */
+/** Most bytes of the source that are shown. */
 const mostShown = 64_000;
 
-/** The very mail that was handed over: head, bodies, files, source. */
+/** Shows the mail as handed over: header, bodies, files, source. */
 export function mimeView(
   { messageId, raw, parsed, asHtml, recorded }: HandedOver,
   { opened = false }: { opened?: boolean } = {},
@@ -58,7 +61,7 @@ ${
 
 const mostFields = 200;
 
-/** The fields of its head in their order, unfolded, as they went. */
+/** The unfolded header fields in their original order. */
 export function headOf(raw: Buffer): { name: string; value: string }[] {
   const text = raw.subarray(0, 256_000).toString("utf8");
   const end = /\r?\n\r?\n/.exec(text)?.index ?? text.length;

@@ -9,10 +9,10 @@ import type { Step } from "./steps.ts";
 import { stepItem } from "./stepView.ts";
 import { lifeOfDraft } from "./wire.ts";
 
-/** What a printed page says about itself. `at`: an ISO time. */
+/** Facts about the printed page itself. `at`: an ISO time. */
 export type Printed = { workspace: { id: string; name: string }; at: string; by: string; url: string; zone: string };
 
-/** Everything there is about a draft, unfolded, in words alone: to be printed or kept. `letter`: the section about its newest version. */
+/** A draft's complete history, unfolded and text only, for printing or saving. `letter`: the section about its newest version. */
 export function printPage(
   walk: Walk,
   printed: Printed,

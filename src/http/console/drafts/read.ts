@@ -4,18 +4,18 @@ import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { Answers } from "../../routes.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { compareSteps, type Step, stepsOf } from "./steps.ts";
 import { fromWire } from "./wire.ts";
 
-/** As many events as a page walks through; hardly any draft has a tenth of them. */
+/** Most events on a page; hardly any draft has a tenth of them. */
 export const mostSteps = 1_000;
 
-/** A draft and its steps. `isWhole`: it has no more steps than these. */
+/** A draft and its steps. `isWhole`: true if these are all steps. */
 export type Walk = { draft: WireDraft; steps: Step[]; isWhole: boolean };
 
-/** Only for who may read histories. What the versions changed is left to `compareWalk`. */
-export async function readWalk(visit: Visit): Promise<Walk> {
+/** Reads a draft and its steps; only for people who may read histories. `compareWalk` adds the changes between versions. */
+export async function readWalk(visit: PageContext): Promise<Walk> {
   const draft = await readDraft(visit);
   const { events, isWhole } = await readHistory(visit, draft.id);
   const steps = stepsOf(events);
@@ -24,14 +24,14 @@ export async function readWalk(visit: Visit): Promise<Walk> {
   return { draft, steps, isWhole };
 }
 
-/** Fills in what these steps of a walk changed. */
-export const compareWalk = (costlyWork: CostlyWork, visit: Visit, steps: readonly Step[]): Promise<void> =>
+/** Adds what each of these steps changed. */
+export const compareWalk = (costlyWork: CostlyWork, visit: PageContext, steps: readonly Step[]): Promise<void> =>
   compareSteps(steps, (versions) => costlyWork("compareVersions", versions, visit.principal.workspaceId));
 
-export const readDraft = (visit: Visit): Promise<WireDraft> =>
+export const readDraft = (visit: PageContext): Promise<WireDraft> =>
   visit.ask("GET /v1/drafts/:id", { params: { id: visit.params.id ?? "" } });
 
-async function readHistory(visit: Visit, id: string): Promise<{ events: LifeEvent[]; isWhole: boolean }> {
+async function readHistory(visit: PageContext, id: string): Promise<{ events: LifeEvent[]; isWhole: boolean }> {
   const events: LifeEvent[] = [];
   let cursor: string | null = null;
   do {
@@ -45,15 +45,15 @@ async function readHistory(visit: Visit, id: string): Promise<{ events: LifeEven
   return { events, isWhole: cursor === null };
 }
 
-/** Whose message stopped it, if its conversation still shows that among the newest. */
-async function withNewer(visit: Visit, { thread_id: id }: WireDraft, stale: NonNullable<Life["stale"]>) {
+/** Adds the sender of the newer message that made the draft stale, if the thread still lists it among its newest. */
+async function withNewer(visit: PageContext, { thread_id: id }: WireDraft, stale: NonNullable<Life["stale"]>) {
   const { messages } = await visit.ask("GET /v1/threads/:id", { params: { id } });
   const found = messages.find((message) => message.id === stale.newer.id);
   if (!found) return stale;
   return { ...stale, newer: { id: stale.newer.id, from: found.from_email, receivedAt: found.received_at } };
 }
 
-/** The step that a page's address names. Throws Rejected not_found. */
+/** The step in the page's URL. Throws Rejected not_found. */
 export function stepNamed({ steps }: Walk, n: string | undefined): Step {
   const step = /^[1-9]\d{0,5}$/.test(n ?? "") ? steps[Number(n) - 1] : undefined;
   if (!step) throw new Rejected("not_found", "this draft has no such step");

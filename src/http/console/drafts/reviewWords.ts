@@ -4,15 +4,15 @@ import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.t
 import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
 import type { OfReview, StepWords } from "./stepParts.ts";
-import { fact, hash, type Told, told } from "./stepParts.ts";
+import { fact, hash, type PartialStepWords, told } from "./stepParts.ts";
 
-/** What an event of a draft's review and sending is told as. `life`: as it left it. */
+/** Describes an event of a draft's review or sending. `life`: the draft's state after it. */
 export function reviewWords(event: OfReview, life: Life): StepWords {
   const { what, facts = [], texts = [] } = wordsOf(event, life);
   return { what, facts, texts: texts.filter(({ text }) => text !== "") };
 }
 
-function wordsOf(event: OfReview, life: Life): Told {
+function wordsOf(event: OfReview, life: Life): PartialStepWords {
   switch (event.type) {
     case "DraftSubmitted":
       return submitted(event);
@@ -127,7 +127,7 @@ const modes: Partial<Record<string, string>> = {
   manual: "; one of them wants a person to decide",
 };
 
-const because = (what: Phrase[], text: string): Told => ({ what, texts: [{ label: "Reason", text }] });
+const because = (what: Phrase[], text: string): PartialStepWords => ({ what, texts: [{ label: "Reason", text }] });
 
 const kinds: Partial<Record<string, string>> = {
   send: "a new mail, by one call",
@@ -135,7 +135,7 @@ const kinds: Partial<Record<string, string>> = {
   test_email: "a test mail",
 };
 
-function submitted({ data }: Of<"DraftSubmitted">): Told {
+function submitted({ data }: Of<"DraftSubmitted">): PartialStepWords {
   const { kind = "draft", staleWarning, autoApproved, rationale, contentSha256 } = data;
   return {
     what: say`Version 1 was submitted${autoApproved && ", and approved by the identity's setting auto_approve_replies"}`,
@@ -153,12 +153,12 @@ const madeBecause = {
   identity_changed: "was made by the service, because the identity had changed",
 };
 
-const edited = ({ data }: Of<"DraftEdited">): Told => ({
+const edited = ({ data }: Of<"DraftEdited">): PartialStepWords => ({
   what: say`Version ${data.version} ${madeBecause[data.because]}`,
   facts: [hash(data.contentSha256)],
 });
 
-function approved({ data }: Of<"DraftApproved">): Told {
+function approved({ data }: Of<"DraftApproved">): PartialStepWords {
   const { version, contentSha256, sendRequested, grantedBy, quorum, sendAfter } = data;
   return {
     what: say`Version ${version} was approved${sendRequested && ", to be sent"}`,
@@ -177,7 +177,7 @@ const authorised = {
   auto: "a rule or setting, not a person",
 };
 
-function queued({ data, actor }: Of<"DraftQueued">): Told {
+function queued({ data, actor }: Of<"DraftQueued">): PartialStepWords {
   const { version, contentSha256, authorisation, attemptId } = data;
   return {
     what: say`Version ${version} was queued to be sent`,
@@ -193,7 +193,7 @@ function queued({ data, actor }: Of<"DraftQueued">): Told {
   };
 }
 
-/** Which request an event is about. */
+/** The approval request that an event is about. */
 function questionIn({ questions }: Life, id: string): Phrase[] {
   const question = questions?.find((each: Question) => each.id === id);
   return question ? channelInWords(question.channel) : say`an approver`;

@@ -2,7 +2,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import type { Answers } from "../../routes.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { handOverStep, readHandedOver } from "./handedOver.ts";
 import { letterSection, type ReadLetter } from "./letterView.ts";
 import { type Decider, draftPage, lifePage, titleOf } from "./lifePage.ts";
@@ -16,7 +16,7 @@ type Deps = Pick<HttpDependencies, "parser" | "clock" | "costlyWork"> & {
   settings: Pick<HttpDependencies["settings"], "publicUrl">;
 };
 
-/** A draft's life: why it was sent, or why not, and every step that led there. */
+/** Pages on a draft's history: why it was sent or not, and every step. */
 export const draftPages = (deps: Deps): ConsoleRoute[] => [
   consolePage("GET /drafts", async (visit) => {
     const filter = filterOf(visit);
@@ -71,17 +71,17 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   }),
 ];
 
-const deciderOf = (visit: Visit): Decider => ({ zone: visit.zone, mayDecide: visit.may("decide:drafts") });
+const deciderOf = (visit: PageContext): Decider => ({ zone: visit.zone, mayDecide: visit.may("decide:drafts") });
 
 const reading =
-  ({ costlyWork }: Deps, { principal }: Visit): ReadLetter =>
+  ({ costlyWork }: Deps, { principal }: PageContext): ReadLetter =>
   (letter) =>
     costlyWork("readableLetter", letter, principal.workspaceId);
 
 const newest = ({ steps }: Walk): Version => (steps.at(-1) as Step).version;
 
-/** Who may not read histories sees the draft, and who can show them more. */
-async function withoutHistory(deps: Deps, visit: Visit) {
+/** The page for people who may not read histories: the draft, and who can show them more. */
+async function withoutHistory(deps: Deps, visit: PageContext) {
   const draft = await readDraft(visit);
   const content = await visit.ask("GET /v1/drafts/:id/content", { params: { id: draft.id } });
   const { version, content_sha256: contentSha256, rationale } = draft;
@@ -92,7 +92,7 @@ async function withoutHistory(deps: Deps, visit: Visit) {
   return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(deciderOf(visit), draft, letter) });
 }
 
-function requireHistories(visit: Visit): void {
+function requireHistories(visit: PageContext): void {
   if (visit.may("read:audit")) return;
   throw new Rejected(
     "insufficient_scope",
@@ -100,18 +100,18 @@ function requireHistories(visit: Visit): void {
   );
 }
 
-function given({ query }: Visit, name: string): string | null {
+function given({ query }: PageContext, name: string): string | null {
   const value = query.get(name);
   return value === "" || value === any ? null : value;
 }
 
-const filterOf = (visit: Visit): Filter => ({
+const filterOf = (visit: PageContext): Filter => ({
   status: given(visit, "status"),
   identity_id: given(visit, "identity_id"),
   thread_id: given(visit, "thread_id"),
 });
 
-async function identitiesFor(visit: Visit): Promise<Drafts["identities"]> {
+async function identitiesFor(visit: PageContext): Promise<Drafts["identities"]> {
   if (!visit.may("read:identities")) return [];
   return (await visit.ask("GET /v1/identities", { query: { limit: 100 } })).data;
 }

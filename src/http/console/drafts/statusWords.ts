@@ -1,6 +1,6 @@
 import type { WireDraft } from "../../present/drafts.ts";
 
-/** What a status means. */
+/** Statuses in words. */
 export const statusWords: Record<WireDraft["status"], string> = {
   pending: "Waiting for a decision",
   approved: "Approved, not sent yet",

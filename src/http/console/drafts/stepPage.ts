@@ -9,7 +9,10 @@ import type { Step } from "./steps.ts";
 import { stepBody, stepPath } from "./stepView.ts";
 import { inMarkup, type Reader } from "./telling.ts";
 
-/** A draft as it was at a step: what happened then, what could be said of it, what it said. `letter`: the section about what it said. `handedOver`: the mail, at the step that handed it over. */
+/**
+ * A draft at one step: the event, the state after it and the content at that time. `letter`: the section about the content. `handedOver`:
+ * the mail, at the step of its hand-over.
+ */
 export function stepPage(
   reader: Reader,
   { draft, steps }: Walk,

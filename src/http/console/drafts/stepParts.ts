@@ -1,22 +1,22 @@
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import type { Phrase } from "#src/commands/drafts/life/phrases.ts";
 
-/** A line of what an event says. */
+/** One labelled value of an event. */
 export type Fact = { label: string; value: Phrase[] };
 
-/** What an event is told as. `texts`: what somebody wrote at length. */
+/** The description of an event. `texts`: longer texts that people wrote. */
 export type StepWords = { what: Phrase[]; facts: Fact[]; texts: { label: string; text: string }[] };
 
-/** Events of a handing over. */
+/** Events of a delivery. */
 export type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
 
-/** All other events of a draft's life. */
+/** All other events of a draft. */
 export type OfReview = Exclude<LifeEvent, OfDelivery>;
 
-/** What an event is told as; what is left out is empty. */
-export type Told = Pick<StepWords, "what"> & Partial<StepWords>;
+/** The description of an event; omitted parts are empty. */
+export type PartialStepWords = Pick<StepWords, "what"> & Partial<StepWords>;
 
-export const told = (what: Phrase[]): Told => ({ what });
+export const told = (what: Phrase[]): PartialStepWords => ({ what });
 
 export const fact = (label: string, value: Phrase): Fact => ({ label, value: [value] });
 

@@ -6,10 +6,10 @@ import type { Fact } from "./stepParts.ts";
 import type { Step } from "./steps.ts";
 import { inMarkup, type Reader } from "./telling.ts";
 
-/** Where a step's own page is. */
+/** The path of a step's own page. */
 export const stepPath = (draftId: string, n: number): string => `/drafts/${draftId}/at/${n}`;
 
-/** A step as a line of the walk. `opened`: on paper nothing can be unfolded. */
+/** A step as an item of the list. `opened`: unfolded, for printing. */
 export const stepItem = (
   reader: Reader,
   step: Step,
@@ -21,7 +21,7 @@ export const stepItem = (
 ${stepBody(reader, step, { draftId, opened })}
 </li>`;
 
-/** What a step says, beside its head. */
+/** The details of a step, without its heading. */
 export const stepBody = (
   reader: Reader,
   step: Step,
@@ -31,7 +31,7 @@ ${step.texts.map(({ label, text }) => html`<p class="label">${label}</p>${writin
 ${step.replaced !== null && replacedView(draftId, step, step.replaced)}
 ${folded("Who exactly, and where it is in the log", factsView(reader, recordOf(step)), opened)}`;
 
-/** The changes of a step; where that is too long for the page, the two versions to look at. */
+/** The changes of a step; if they are too long, links to the two versions. */
 const replacedView = (draftId: string, { n, version }: Step, replaced: NonNullable<Step["replaced"]>): Markup =>
   html`${replaced.changes !== null && changesView(replaced.changes, replaced.version.version)}
 ${replaced.changes?.truncated && html`<p>Not all changes are shown here. Read <a href="${stepPath(draftId, replaced.n)}">version ${replaced.version.version}</a> and <a href="${stepPath(draftId, n)}">version ${version.version}</a>.</p>`}`;
@@ -43,7 +43,7 @@ export const factsView = (reader: Reader, facts: readonly Fact[]): Markup | fals
   facts.length > 0 &&
   html`<dl>${facts.map(({ label, value }) => html`<dt>${label}</dt><dd>${inMarkup({ ...reader, exactly: true }, value)}</dd>`)}</dl>`;
 
-/** Who did it, as it was recorded. */
+/** The actor of a step, as recorded. */
 function recordOf({ event }: Step): Fact[] {
   const { kind, id, name, email, channel, ip, userAgent, requestId } = event.actor;
   const given = { Kind: kind, Id: id, Name: name, Address: email, Channel: channel, "IP address": ip };

@@ -6,7 +6,7 @@ import { deliveryWords } from "./deliveryWords.ts";
 import { reviewWords } from "./reviewWords.ts";
 import type { OfDelivery, StepWords } from "./stepParts.ts";
 
-/** The content of a version, and why it was written. */
+/** A version's content and rationale. */
 export type Version = {
   version: number;
   contentSha256: string;
@@ -14,18 +14,18 @@ export type Version = {
   rationale: string | null;
 };
 
-/** One event of a draft's life. `life`: as it left it. `version`: what the draft said then. */
+/** One event of a draft. `life`: the draft's state after it. `version`: the version at that time. */
 export type Step = StepWords & {
   /** From 1. */
   n: number;
   event: LifeEvent;
   life: Life;
   version: Version;
-  /** The version that it replaced, where it made one, and the step that had made that. `changes` is filled by compareSteps. */
+  /** Set if the event made a new version: the version before it, and the step that made that one. compareSteps fills in `changes`. */
   replaced: { version: Version; n: number; changes: Comparison | null } | null;
 };
 
-/** A draft's history as steps that one can walk. Throws if it does not begin with the submission, or a content is missing. */
+/** Converts a draft's history into steps. Throws if it does not begin with the submission, or a content is missing. */
 export function stepsOf(history: readonly LifeEvent[]): Step[] {
   const lives = livesOf(history);
   const steps: Step[] = [];
@@ -41,12 +41,12 @@ export function stepsOf(history: readonly LifeEvent[]): Step[] {
   return steps;
 }
 
-/** Compares two versions within the room that a page has left. */
-export type Compare = (versions: { from: Version; to: Version; room: ComparisonRoom }) => Promise<Comparison>;
+/** Compares two versions within the remaining room of the page. */
+export type Compare = (versions: { from: Version; to: Version; room: Room }) => Promise<Comparison>;
 
 const nothingCompared: Comparison = { changes: [], truncated: true };
 
-/** Fills in what each of these steps changed, as far as one comparison's room is enough for all of them. */
+/** Fills in what each step changed, as long as the room for one comparison suffices. */
 export async function compareSteps(steps: readonly Step[], compare: Compare): Promise<void> {
   let room = usualRoom;
   for (const { version: to, replaced } of steps) {

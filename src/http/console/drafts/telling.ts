@@ -3,10 +3,10 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 
-/** Who reads: in which time zone; `exactly`: with times to the second. */
+/** The reader's time zone; `exactly`: show times to the second. */
 export type Reader = { zone: string; exactly?: boolean };
 
-/** A sentence about what was recorded, times in the reader's own zone. What others wrote stays apart from our words, in its own direction. */
+/** A sentence about recorded facts, with times in the reader's zone. Texts by others are isolated, with their own direction. */
 export const inMarkup = (reader: Reader, phrases: readonly Phrase[]): Markup =>
   html`${phrases.map((phrase) => pieceOf(reader, phrase))}`;
 

@@ -5,10 +5,10 @@ import type { Actor } from "#streams/event.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { WireHistoryEntry } from "../../present/histories.ts";
 
-/** Free-form JSON and contents: their names are not the wire's. */
+/** Free-form JSON and contents, whose field names are not converted. */
 const verbatim = ["metadata", "content"];
 
-/** An event of a draft's life as GET …/history tells it. */
+/** Converts an event of GET …/history. */
 export const fromWire = ({ type, data, at, actor, position }: WireHistoryEntry): LifeEvent =>
   ({ type, data: camelCased(data), at, actor: camelCased(actor) as Actor, position }) as LifeEvent;
 
@@ -25,7 +25,7 @@ function inside(value: unknown): unknown {
   return typeof value === "object" && value !== null ? camelCased(value as Record<string, unknown>) : value;
 }
 
-/** What the draft alone tells of its life, for those who may not read histories: what it does not tell is null. */
+/** The life of a draft as far as the draft itself shows it, for people who may not read histories; unknown parts are null. */
 export function lifeOfDraft(draft: WireDraft): Life {
   const { status, version, content_sha256: contentSha256, decided_at: decidedAt } = draft;
   const rejected = decidedAt !== null && status === "rejected" && draft.decided_by;
@@ -62,7 +62,7 @@ export function lifeOfDraft(draft: WireDraft): Life {
   };
 }
 
-/** Whether a failed mail may have left, its code tells: nothing else is known here. */
+/** The hand-over, judged by status and failure code alone: a failed mail may have been sent. */
 const handoverOf = ({ status, failure_code }: WireDraft): Handover =>
   status === "sending" || failure_code === "unconfirmed" || failure_code === "internal"
     ? { is: "untold" }

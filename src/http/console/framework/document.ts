@@ -3,10 +3,10 @@ import { html } from "#src/html/html.ts";
 import type { Assets } from "../../web/assets.ts";
 import { wholeDocument } from "../../web/layout.ts";
 import { type Notice, notices } from "./notices.ts";
-import type { Shown } from "./page.ts";
-import type { Visit } from "./visit.ts";
+import type { ConsolePage } from "./page.ts";
+import type { PageContext } from "./visit.ts";
 
-/** The places that every page leads to, for those who may see them. */
+/** Links in the header of every page, shown to people who may open them. */
 const places = [
   { path: "/review", name: "Review", scope: "read:threads" },
   { path: "/threads", name: "Conversations", scope: "read:threads" },
@@ -16,7 +16,7 @@ const places = [
   { path: "/settings", name: "Settings", scope: null },
 ] as const;
 
-/** htmx without anything that needs more than this page's own policy allows. */
+/** Disables htmx features that the page's content security policy forbids. */
 const htmxConfig = JSON.stringify({
   allowEval: false,
   allowScriptTags: false,
@@ -28,10 +28,10 @@ const htmxConfig = JSON.stringify({
 
 type Options = { assets: Assets; workspaceName: string; notice: Notice | undefined };
 
-/** One whole page of the console. */
+/** One complete page of the console. */
 export function consoleDocument(
-  shown: Shown,
-  visit: Pick<Visit, "path" | "principal" | "formToken">,
+  shown: ConsolePage,
+  visit: Pick<PageContext, "path" | "principal" | "formToken">,
   { assets, workspaceName, notice }: Options,
 ): string {
   const head = html`

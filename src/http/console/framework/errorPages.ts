@@ -6,7 +6,7 @@ import type { Assets } from "../../web/assets.ts";
 import { plainDocument } from "../../web/layout.ts";
 import type { Refused } from "./visit.ts";
 
-/** The pages for what did not work. They show nothing of any workspace. */
+/** Error pages. They show nothing of any workspace. */
 
 export const unknownPage = (assets: Assets): Reply =>
   errorPage(assets, {
@@ -45,7 +45,7 @@ export const unreadablePage = (assets: Assets, status: number): Reply =>
     says: html`<p>Nothing was changed. ${status === 413 ? "A form may hold one megabyte." : "Go back, and send the form again."}</p>`,
   });
 
-/** A refusal by a route, where the page had no better place for it. */
+/** A route's refusal on a page that cannot show it itself. */
 export const refusedPage = (assets: Assets, refused: Refused): Reply =>
   refused.status === 404
     ? unknownPage(assets)

@@ -1,6 +1,6 @@
 /**
- * What a page says at its top after a form, once. The address names it by its key, so that nobody can make a page of ours say words of theirs.
- * One list for all pages: add yours under your noun.
+ * Notices shown once at the top of a page after a form. The URL contains only the key, so that a link cannot make a page show other text.
+ * One list for all pages: add yours under its heading.
  */
 export const notices = {
   saved: "Saved.",

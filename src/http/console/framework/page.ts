@@ -1,36 +1,36 @@
 import type { Markup, Value } from "#src/html/html.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { Notice } from "./notices.ts";
-import type { Visit } from "./visit.ts";
+import type { PageContext } from "./visit.ts";
 
-/** What the console answers: a page, another place to go to, or a file. */
+/** The console's answers: a page, a redirect, or a file. */
 export type ConsoleAnswer =
-  | { kind: "page"; page: Shown }
+  | { kind: "page"; page: ConsolePage }
   | { kind: "elsewhere"; path: string; notice: Notice | undefined }
   | { kind: "reply"; reply: Reply };
 
-export type Shown = {
-  /** Tells the outcome first. */
+export type ConsolePage = {
+  /** States the outcome first. */
   title: string;
   /** Starts with the h1. */
   main: Value;
   status?: number;
-  /** The place in the navigation, if its path does not tell. */
+  /** The path of the current link in the navigation, if the page's own path does not start with it. */
   current?: string;
-  /** More than a column of text: lists beside letters. */
+  /** Wider than a text column: for lists next to mails. */
   wide?: boolean;
-  /** In the head: nothing usually. */
+  /** Additional elements for the head; usually none. */
   head?: Markup;
 };
 
-export type ConsoleOptions = {
-  /** Only for who gave the password in the last 10 minutes; others are led to where it is typed, and back. */
+export type ConsoleRouteOptions = {
+  /** Requires a password entered within 10 minutes; otherwise redirects to the password page and back. */
   sensitive?: true;
-  /** Who is not signed in is not led to sign in: this address has a page for them too, elsewhere. */
+  /** Visitors without a session are not redirected to sign in: another router has a page for them at this address. */
   alsoSignedOut?: true;
-  /** Sent twice, this form has its effect once: for what makes something new. */
+  /** A form sent twice has its effect once: for forms that create something. */
   once?: true;
-  /** Server-sent events instead of a page: asked for by the script of one. Who is not signed in gets 401. */
+  /** Server-sent events instead of a page, requested by a page's script. Without a session it answers 401. */
   events?: true;
 };
 
@@ -40,33 +40,33 @@ type ConsoleLine = `${"GET" | "POST"} /${string}`;
 export type ConsoleRoute = {
   method: "GET" | "POST";
   path: string;
-  options: ConsoleOptions;
-  handler: (visit: Visit) => Promise<ConsoleAnswer>;
+  options: ConsoleRouteOptions;
+  handler: (visit: PageContext) => Promise<ConsoleAnswer>;
 };
 
-const consoleRoute = (line: ConsoleLine, options: ConsoleOptions, handler: ConsoleRoute["handler"]): ConsoleRoute => {
+const consoleRoute = (line: ConsoleLine, options: ConsoleRouteOptions, handler: ConsoleRoute["handler"]): ConsoleRoute => {
   const [method, path] = line.split(" ") as ["GET" | "POST", string];
   return { method, path, options, handler };
 };
 
-/** A page: looking at it changes nothing. */
+/** Declares a page; viewing it changes nothing. */
 export const consolePage = (
   line: `GET /${string}`,
   handler: ConsoleRoute["handler"],
-  options: ConsoleOptions = {},
+  options: ConsoleRouteOptions = {},
 ): ConsoleRoute => consoleRoute(line, options, handler);
 
-/** What a form does. That it comes from a page of this session is known when the handler is called. */
+/** Declares a form. Before its handler is called, the form token is checked. */
 export const consoleForm = (
   line: `POST /${string}`,
   handler: ConsoleRoute["handler"],
-  options: ConsoleOptions = {},
+  options: ConsoleRouteOptions = {},
 ): ConsoleRoute => consoleRoute(line, options, handler);
 
-export const shown = (page: Shown): ConsoleAnswer => ({ kind: "page", page });
+export const shown = (page: ConsolePage): ConsoleAnswer => ({ kind: "page", page });
 
-/** After a form: the page at `path` is fetched, and says the notice once, at its top. */
+/** Redirects after a form to the page at `path`, which shows the notice once. */
 export const seeOther = (path: string, notice?: Notice): ConsoleAnswer => ({ kind: "elsewhere", path, notice });
 
-/** A file, or anything else that is no page. */
+/** Answers a file, or anything else that is not a page. */
 export const download = (reply: Reply): ConsoleAnswer => ({ kind: "reply", reply });

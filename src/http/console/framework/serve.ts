@@ -17,23 +17,23 @@ import { consoleDocument } from "./document.ts";
 import * as errorPages from "./errorPages.ts";
 import { isNotice } from "./notices.ts";
 import type { ConsoleAnswer, ConsoleRoute } from "./page.ts";
-import { PasswordNeeded, type Visit } from "./visit.ts";
-import { refusedBy, type VisitOptions, visitOf } from "./visitOf.ts";
+import { PasswordNeeded, type PageContext } from "./visit.ts";
+import { refusedBy, type PageContextOptions, visitOf } from "./visitOf.ts";
 
-export type ConsoleOptions = VisitOptions &
+export type ConsoleOptions = PageContextOptions &
   SessionOptions & {
     counter: HitCounter;
-    /** Requests a minute of one session. */
+    /** Requests a minute per session. */
     rate: number | "off";
     assets: Assets;
     publicUrl: string;
     logger: Logger;
   };
 
-/** A form with two letters of 256 KB and what surrounds them. */
+/** Bytes: room for a form with two texts of 256 KB and its other fields. */
 const maxFormBytes = 1024 * 1024;
 
-/** The pages of the console: only for who is signed in, only as HTML. What is asked for in another way is left to the routes of the API. */
+/** Router of the console's pages: for signed-in people, as HTML. Other requests at the same paths are passed to the API's routes. */
 export function consoleRouter(routes: readonly ConsoleRoute[], options: ConsoleOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(options.assets.router);
@@ -46,7 +46,7 @@ export function consoleRouter(routes: readonly ConsoleRoute[], options: ConsoleO
   return router;
 }
 
-/** A client of the API gets what it always got: HTML is for browsers. */
+/** Passes requests that do not accept HTML to the API's routes. */
 const onlyPages: RequestHandler = (request, _, next) => (isPage(request) ? next() : next("route"));
 
 const onlyStreams: RequestHandler = ({ headers }, _, next) =>
@@ -62,7 +62,7 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
     const isAnswered = await answer({ request, response }, door, async ({ who: principal, signal }) => {
       await requireRate(options, principal);
       if (route.method === "POST") await readForm(request, response);
-      // The right may have ended while the form came in: then nothing is begun under it.
+      // The session may have ended while the form arrived: do not start the handler then.
       if (signal.aborted) throw new RightEnded();
       const visit = visitOf(request, { route, options, principal, signal });
       if (route.method === "POST") requireOwnForm(visit, options);
@@ -75,11 +75,11 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
 
 const form = express.text({ type: "application/x-www-form-urlencoded", limit: maxFormBytes, inflate: false });
 
-/** Reads the body of a form: only of who is signed in, so that strangers take no memory. Throws what Express refuses it for. */
+/** Reads a form's body. Called only for signed-in people, so that others cannot use up memory. Throws Express's error. */
 const readForm = (request: Request, response: Response): Promise<void> =>
   new Promise((resolve, reject) => form(request, response, (fault?: unknown) => (fault ? reject(fault) : resolve())));
 
-/** Admits a person by their session, and refuses with pages. */
+/** Admits people by session, and answers refusals with pages. */
 const consoleDoor = (route: ConsoleRoute, options: ConsoleOptions): Door<SessionPrincipal> => ({
   ...sessionCredential(options, ({ headers }) => route.options.events === true || headers["hx-request"] === "true"),
   refused(error, request) {
@@ -89,7 +89,7 @@ const consoleDoor = (route: ConsoleRoute, options: ConsoleOptions): Door<Session
   },
 });
 
-/** The page for a refusal, or for a fault, which is logged. */
+/** The page for a refusal, or for an internal error, which is logged. */
 function refusal(error: unknown, request: Request, { assets, logger }: ConsoleOptions): Reply {
   if (error instanceof PasswordNeeded) return toPassword(request);
   if (error instanceof RightEnded) return errorPages.endedPage(assets);
@@ -108,13 +108,13 @@ async function requireRate({ counter, rate }: ConsoleOptions, { user }: SessionP
   await countHit(counter, { name: "console", most: rate, key: `console ${user.id}`, sentence });
 }
 
-/** Throws NotOwnForm for a form that no page of this session has sent. */
-function requireOwnForm({ request, principal, form }: Visit, { tokens, publicUrl }: ConsoleOptions): void {
+/** Throws NotOwnForm for a form that was not served by a page of this session. */
+function requireOwnForm({ request, principal, form }: PageContext, { tokens, publicUrl }: ConsoleOptions): void {
   if (!isSameOrigin(request, publicUrl) || !tokens.isRight(principal.id, form.get("form_token")))
     throw new NotOwnForm();
 }
 
-async function replyOf(shown: ConsoleAnswer, visit: Visit, { assets }: ConsoleOptions): Promise<Reply> {
+async function replyOf(shown: ConsoleAnswer, visit: PageContext, { assets }: ConsoleOptions): Promise<Reply> {
   switch (shown.kind) {
     case "page": {
       const done = visit.query.get("done");
@@ -149,7 +149,7 @@ function toPassword(request: Request): Reply {
   return leadTo(`/settings/confirm?next=${encodeURIComponent(next)}`);
 }
 
-/** The page whose form this is, as the browser says. */
+/** The path of the page that contained the form, by the Referer. */
 function pageOf({ headers }: Request): string | undefined {
   try {
     const { pathname, search } = new URL(headers.referer ?? "");
@@ -159,7 +159,7 @@ function pageOf({ headers }: Request): string | undefined {
   }
 }
 
-/** Below a place of the console, a browser is told in words that there is nothing. */
+/** Answers unknown paths below a console page with a 404 page, to browsers. */
 function unknownPages(routes: readonly ConsoleRoute[], { assets }: ConsoleOptions): RequestHandler {
   const places = new Set(routes.map(({ path }) => path.split("/")[1]));
   return (request, response, next) => {

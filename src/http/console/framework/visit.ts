@@ -7,48 +7,48 @@ import type { Reply } from "../../framework/reply.ts";
 import type { Line } from "../../framework/route.ts";
 import type { Answers } from "../../routes.ts";
 
-/** What a page could not do, as it says so: the contract's code and sentence, the field it is about, and the status of the page. */
+/** A refusal as a page shows it: the contract's code and sentence, the field it is about, and the status of the page. */
 export type Refused = {
   status: number;
   code: string;
   message: string;
   field: string | undefined;
   details: Record<string, unknown>;
-  /** Seconds, where it is worth another try. */
+  /** Seconds after which to retry, if that makes sense. */
   retryAfter: string | undefined;
 };
 
-/** One request of a signed-in person for a page, or with a form of one. */
-export type Visit = {
+/** The context of one page or form request of a signed-in person. */
+export type PageContext = {
   principal: SessionPrincipal;
   params: Record<string, string>;
   query: URLSearchParams;
-  /** What the form says; empty for a page that is only looked at. */
+  /** The submitted form; empty for a GET. */
   form: URLSearchParams;
-  /** Path and query, as the browser asked. */
+  /** Path and query of the request. */
   path: string;
-  /** The reader's time zone by its IANA name; UTC until the browser has told. */
+  /** IANA name of the reader's time zone; UTC until the browser has sent it. */
   zone: string;
-  /** What every form of this visit carries. */
+  /** CSRF token for the forms of the page. */
   formToken: string;
   /** Aborted when the session ends. */
   signal: AbortSignal;
   request: Request;
-  /** Whether the role has this right; what it has not is not offered. */
+  /** True if the role has this scope. Pages do not offer what the role may not do. */
   may(scope: Scope): boolean;
-  /** The workspace, read once for the whole visit; undefined while the read model does not know it. */
+  /** The workspace, read once per request; undefined while the read model does not have it. */
   workspace(): Promise<WorkspaceRow | undefined>;
-  /** The JSON answer of a route, under the role's scopes and the route's own rules. Throws Rejected, Unavailable. */
+  /** Calls a route under the role's scopes and the route's own rules, and returns its JSON answer. Throws Rejected, Unavailable. */
   ask<L extends keyof Answers>(line: L, call?: RouteCall): Promise<Answers[L]>;
-  /** The same as it would go out: for files. */
+  /** Calls a route and returns its reply unparsed: for files. */
   askRaw(line: Line, call?: RouteCall): Promise<Reply>;
-  /** Does the work; if it is refused, says how, so that the form can be shown again. Other errors pass. */
+  /** Runs the work and returns its refusal, if any, so that the form can be shown again. Other errors are thrown. */
   attempt(work: () => Promise<unknown>): Promise<Refused | undefined>;
-  /** For what needs a password that was given in the last 10 minutes: leads to where it is typed, if it was not. */
+  /** Throws PasswordNeeded unless the password was entered in the last 10 minutes. */
   requirePassword(): void;
 };
 
-/** The password has to be given again before this is done. */
+/** The password must be entered again first. */
 export class PasswordNeeded extends Error {
   override readonly name = "PasswordNeeded";
 }

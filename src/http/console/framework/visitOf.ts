@@ -5,7 +5,7 @@ import { isZone } from "#src/html/times.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../../framework/errors.ts";
-import { type AskRoute, type Behalf, jsonOf, type RouteCall } from "../../framework/inProcess.ts";
+import { type AskRoute, type OnBehalfOf, jsonOf, type RouteCall } from "../../framework/inProcess.ts";
 import { idIn } from "../../framework/judge.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import type { Answers } from "../../routes.ts";
@@ -13,14 +13,14 @@ import { cookieOf } from "../../web/cookie.ts";
 import type { FormTokens } from "../../web/formToken.ts";
 import type { PrincipalOf } from "../../web/sessionPrincipal.ts";
 import type { ConsoleRoute } from "./page.ts";
-import { PasswordNeeded, type Refused, type Visit } from "./visit.ts";
+import { PasswordNeeded, type Refused, type PageContext } from "./visit.ts";
 
-/** How long a password that was typed counts for what is sensitive. */
+/** Milliseconds for which an entered password permits sensitive actions. */
 const passwordMs = 10 * 60_000;
-/** Tells in which zone the reader is; the script sets it. */
+/** Cookie with the reader's time zone; set by the page's script. */
 export const zoneCookie = "countersign_zone";
 
-export type VisitOptions = {
+export type PageContextOptions = {
   deps: { reads: Reads };
   askRoute: AskRoute;
   principalOf: PrincipalOf;
@@ -28,7 +28,7 @@ export type VisitOptions = {
   clock: Pick<Clock, "now">;
 };
 
-/** What a page is given of a request. */
+/** Makes the context of a page request. */
 export function visitOf(
   request: Request,
   {
@@ -36,19 +36,19 @@ export function visitOf(
     options,
     principal,
     signal,
-  }: { route: ConsoleRoute; options: VisitOptions; principal: SessionPrincipal; signal: AbortSignal },
-): Visit {
+  }: { route: ConsoleRoute; options: PageContextOptions; principal: SessionPrincipal; signal: AbortSignal },
+): PageContext {
   const { askRoute, principalOf, tokens, clock, deps } = options;
   const form = new URLSearchParams(typeof request.body === "string" ? request.body : "");
   const zone = decoded(cookieOf(request, zoneCookie));
   const once = route.options.once && form.get("once");
-  const behalf: Behalf = {
+  const behalf: OnBehalfOf = {
     ...{ principal, request, signal },
     ...(once ? { once } : {}),
     again: () => principalOf({ ...principal, userId: principal.user.id }),
   };
-  let workspace: ReturnType<Visit["workspace"]> | undefined;
-  const askRaw: Visit["askRaw"] = (line, call = {}) => askRoute(line, call, behalf);
+  let workspace: ReturnType<PageContext["workspace"]> | undefined;
+  const askRaw: PageContext["askRaw"] = (line, call = {}) => askRoute(line, call, behalf);
   return {
     ...{ principal, form, askRaw, request, signal },
     params: paramsOf(request),
@@ -75,7 +75,7 @@ export function visitOf(
   };
 }
 
-/** As over HTTP: what is no id names nothing, and pages need not ask. */
+/** Malformed ids become the id of nothing, as over HTTP, so that pages need no check. */
 const paramsOf = ({ params }: Request): Record<string, string> =>
   Object.fromEntries(
     Object.entries(params as Record<string, string>).map(([name, value]) => [
@@ -84,11 +84,11 @@ const paramsOf = ({ params }: Request): Record<string, string> =>
     ]),
   );
 
-/** A refusal, or a fault, as a page says it. */
+/** Converts a refusal or an internal error for display on a page. */
 export function refusedBy(error: unknown, request: Request): Refused {
   const reply = errorReply(error, { requestId: String(request.id) });
   const { error: code, message, field, ...details } = (reply.content as { json: Record<string, unknown> }).json;
-  // On a page the person is known: what their role does not allow is forbidden, not unauthorized.
+  // On a page the person is signed in: a missing scope is 403, not 401.
   const status = code === "insufficient_scope" ? 403 : (reply.status ?? 500);
   const retryAfter = reply.headers["Retry-After"];
   return {

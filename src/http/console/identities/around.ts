@@ -1,25 +1,25 @@
 import type { Answers, Item } from "../../routes.ts";
-import type { Visit } from "../framework/visit.ts";
-import type { Around } from "./story.ts";
+import type { PageContext } from "../framework/visit.ts";
+import type { IdentityContext } from "./story.ts";
 
 export type Identity = Answers["GET /v1/identities/:identity_id"];
 export type Domain = Pick<Item<"GET /v1/domains">, "id" | "domain_name" | "inbound_subdomain" | "sandbox" | "status">;
 export type Assistant = Pick<Item<"GET /v1/assistants">, "id" | "name" | "status">;
 
-/** What the pages of identities know of the workspace around them, as far as the reader may know it. */
-export type Surroundings = {
+/** Data of the workspace that identity pages need, as far as the reader may see it. */
+export type WorkspaceContext = {
   domains: readonly Domain[];
   assistants: readonly Assistant[];
-  workspace: Around["workspace"];
-  /** How the approvers of each identity were reached the last time that they were asked. */
-  notified: ReadonlyMap<string, NonNullable<Around["notified"]>>;
+  workspace: IdentityContext["workspace"];
+  /** How approvers were reached for the newest draft of each identity that has such a state. */
+  notified: ReadonlyMap<string, NonNullable<IdentityContext["notified"]>>;
 };
 
-/** So many drafts are looked at for how approvers were reached. */
+/** Number of newest drafts that are searched for notification states. */
 const newest = 20;
 
-/** Asks the routes for what is around identities; `identityId`: around this one alone. */
-export async function surroundingsOf(visit: Visit, identityId?: string): Promise<Surroundings> {
+/** Reads this data from the routes; `identityId`: for this identity only. */
+export async function surroundingsOf(visit: PageContext, identityId?: string): Promise<WorkspaceContext> {
   const [domains, assistants, workspace, drafts] = await Promise.all([
     visit.may("read:domains") ? visit.ask("GET /v1/domains", { query: { limit: 100 } }) : none,
     visit.may("read:assistants") ? visit.ask("GET /v1/assistants", { query: { limit: 100 } }) : none,
@@ -28,7 +28,7 @@ export async function surroundingsOf(visit: Visit, identityId?: string): Promise
       ? visit.ask("GET /v1/drafts", { query: { limit: newest, identity_id: identityId } })
       : none,
   ]);
-  const notified = new Map<string, NonNullable<Around["notified"]>>();
+  const notified = new Map<string, NonNullable<IdentityContext["notified"]>>();
   for (const { identity_id, notification_status } of drafts.data) {
     if (notification_status.state !== "none" && !notified.has(identity_id)) {
       notified.set(identity_id, notification_status);
@@ -39,11 +39,11 @@ export async function surroundingsOf(visit: Visit, identityId?: string): Promise
 
 const none = { data: [] };
 
-/** What of it concerns one identity. */
+/** The part of it that concerns one identity. */
 export function aroundOf(
-  { domains, assistants, workspace, notified }: Surroundings,
+  { domains, assistants, workspace, notified }: WorkspaceContext,
   { id, domain_id, assistant_id }: Pick<Identity, "id" | "domain_id" | "assistant_id">,
-): Around {
+): IdentityContext {
   const domain = domains.find((each) => each.id === domain_id);
   return {
     domain: domain && { id: domain.id, name: mailDomainOf(domain), status: domain.status },

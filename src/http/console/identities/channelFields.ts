@@ -2,12 +2,12 @@ import { shortLine } from "#src/html/visible.ts";
 
 export type ChannelType = "email" | "telegram" | "slack";
 
-/** A channel as the API shows it: its secrets masked. */
+/** A channel as the API shows it, with masked secrets. */
 export type ShownChannel = { type: ChannelType; config: Record<string, string> };
 
 export type ChannelField = { name: string; label: string; hint: string; required?: true; secret?: true };
 
-/** Every way to reach an approver that the API knows, and the fields of its `config`. */
+/** All channel types of the API, and the fields of their `config`. */
 export const channelTypes: Record<ChannelType, { label: string; hint: string; fields: readonly ChannelField[] }> = {
   email: {
     label: "Mail",
@@ -66,12 +66,12 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
 export const isChannelType = (text: string | null): text is ChannelType =>
   text !== null && Object.hasOwn(channelTypes, text);
 
-/** The name of an input: each type's fields have names of their own, because types share some. */
+/** The name of an input. It contains the type, because several types have fields of the same name. */
 export const inputName = (channel: string, type: ChannelType, field: string): string => `${channel}.${type}.${field}`;
 
 export const typeInput = (channel: string): string => `${channel}.type`;
 
-/** What a form says about a channel, as the API takes it; null: none; undefined: the form says nothing about it. */
+/** The channel in a form, as the API accepts it; null: none; undefined: the form has no channel fields. */
 export function readChannel(form: URLSearchParams, channel: string): ShownChannel | null | undefined {
   const type = form.get(typeInput(channel));
   if (type === null) return undefined;
@@ -84,7 +84,7 @@ export function readChannel(form: URLSearchParams, channel: string): ShownChanne
   return { type, config };
 }
 
-/** The inputs of a channel as they are filled in for it. */
+/** Fills a channel's values into form inputs. */
 export function writeChannel(form: URLSearchParams, name: string, channel: ShownChannel | null): void {
   form.set(typeInput(name), channel?.type ?? "none");
   for (const [field, value] of Object.entries(channel?.config ?? {})) {
@@ -92,7 +92,7 @@ export function writeChannel(form: URLSearchParams, name: string, channel: Shown
   }
 }
 
-/** Whom a channel reaches, in a few words: "ann@example.com (mail)". Never a secret. */
+/** A channel's recipient in a few words: "ann@example.com (mail)". Never contains a secret. */
 export function channelInWords({ type, config }: ShownChannel): string {
   switch (type) {
     case "email":

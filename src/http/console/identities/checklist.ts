@@ -1,19 +1,19 @@
-/** What a workspace has of what it needs before an agent can answer mail. undefined: the reader may not know. */
-export type Have = {
+/** The part of the setup for answering mail that a workspace has done. undefined: the reader may not know. */
+export type SetupProgress = {
   ownDomain: "none" | "pending" | "verified";
-  /** Whether there is a sandbox domain, which needs no DNS. */
+  /** True if there is a sandbox domain, which needs no DNS. */
   sandbox: boolean;
-  /** The first identity without a channel, or any. */
+  /** The first identity without a channel, or otherwise any identity. */
   identity: { id: string; hasChannel: boolean } | undefined;
-  /** An approver was reached through a channel, or drafts were decided. */
+  /** True if an approver was reached through a channel, or drafts were decided. */
   reached: boolean;
   keys: number | undefined;
 };
 
 export type Todo = { done: boolean; title: string; text: string; path: string; action: string };
 
-/** The steps from an empty workspace to an agent whose mail a person approves; undefined once all are done. */
-export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: Have): Todo[] | undefined {
+/** The remaining steps until a person can approve an agent's mail; undefined once all are done. */
+export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: SetupProgress): Todo[] | undefined {
   const pending = ownDomain === "pending" ? " Yours is not verified yet." : "";
   const steps: Todo[] = [
     {

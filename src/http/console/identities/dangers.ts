@@ -1,12 +1,12 @@
 import type { ShownChannel } from "./channelFields.ts";
-import { type Around, leavesAlone, needsPerson, type Settings } from "./story.ts";
+import { type IdentityContext, leavesAlone, needsPerson, type Settings } from "./story.ts";
 
 export type Danger = { text: string; severe?: true };
 
-type Judged = Settings & { can_send_cold: boolean; confirm_code: boolean; covered_recipients: readonly string[] };
+type RiskInput = Settings & { can_send_cold: boolean; confirm_code: boolean; covered_recipients: readonly string[] };
 
-/** What settings of an identity come to together, where a person may not expect it. The worst first. */
-export function dangersOf(identity: Judged, around: Around): Danger[] {
+/** Risky combinations of an identity's settings that a person may not expect, worst first. */
+export function dangersOf(identity: RiskInput, around: IdentityContext): Danger[] {
   const person = needsPerson(identity, around);
   const alone = leavesAlone(identity, around);
   const channels = [identity.approval_channel, identity.secondary_approval_channel].filter((each) => each !== null);

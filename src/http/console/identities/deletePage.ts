@@ -2,13 +2,13 @@ import { button, errorSummary, form } from "#src/html/forms.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import type { Identity } from "./around.ts";
 import { identityOf } from "./identityPage.ts";
 import { asSentence } from "./words.ts";
 
-/** What becomes of what an identity has, before it is deleted. */
-export async function deletePage(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
+/** The page to delete an identity: what happens to its mail and drafts. */
+export async function deletePage(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
   const identity = await identityOf(visit);
   const address = shortLine(identity.email_address, 254);
   const consequences = consequencesOf(identity, await countsOf(visit, identity.id));
@@ -23,7 +23,7 @@ ${form(visit, { action: `${path}/delete` }, html`<div class="buttons">${button("
 
 export type Counts = { pending: number; approved: number; sending: number; held: number };
 
-async function countsOf(visit: Visit, identity_id: string): Promise<Counts> {
+async function countsOf(visit: PageContext, identity_id: string): Promise<Counts> {
   const drafts = async (status: string): Promise<number> =>
     (await visit.ask("GET /v1/drafts", { query: { identity_id, status, limit: 1 } })).total;
   const held = async (disposition: string): Promise<number> =>
@@ -38,7 +38,7 @@ async function countsOf(visit: Visit, identity_id: string): Promise<Counts> {
   return { pending, approved, sending, held: disabled + overQuota };
 }
 
-/** What deleting comes to, in sentences. */
+/** The consequences of deleting, as sentences. */
 export function consequencesOf({ status }: Pick<Identity, "status">, counts: Counts): string[] {
   const { pending, approved, sending, held } = counts;
   return [

@@ -1,5 +1,5 @@
-/** Which form a field is on: what mail looks like, or who approves it and where replies go, which asks for the password. */
-export type Part = "mail" | "approval";
+/** The form that a field is on: appearance of mail; or approvals and destination of replies, which requires the password. */
+export type FormPart = "mail" | "approval";
 
 export type FieldKind =
   | "line"
@@ -12,27 +12,27 @@ export type FieldKind =
   | "assistant"
   | "channel";
 
-/** A field of the API's Identity as a form has it. Inputs have the API's names; `hint` says what it means for the person. */
+/** A field of the API's Identity in a form. Inputs have the API's names; `hint` explains the field. */
 export type FormField = {
   name: string;
   kind: FieldKind;
-  part: Part;
+  part: FormPart;
   label: string;
   hint: string;
-  /** The section on the form of a new identity, where it is not the one of its part. */
-  whenNew?: Part;
-  /** Set when the identity is created, and never again. */
+  /** The section on the form of a new identity, if it differs from `part`. */
+  whenNew?: FormPart;
+  /** Can only be set on creation. */
   onlyAtCreation?: true;
   required?: true;
-  /** Blank means this; null by default. "left out": the API's own default counts. */
+  /** Value that a blank field means; null by default. "left out": the field is omitted, so the API's default applies. */
   blank?: "left out" | "as typed";
   min?: number;
   max?: number;
-  /** Of a new identity. */
+  /** Value in the form of a new identity. */
   initial?: boolean | number;
 };
 
-/** Every field that the API takes for an identity; `status` has buttons of its own. In the order of the forms. */
+/** All fields that the API accepts for an identity, in the order of the forms; `status` has separate buttons. */
 export const fields: readonly FormField[] = [
   {
     name: "domain_id",
@@ -190,8 +190,8 @@ export const fields: readonly FormField[] = [
   },
 ];
 
-/** The fields of a form. A new identity has all of them on one page. */
-export const fieldsOf = (form: Part | "new"): readonly FormField[] =>
+/** The fields of one form. The form of a new identity has all. */
+export const fieldsOf = (form: FormPart | "new"): readonly FormField[] =>
   fields.filter(({ part, onlyAtCreation }) => form === "new" || (part === form && onlyAtCreation !== true));
 
 export const fieldNamed = (name: string): FormField | undefined => fields.find((field) => field.name === name);

@@ -5,16 +5,16 @@ import { type ChannelField, type ChannelType, channelTypes, inputName, typeInput
 import type { FormField } from "./fields.ts";
 import { isOn } from "./readForm.ts";
 
-/** What inputs are filled in with, and what they offer. `error`: at the input of that name. */
-export type Filled = {
+/** Values and choices of the inputs. `error`: shown at the input of that name. */
+export type InputState = {
   form: URLSearchParams;
   error: { input: string; sentence: string } | undefined;
   domains: readonly Domain[];
   assistants: readonly Assistant[];
 };
 
-/** A field of the table as inputs. */
-export function inputOf(field: FormField, filled: Filled): Markup {
+/** Renders a field as inputs. */
+export function inputOf(field: FormField, filled: InputState): Markup {
   const { name, label, hint, required } = field;
   const { form } = filled;
   const value = form.get(name) ?? "";
@@ -41,7 +41,7 @@ export function inputOf(field: FormField, filled: Filled): Markup {
   }
 }
 
-const errorOf = ({ error }: Filled, input: string): string | undefined =>
+const errorOf = ({ error }: InputState, input: string): string | undefined =>
   error?.input === input ? error.sentence : undefined;
 
 const domainChoices = (domains: readonly Domain[]) =>
@@ -52,7 +52,7 @@ const domainChoices = (domains: readonly Domain[]) =>
       label: domain.sandbox ? `${domain.domain_name} (sandbox: works at once, for trying out)` : mailDomainOf(domain),
     }));
 
-/** One that the list does not hold any more stays chosen. */
+/** A chosen assistant that is not in the list any more stays chosen. */
 function assistantChoices(assistants: readonly Assistant[], chosen: string) {
   const known = assistants.map(({ id, name, status }) => ({
     value: id,
@@ -62,8 +62,8 @@ function assistantChoices(assistants: readonly Assistant[], chosen: string) {
   return [{ value: "", label: "None" }, ...known, ...(isKnown ? [] : [{ value: chosen, label: chosen }])];
 }
 
-/** One of the types, and the fields of each; the stylesheet shows those of the one that is chosen. */
-function channelInputs({ name, label, hint }: FormField, filled: Filled): Markup {
+/** A choice of channel type, and the fields of each type; the stylesheet hides those of other types. */
+function channelInputs({ name, label, hint }: FormField, filled: InputState): Markup {
   const { form } = filled;
   const chosen = form.get(typeInput(name)) ?? "none";
   const error = errorOf(filled, typeInput(name));
@@ -86,11 +86,12 @@ ${fields.map((each) => channelInput(each, { name: inputName(name, type, each.nam
 const masked = "It is kept as it is: only its last 4 characters are shown. Type a new one to replace it.";
 
 /**
- * A field of a channel. What a type needs is judged by the service: a browser would ask for the fields of the types that are not chosen, too.
+ * A field of a channel. Not marked as required, because the browser would also require the fields of types that are not chosen; the service
+ * checks them.
  */
 function channelInput(
   { label, hint: about, required, secret }: ChannelField,
-  { name, filled }: { name: string; filled: Filled },
+  { name, filled }: { name: string; filled: InputState },
 ): Markup {
   const [value, error] = [filled.form.get(name) ?? "", errorOf(filled, name)];
   const hint = secret && value.startsWith("****") ? `${about} ${masked}` : about;

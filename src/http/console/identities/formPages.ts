@@ -2,26 +2,26 @@ import { randomUUID } from "node:crypto";
 import { button, errorSummary, form } from "#src/html/forms.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
-import type { Identity, Surroundings } from "./around.ts";
-import { fieldNamed, fieldsOf, type Part } from "./fields.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
+import type { Identity, WorkspaceContext } from "./around.ts";
+import { fieldNamed, fieldsOf, type FormPart } from "./fields.ts";
 import { inputOf } from "./formFields.ts";
 import { baseOf, errorPlace, filledIn } from "./readForm.ts";
 import { inPageWords } from "./words.ts";
 
-/** A form as it is shown again: what was typed, and why it was not taken. */
-export type Again = {
+/** A form that is shown again: its values, and why it was refused. */
+export type RefusedForm = {
   form: URLSearchParams;
   refused?: Refused | undefined;
-  /** The fields that somebody else changed meanwhile. */
+  /** Fields that another person changed meanwhile. */
   conflicts?: readonly string[];
 };
 
-/** The page on which an identity is made. */
-export function newPage(visit: Visit, again: Again, { domains, assistants }: Surroundings): ConsoleAnswer {
+/** The page to create an identity. */
+export function newPage(visit: PageContext, again: RefusedForm, { domains, assistants }: WorkspaceContext): ConsoleAnswer {
   const error = errorPlace(again.form, again.refused);
   const filled = { form: again.form, error, domains, assistants };
-  const fieldsIn = (part: Part) => fieldsOf("new").filter(({ whenNew, part: own }) => (whenNew ?? own) === part);
+  const fieldsIn = (part: FormPart) => fieldsOf("new").filter(({ whenNew, part: own }) => (whenNew ?? own) === part);
   const usable = domains.filter(({ status }) => status === "verified");
   const main = html`<h1>Create an identity</h1>
 ${refusalOf(again)}
@@ -42,11 +42,11 @@ ${form(
   return shown({ title: "Create an identity", main, status: again.refused?.status ?? 200 });
 }
 
-/** The form of one part of an identity. It carries what it said before anybody touched it. */
+/** The form of one part of an identity. It contains its original values, so that changes can be detected later. */
 export function partForm(
-  visit: Visit,
-  { identity, part, action, again }: { identity: Identity; part: Part; action: string; again: Again | undefined },
-  { domains, assistants }: Surroundings,
+  visit: PageContext,
+  { identity, part, action, again }: { identity: Identity; part: FormPart; action: string; again: RefusedForm | undefined },
+  { domains, assistants }: WorkspaceContext,
 ): Markup {
   const values = again?.form ?? filledIn(identity, part);
   const filled = { form: values, error: errorPlace(values, again?.refused), domains, assistants };
@@ -59,8 +59,8 @@ export function partForm(
   );
 }
 
-/** Why a form was not taken, above it: at which field, or which fields somebody else has changed. */
-export function refusalOf({ form: values, refused, conflicts = [] }: Again): Markup | undefined {
+/** Explains above a form why it was refused: the wrong field, or the fields that another person has changed. */
+export function refusalOf({ form: values, refused, conflicts = [] }: RefusedForm): Markup | undefined {
   if (conflicts.length > 0) {
     return html`<div class="card alert" role="alert" id="error"><p><strong>Nothing was saved.</strong> Somebody else changed this identity while you were editing:</p>
 <ul>${conflicts.map((name) => html`<li><a href="#${inputNamed(name)}">${fieldNamed(name)?.label ?? name}</a></li>`)}</ul>
@@ -82,10 +82,10 @@ const section = (title: string, content: Value): Markup =>
 const buttons = (label: string, back: string): Markup =>
   html`<div class="buttons">${button(label, { kind: "approve" })}<a class="press" href="${back}">Cancel</a></div>`;
 
-/** What was typed where it was touched, and what is stored now elsewhere: the form after somebody else's change. */
+/** Merges a form with another person's change: typed values for the fields that this person touched, stored values for the rest. */
 export function mergedForm(
   identity: Identity,
-  part: Part,
+  part: FormPart,
   { typed, touched }: { typed: URLSearchParams; touched: readonly string[] },
 ) {
   const merged = filledIn(identity, part);

@@ -4,31 +4,31 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { aroundOf, type Identity, surroundingsOf } from "./around.ts";
 import { channelInWords } from "./channelFields.ts";
 import { dangersOf } from "./dangers.ts";
-import { fields, type Part } from "./fields.ts";
-import { type Again, partForm, refusalOf } from "./formPages.ts";
+import { fields, type FormPart } from "./fields.ts";
+import { type RefusedForm, partForm, refusalOf } from "./formPages.ts";
 import { marks, stateMark } from "./listPage.ts";
 import { storedSignature } from "./signature.ts";
-import { type Around, type Step, storyOf, storySentence } from "./story.ts";
+import { type IdentityContext, type MailStep, storyOf, storySentence } from "./story.ts";
 import { inPageWords, valueInWords } from "./words.ts";
 
-type Shown = { again?: Again; preview?: Markup };
+type IdentityPageState = { again?: RefusedForm; preview?: Markup };
 
-/** An identity: the way of a mail through it, what is wrong, and its forms, or its values for who may only look. */
+/** An identity: the path of its mail, its problems, and its forms; or its values, for people who may only read. */
 export async function identityPage(
   deps: ConsoleDependencies,
-  visit: Visit,
-  { again, preview }: Shown = {},
+  visit: PageContext,
+  { again, preview }: IdentityPageState = {},
 ): Promise<ConsoleAnswer> {
   const [identity, surroundings] = await Promise.all([identityOf(visit), surroundingsOf(visit, visit.params.id)]);
   const around = aroundOf(surroundings, identity);
   const mayWrite = visit.may("write:identities");
   const path = `/identities/${identity.id}`;
   const address = shortLine(identity.email_address, 254);
-  const values = (part: Part) => valueList(part, identity, surroundings);
+  const values = (part: FormPart) => valueList(part, identity, surroundings);
   const main = html`<p><a class="press" href="/identities">All identities</a></p>
 <h1><bdi>${address}</bdi></h1>
 <p class="meta">${stateMark(identity)}</p>${marks(identity, around)}
@@ -46,12 +46,12 @@ ${mayWrite && switching(visit, identity)}`;
   return shown({ title: address, main, status: statusOf(again) });
 }
 
-/** The identity that the path names. Throws Rejected not_found. */
-export const identityOf = (visit: Visit): Promise<Identity> =>
+/** The identity in the path. Throws Rejected not_found. */
+export const identityOf = (visit: PageContext): Promise<Identity> =>
   visit.ask("GET /v1/identities/:identity_id", { params: { identity_id: visit.params.id ?? "" } });
 
-/** The form of who approves and where replies go, on a page of its own: it asks for the password. */
-export async function approvalPage(visit: Visit, again?: Again): Promise<ConsoleAnswer> {
+/** The form for approvals and the destination of replies; a separate page, because it requires the password. */
+export async function approvalPage(visit: PageContext, again?: RefusedForm): Promise<ConsoleAnswer> {
   const [identity, surroundings] = await Promise.all([identityOf(visit), surroundingsOf(visit, visit.params.id)]);
   const around = aroundOf(surroundings, identity);
   const address = shortLine(identity.email_address, 254);
@@ -65,12 +65,12 @@ ${partForm(visit, { identity, part: "approval", action, again }, surroundings)}`
   return shown({ title: `Approval, name and replies of ${address}`, main, status: statusOf(again) });
 }
 
-const statusOf = (again: Again | undefined): number =>
+const statusOf = (again: RefusedForm | undefined): number =>
   (again?.conflicts?.length ?? 0) > 0 ? 409 : (again?.refused?.status ?? 200);
 
-/** `mayMend`: whether the reader is led to where a fault is mended. */
+/** `mayMend`: the reader may change settings, so faults link to where they can be fixed. */
 const story = (
-  steps: readonly Step[],
+  steps: readonly MailStep[],
   mayMend: boolean,
 ): Markup => html`<section class="story" aria-labelledby="way"><h2 id="way">The way of a mail</h2>
 <ol>${steps.map(
@@ -82,8 +82,8 @@ const story = (
 )}</ol></section>
 `;
 
-/** What the settings come to together, and what the service itself says of them. */
-function warnings(identity: Identity, around: Around): Markup | false {
+/** Warnings: risky combinations of settings, and those of the API. */
+function warnings(identity: Identity, around: IdentityContext): Markup | false {
   const dangers = dangersOf(identity, around).map(({ text }) => text);
   const all = [...dangers, ...identity.warnings.map(inPageWords)];
   return (
@@ -93,7 +93,7 @@ function warnings(identity: Identity, around: Around): Markup | false {
   );
 }
 
-const valueList = (part: Part, identity: Identity, around: Parameters<typeof valueInWords>[2]): Markup =>
+const valueList = (part: FormPart, identity: Identity, around: Parameters<typeof valueInWords>[2]): Markup =>
   html`<dl>${fields
     .filter((field) => field.part === part && field.name !== "signature_html")
     .map(
@@ -109,7 +109,7 @@ const fixedValues = (identity: Identity, around: Parameters<typeof valueInWords>
 
 async function signatureOf(
   deps: ConsoleDependencies,
-  { principal }: Visit,
+  { principal }: PageContext,
   { identity, preview }: { identity: Identity; preview: Markup | undefined },
 ) {
   if (preview)
@@ -120,8 +120,8 @@ async function signatureOf(
   return stored && html`<h3>The signature as it is sent</h3>${stored}`;
 }
 
-/** One button for each channel that is set. */
-function testSection(visit: Visit, { id, approval_channel, secondary_approval_channel }: Identity): Markup {
+/** One test button for each configured channel. */
+function testSection(visit: PageContext, { id, approval_channel, secondary_approval_channel }: Identity): Markup {
   const channels = [
     ["primary", approval_channel],
     ["secondary", secondary_approval_channel],
@@ -141,7 +141,7 @@ ${set.map(({ slot, channel }) =>
 `;
 }
 
-const switching = (visit: Visit, { id, status }: Identity): Markup => {
+const switching = (visit: PageContext, { id, status }: Identity): Markup => {
   const [to, label, text] =
     status === "active"
       ? ([

@@ -1,16 +1,16 @@
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
-import { aroundOf, type Identity, type Surroundings, surroundingsOf } from "./around.ts";
+import type { PageContext } from "../framework/visit.ts";
+import { aroundOf, type Identity, type WorkspaceContext, surroundingsOf } from "./around.ts";
 import { checklistOf, type Todo } from "./checklist.ts";
 import { firstFault, storyOf } from "./story.ts";
 import { approversInWords, marksOf } from "./words.ts";
 
 const pageLength = 50;
 
-/** Every identity with who approves for it and what is wrong with it; while something is missing, what to do next. */
-export async function identityList(visit: Visit): Promise<ConsoleAnswer> {
+/** All identities with their approvers and problems; and the next steps, while the setup is incomplete. */
+export async function identityList(visit: PageContext): Promise<ConsoleAnswer> {
   const cursor = visit.query.get("cursor");
   const [identities, surroundings] = await Promise.all([
     visit.ask("GET /v1/identities", { query: { limit: pageLength, cursor } }),
@@ -27,7 +27,7 @@ ${identities.next_cursor !== null && html`<p><a class="press" href="/identities?
   return shown({ title: "Identities", main });
 }
 
-function entry(identity: Identity, surroundings: Surroundings): Markup {
+function entry(identity: Identity, surroundings: WorkspaceContext): Markup {
   const around = aroundOf(surroundings, identity);
   const fault = firstFault(storyOf(identity, around));
   return html`<li class="card"><h2><a href="/identities/${identity.id}"><bdi>${shortLine(identity.email_address, 254)}</bdi></a></h2>
@@ -37,17 +37,17 @@ ${fault && html`<p class="fault"><strong>Attention:</strong> ${fault.text}</p>`}
 `;
 }
 
-/** Active or disabled, in a word. */
+/** Active or disabled, as a badge. */
 export const stateMark = ({ status }: Pick<Identity, "status">): Markup =>
   html`<span class="state ${status}">${status === "active" ? "active" : "disabled"}</span>`;
 
-/** The switches that matter. */
+/** The most important switches, as badges. */
 export const marks = (identity: Identity, around: ReturnType<typeof aroundOf>): Markup =>
   html`<ul class="marks">${marksOf(identity, around).map(
     ({ text, severe }) => html`<li${severe === true && html` class="mark"`}>${text}</li>`,
   )}</ul>`;
 
-async function todoOf(visit: Visit, identities: readonly Identity[], { domains, notified }: Surroundings) {
+async function todoOf(visit: PageContext, identities: readonly Identity[], { domains, notified }: WorkspaceContext) {
   const keys = visit.may("read:keys")
     ? (await visit.ask("GET /v1/api-keys", { query: { limit: 1 } })).total
     : undefined;

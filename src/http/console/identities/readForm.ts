@@ -10,22 +10,22 @@ import {
   typeInput,
   writeChannel,
 } from "./channelFields.ts";
-import { type FormField, fieldNamed, fieldsOf, type Part } from "./fields.ts";
+import { type FormField, fieldNamed, fieldsOf, type FormPart } from "./fields.ts";
 
 /** An identity as the API answers it, by field. */
 export type ShownIdentity = Record<string, unknown> & { id: string; updated_at: string };
 
-/** What a form says, as the body of the API's request. What it says nothing about is not in it. */
-export function bodyOf(form: URLSearchParams, of: Part | "new"): Record<string, unknown> {
+/** Converts a form to the body of the API request. Fields that the form does not have are omitted. */
+export function bodyOf(form: URLSearchParams, of: FormPart | "new"): Record<string, unknown> {
   const read = fieldsOf(of).map((field) => [field.name, readField(form, field)] as const);
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }
 
-/** What a form says before anybody touches it: it goes with the form, so that later it is known what was touched. */
-export const baseOf = (identity: ShownIdentity, part: Part): Record<string, unknown> =>
+/** The original values of a form. They are sent with it, so that changed fields can be detected. */
+export const baseOf = (identity: ShownIdentity, part: FormPart): Record<string, unknown> =>
   bodyOf(filledIn(identity, part), part);
 
-/** The base that came back with a form; undefined if it has none that can be read. */
+/** The original values in a submitted form; undefined if it has none or they cannot be read. */
 export function readBase(form: URLSearchParams): Record<string, unknown> | undefined {
   try {
     const base: unknown = JSON.parse(form.get("base") ?? "");
@@ -35,13 +35,13 @@ export function readBase(form: URLSearchParams): Record<string, unknown> | undef
   }
 }
 
-/** Only what was touched: the other fields are not sent, so that they stay as somebody else may have set them meanwhile. */
-export function changesOf(form: URLSearchParams, base: Record<string, unknown>, part: Part): Record<string, unknown> {
+/** The changed fields only: others are not sent, so that another person's change to them stays. */
+export function changesOf(form: URLSearchParams, base: Record<string, unknown>, part: FormPart): Record<string, unknown> {
   const changed = Object.entries(bodyOf(form, part)).filter(([name, value]) => !isDeepStrictEqual(value, base[name]));
   return Object.fromEntries(changed);
 }
 
-/** The fields that were touched, and that somebody else has set to something else since the form was shown. */
+/** Fields that this person changed and that another person has set to a different value since the form was shown. */
 export function conflictsOf(
   changes: Record<string, unknown>,
   base: Record<string, unknown>,
@@ -51,8 +51,11 @@ export function conflictsOf(
   return Object.keys(changes).filter((name) => !isSame(name, base) && !isSame(name, changes));
 }
 
-/** A form filled in with an identity. Characters that nobody could see are written out, as on every page, so what is left alone compares as equal. */
-export function filledIn(identity: ShownIdentity, part: Part): URLSearchParams {
+/**
+ * Fills a form with an identity's values. Invisible characters are written out, as on every page, so that untouched values compare as
+ * equal.
+ */
+export function filledIn(identity: ShownIdentity, part: FormPart): URLSearchParams {
   const form = new URLSearchParams();
   for (const field of fieldsOf(part)) {
     const value = identity[field.name];
@@ -64,7 +67,7 @@ export function filledIn(identity: ShownIdentity, part: Part): URLSearchParams {
   return form;
 }
 
-/** A form for an identity that is to be made. */
+/** The form for a new identity. */
 export function emptyForm(): URLSearchParams {
   const form = new URLSearchParams();
   for (const { name, kind, initial } of fieldsOf("new")) {
@@ -74,7 +77,7 @@ export function emptyForm(): URLSearchParams {
   return form;
 }
 
-/** Whether a switch of a form is on. A browser sends "false" before every box, and "true" for one that is ticked. */
+/** True if a switch of the form is on. A browser sends "false" for every box, followed by "true" for a ticked one. */
 export const isOn = (form: URLSearchParams, name: string): boolean => form.getAll(name).at(-1) === "true";
 
 function readField(form: URLSearchParams, { name, kind, blank }: FormField): unknown {
@@ -90,13 +93,13 @@ function readField(form: URLSearchParams, { name, kind, blank }: FormField): unk
       .filter(Boolean);
   const text = kind === "text" ? lines : lines.trim();
   if (text.trim() === "" && blank !== "as typed") return blank === "left out" ? undefined : null;
-  // What is no number is left as it is, for the API to refuse in its words.
+  // Text that is not a number is kept, for the API to refuse.
   return kind === "number" && /^-?\d{1,9}$/.test(text) ? Number(text) : text;
 }
 
 /**
- * The input that a refusal of the API is about, and its sentence without the path before it; undefined if it is about none of the form's.
- * `approval_channel.config.to` is the input of that name in the type that was chosen.
+ * The input that a refusal is about, and its sentence without the field's path; undefined if no input of the form matches.
+ * `approval_channel.config.to` matches the input of that name in the chosen type.
  */
 export function errorPlace(
   form: URLSearchParams,

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { Rejected } from "#streams/decider.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { surroundingsOf } from "./around.ts";
 import { deletePage } from "./deletePage.ts";
-import type { Part } from "./fields.ts";
-import { type Again, mergedForm, newPage } from "./formPages.ts";
+import type { FormPart } from "./fields.ts";
+import { type RefusedForm, mergedForm, newPage } from "./formPages.ts";
 import { approvalPage, identityOf, identityPage } from "./identityPage.ts";
 import { identityList } from "./listPage.ts";
 import { baseOf, bodyOf, changesOf, conflictsOf, emptyForm, readBase } from "./readForm.ts";
 import { signaturePreview } from "./signature.ts";
 import { testPage } from "./testPage.ts";
 
-/** Identities and their channels. What changes who approves asks for the password again. */
+/** Pages for identities and their channels. Changes of approvals require the password again. */
 export const identityPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /identities", identityList),
   consolePage("GET /identities/new", newForm, sensitive),
@@ -39,15 +39,15 @@ export const identityPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
 
 const sensitive = { sensitive: true } as const;
 
-/** A form whose every button would be refused is not shown. */
-function onlyIfMayWrite(page: (visit: Visit) => Promise<ConsoleAnswer>): (visit: Visit) => Promise<ConsoleAnswer> {
+/** Shows a form only to people who may submit it. */
+function onlyIfMayWrite(page: (visit: PageContext) => Promise<ConsoleAnswer>): (visit: PageContext) => Promise<ConsoleAnswer> {
   return async (visit) => {
     requireMayWrite(visit);
     return page(visit);
   };
 }
 
-function requireMayWrite({ may, principal }: Visit): void {
+function requireMayWrite({ may, principal }: PageContext): void {
   if (may("write:identities")) return;
   throw new Rejected(
     "insufficient_scope",
@@ -55,29 +55,29 @@ function requireMayWrite({ may, principal }: Visit): void {
   );
 }
 
-async function newForm(visit: Visit): Promise<ConsoleAnswer> {
+async function newForm(visit: PageContext): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
   return newPage(visit, { form: emptyForm() }, await surroundingsOf(visit));
 }
 
-async function create(visit: Visit): Promise<ConsoleAnswer> {
+async function create(visit: PageContext): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
   let id = "";
   const refused = await visit.attempt(async () => {
     ({ id } = await visit.ask("POST /v1/identities", { body: bodyOf(visit.form, "new") }));
   });
   if (!refused) return seeOther(`/identities/${id}`, "created");
-  // A form that is corrected is another request.
+  // A corrected form is a new request, with its own id.
   const form = new URLSearchParams(visit.form);
   form.set("once", randomUUID());
   return newPage(visit, { form, refused }, await surroundingsOf(visit));
 }
 
-/** Sends what was touched; what somebody else has changed meanwhile is shown instead of overwritten. */
+/** Sends the changed fields. If another person changed them meanwhile, the form shows that instead of overwriting it. */
 async function change(
-  visit: Visit,
-  part: Part,
-  showAgain: (again: Again) => Promise<ConsoleAnswer>,
+  visit: PageContext,
+  part: FormPart,
+  showAgain: (again: RefusedForm) => Promise<ConsoleAnswer>,
 ): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
   const identity = await identityOf(visit);
@@ -95,8 +95,8 @@ async function change(
   return refused ? showAgain({ form: again(), refused }) : seeOther(path, "saved");
 }
 
-/** Shows what would be kept of the signature; nothing is saved. */
-async function preview(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+/** Shows the sanitised signature without saving it. */
+async function preview(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
   let made: Awaited<ReturnType<typeof signaturePreview>> | undefined;
   const refused = await visit.attempt(async () => {
@@ -109,14 +109,14 @@ async function preview(deps: ConsoleDependencies, visit: Visit): Promise<Console
   return identityPage(deps, visit, { again, ...(made && { preview: made }) });
 }
 
-async function setStatus(visit: Visit): Promise<ConsoleAnswer> {
+async function setStatus(visit: PageContext): Promise<ConsoleAnswer> {
   const { id = "" } = visit.params;
   const status = visit.form.get("status");
   await visit.ask("PATCH /v1/identities/:identity_id", { params: { identity_id: id }, body: { status } });
   return seeOther(`/identities/${id}`, status === "active" ? "identityEnabled" : "identityDisabled");
 }
 
-async function remove(visit: Visit): Promise<ConsoleAnswer> {
+async function remove(visit: PageContext): Promise<ConsoleAnswer> {
   const { id = "" } = visit.params;
   const refused = await visit.attempt(() =>
     visit.ask("DELETE /v1/identities/:identity_id", { params: { identity_id: id } }),
@@ -124,7 +124,7 @@ async function remove(visit: Visit): Promise<ConsoleAnswer> {
   return refused ? deletePage(visit, refused) : seeOther("/identities", "deleted");
 }
 
-async function sendTest(visit: Visit): Promise<ConsoleAnswer> {
+async function sendTest(visit: PageContext): Promise<ConsoleAnswer> {
   const { id = "" } = visit.params;
   const channel = visit.form.get("channel") === "secondary" ? "secondary" : "primary";
   const { task_id } = await visit.ask("POST /v1/identities/:id/test-notification", {

@@ -7,10 +7,10 @@ import type { Identity } from "./around.ts";
 
 type Deps = Pick<Dependencies, "costlyWork">;
 
-/** Pictures are fetched when an identity is saved; until then each is shown by its alternative text. */
+/** Placeholder hash: pictures are fetched when an identity is saved; the preview shows their alternative text. */
 const notFetched = "0".repeat(64);
 
-/** What would be kept of a signature's HTML if it were saved, and what would go. Throws Rejected for what is not taken. */
+/** Shows what would be kept and removed of a signature's HTML if it were saved. Throws Rejected if it would be refused. */
 export async function signaturePreview(deps: Deps, workspaceId: string, typed: string): Promise<Markup> {
   if (typed.trim() === "") return html`<p>There is no HTML signature to preview.</p>`;
   const named = await deps.costlyWork("picturesNamed", typed, workspaceId);
@@ -24,7 +24,7 @@ ${removedList(removedInWords(reduced.removed), "Would be removed:")}
 ${sources.length > 0 && html`<p class="hint">Pictures are fetched when you save. One that cannot be had is removed, and its alternative text stays.</p>`}`;
 }
 
-/** The signature as it is stored, with its pictures (`data:` addresses by the hash of their bytes), and what was removed from it. */
+/** The stored signature with its pictures (`data:` addresses by the hash of their bytes), and what was removed from it. */
 export async function storedSignature(
   deps: Deps,
   workspaceId: string,

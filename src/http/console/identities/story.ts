@@ -3,7 +3,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { Answers, Item } from "../../routes.ts";
 import { channelInWords, type ShownChannel } from "./channelFields.ts";
 
-/** The settings of an identity that decide what becomes of mail to it. */
+/** Settings of an identity that decide what happens to mail for it. */
 export type Settings = Pick<
   Answers["GET /v1/identities/:identity_id"],
   | "email_address"
@@ -15,23 +15,23 @@ export type Settings = Pick<
   | "approvals_required"
 > & { approval_channel: ShownChannel | null; secondary_approval_channel: ShownChannel | null };
 
-/** What is around an identity. What the reader may not know is undefined. */
-export type Around = {
+/** Facts from the workspace. undefined: the reader may not know. */
+export type IdentityContext = {
   domain?: (Pick<Item<"GET /v1/domains">, "id" | "status"> & { name: string }) | undefined;
   assistant?: Pick<Item<"GET /v1/assistants">, "name" | "status"> | undefined;
   workspace?: Pick<Answers["GET /v1/workspaces/me"], "sending_paused" | "require_human_approval"> | undefined;
-  /** How approvers were reached the last time that they were asked. */
+  /** How approvers were reached the last time, if known. */
   notified?: Pick<Item<"GET /v1/drafts">["notification_status"], "state" | "channel" | "error"> | undefined;
 };
 
-/** Why mail stops at a step, in a sentence, and where that is mended. */
+/** The reason why mail stops at a step, and the page where it can be fixed. */
 export type Fault = { text: string; path?: string; remedy?: string };
 
-export type Step = { name: "mail" | "draft" | "approval" | "sending"; text: string; fault?: Fault };
+export type MailStep = { name: "mail" | "draft" | "approval" | "sending"; text: string; fault?: Fault };
 
-/** The way of a mail through an identity, made from its settings: each step in words, and what is in its way there. */
-export function storyOf(identity: Settings & { id: string }, around: Around): Step[] {
-  const step = (name: Step["name"], text: string, fault: Fault | undefined): Step =>
+/** Describes from its settings how an identity handles mail: each step in words, and its fault, if any. */
+export function storyOf(identity: Settings & { id: string }, around: IdentityContext): MailStep[] {
+  const step = (name: MailStep["name"], text: string, fault: Fault | undefined): MailStep =>
     fault ? { name, text, fault } : { name, text };
   return [
     step("mail", `Mail to ${shortLine(identity.email_address, 200)}`, receivingFault(identity, around)),
@@ -42,22 +42,22 @@ export function storyOf(identity: Settings & { id: string }, around: Around): St
 }
 
 /** The steps as one sentence: "Mail to support@example.com → the agent drafts → ann@example.com (mail) approves → it leaves". */
-export const storySentence = (steps: readonly Step[]): string => steps.map(({ text }) => text).join(" → ");
+export const storySentence = (steps: readonly MailStep[]): string => steps.map(({ text }) => text).join(" → ");
 
-/** The first thing that is in the way. */
-export const firstFault = (steps: readonly Step[]): Fault | undefined => steps.find(({ fault }) => fault)?.fault;
+/** The first fault of the steps. */
+export const firstFault = (steps: readonly MailStep[]): Fault | undefined => steps.find(({ fault }) => fault)?.fault;
 
-/** Whether only people approve: by the identity's own switch, or by its workspace's. */
-export const needsPerson = (identity: Pick<Settings, "require_human_approval">, { workspace }: Around): boolean =>
+/** True if a person must approve: required by the identity, or by its workspace. */
+export const needsPerson = (identity: Pick<Settings, "require_human_approval">, { workspace }: IdentityContext): boolean =>
   identity.require_human_approval || workspace?.require_human_approval === true;
 
-/** Whether replies leave with nobody looking at them. */
+/** True if replies are sent without review by a person. */
 export const leavesAlone = (
   identity: Pick<Settings, "auto_approve_replies" | "approvals_required" | "require_human_approval">,
-  around: Around,
+  around: IdentityContext,
 ): boolean => identity.auto_approve_replies && identity.approvals_required === 1 && !needsPerson(identity, around);
 
-function receivingFault({ id, status }: { id: string; status: string }, { domain }: Around): Fault | undefined {
+function receivingFault({ id, status }: { id: string; status: string }, { domain }: IdentityContext): Fault | undefined {
   if (status === "disabled") {
     const text = "It is disabled: mail that comes in is held back, and nothing leaves until it is enabled.";
     return { text, path: `/identities/${id}`, remedy: "Enable it" };
@@ -69,16 +69,16 @@ function receivingFault({ id, status }: { id: string; status: string }, { domain
   return undefined;
 }
 
-const draftWords = ({ assistant }: Around): string =>
+const draftWords = ({ assistant }: IdentityContext): string =>
   assistant ? `${shortLine(assistant.name, 60)} drafts` : "the agent drafts";
 
-const draftFault = ({ assistant }: Around): Fault | undefined =>
+const draftFault = ({ assistant }: IdentityContext): Fault | undefined =>
   assistant?.status === "disabled" ? { text: "Its assistant is disabled: it takes no new drafts." } : undefined;
 
 const channelsOf = ({ approval_channel, secondary_approval_channel }: Settings): ShownChannel[] =>
   [approval_channel, secondary_approval_channel].filter((channel) => channel !== null);
 
-function approvalWords(identity: Settings, around: Around): string {
+function approvalWords(identity: Settings, around: IdentityContext): string {
   if (leavesAlone(identity, around)) return "nobody approves";
   const { approvals_required: required, escalation_delay_minutes: minutes } = identity;
   const [first, second] = channelsOf(identity).map(channelInWords);
@@ -96,7 +96,7 @@ function approvalWords(identity: Settings, around: Around): string {
   return `${first}${later}${key} approves`;
 }
 
-function approvalFault(identity: Settings & { id: string }, around: Around): Fault | undefined {
+function approvalFault(identity: Settings & { id: string }, around: IdentityContext): Fault | undefined {
   if (leavesAlone(identity, around)) return undefined;
   const path = `/identities/${identity.id}/approval`;
   if (channelsOf(identity).length === 0) {
@@ -113,12 +113,12 @@ function approvalFault(identity: Settings & { id: string }, around: Around): Fau
   return { text, path, remedy: "Check the channel" };
 }
 
-function sendingWords(identity: Settings, around: Around): string {
+function sendingWords(identity: Settings, around: IdentityContext): string {
   if (leavesAlone(identity, around) || identity.send_on_channel_approval) return "it leaves";
   return needsPerson(identity, around) ? "a member sends it" : "a member or an API key sends it";
 }
 
-const sendingFault = ({ workspace }: Around): Fault | undefined =>
+const sendingFault = ({ workspace }: IdentityContext): Fault | undefined =>
   workspace?.sending_paused
     ? { text: "Sending is paused in this workspace: nothing leaves.", path: "/review", remedy: "See the switch" }
     : undefined;

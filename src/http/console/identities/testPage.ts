@@ -7,20 +7,20 @@ import { Rejected } from "#streams/decider.ts";
 import type { Answers } from "../../routes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { identityOf } from "./identityPage.ts";
 import { asSentence } from "./words.ts";
 
 type Task = Answers["GET /v1/tasks/:task_id"];
 
-/** What became of a test notification; the page looks again by itself while it is on its way. */
+/** The outcome of a test notification; the page refreshes itself while it is being sent. */
 export async function testPage(
   { channelTests }: Pick<ConsoleDependencies, "channelTests">,
-  visit: Visit,
+  visit: PageContext,
 ): Promise<ConsoleAnswer> {
   const identity = await identityOf(visit);
   const { task_id = "" } = visit.params;
-  // Of another identity, or a test mail: this page would say of it what is not so.
+  // Refuse tests of other identities, and test mails: this page's sentences do not apply to them.
   const { state: test } = await channelTests.load(isUuid(task_id) ? task_id.toLowerCase() : "");
   if (test.identityId !== identity.id) throw new Rejected("not_found", "there is no such test");
   const task = await visit.ask("GET /v1/tasks/:task_id", { params: { task_id } });
@@ -38,7 +38,7 @@ ${form(visit, { action: `${path}/test` }, html`<input type="hidden" name="channe
   return shown({ title, main });
 }
 
-/** The status of a test, in words. What a provider says is quoted. */
+/** The status of a test, in words; the provider's answer is quoted. */
 export function outcomeOf({ status, error }: Pick<Task, "status" | "error">): {
   title: string;
   tone: "good" | "bad" | "wait";

@@ -2,9 +2,9 @@ import { shortLine } from "#src/html/visible.ts";
 import { type Assistant, type Domain, type Identity, mailDomainOf } from "./around.ts";
 import { channelInWords, type ShownChannel } from "./channelFields.ts";
 import { type FormField, fieldNamed } from "./fields.ts";
-import { type Around, leavesAlone, minutesInWords, needsPerson } from "./story.ts";
+import { type IdentityContext, leavesAlone, minutesInWords, needsPerson } from "./story.ts";
 
-/** The value of a field as a sentence or a name has it, for who only looks. */
+/** A field's value in words, for people who may only read. */
 export function valueInWords(
   { name, kind }: FormField,
   identity: Identity,
@@ -24,16 +24,16 @@ export function valueInWords(
   return String(value);
 }
 
-/** Who approves, in words: its channels, or that there is none. */
-export function approversInWords(identity: Identity, around: Around): string {
+/** The approvers in words: their channels, or that there are none. */
+export function approversInWords(identity: Identity, around: IdentityContext): string {
   if (leavesAlone(identity, around)) return "nobody";
   const { approval_channel, secondary_approval_channel } = identity;
   const channels = [approval_channel, secondary_approval_channel].filter((channel) => channel !== null);
   return channels.length === 0 ? "nobody is asked" : channels.map(channelInWords).join(", then ");
 }
 
-/** The settings of an identity that matter most, in few words each; `severe`: mail may leave that nobody looked at. */
-export function marksOf(identity: Identity, around: Around): { text: string; severe?: true }[] {
+/** The most important settings of an identity, in a few words each; `severe`: mail may be sent without review by a person. */
+export function marksOf(identity: Identity, around: IdentityContext): { text: string; severe?: true }[] {
   const { approvals_required, send_on_channel_approval, can_send_cold, confirm_code } = identity;
   if (leavesAlone(identity, around)) {
     return [{ text: "replies leave without a person", severe: true }, ...(can_send_cold ? [mayBegin] : [])];
@@ -49,17 +49,17 @@ export function marksOf(identity: Identity, around: Around): { text: string; sev
 
 const mayBegin = { text: "may start conversations" };
 
-/** Fields of the API by the names that they have on the page, in a sentence of the service's own. */
+/** Replaces API field names in one of the service's sentences by their labels on the page. */
 const withLabels = (text: string): string =>
   text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => {
     const label = fieldNamed(name)?.label;
     return label === undefined ? name : `“${label}”`;
   });
 
-/** A sentence of the service's own about an identity, with the names of its fields as the page has them. */
+/** One of the service's sentences about an identity, with the labels of the page. */
 export const inPageWords = (text: string): string => asSentence(withLabels(text));
 
-/** A refusal or an answer of a provider as a sentence: on one line, cut, and with an end. */
+/** Makes a sentence of a refusal or a provider's answer: one line, shortened, with a full stop. */
 export function asSentence(words: string, max = 600): string {
   const line = shortLine(words, max);
   const begun = `${line.charAt(0).toUpperCase()}${line.slice(1)}`;

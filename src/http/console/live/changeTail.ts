@@ -2,7 +2,7 @@ import { type ChangeMarks, changeMarks, type Topic } from "#projections/changeMa
 import type { Reads } from "#projections/reads.ts";
 import { createTail, type Tail } from "../../framework/tail.ts";
 
-/** Wakes the pages that are open in a workspace when something in it has changed, and can be read. */
+/** Notifies open pages of a workspace of changes, once the read models have them. */
 export const createChangeTail = (deps: { reads: Reads; checkpoint: () => Promise<number> }): Tail<ChangeMarks> =>
   createTail({
     look: (workspaceId) => changeMarks(deps.reads, workspaceId),
@@ -10,6 +10,6 @@ export const createChangeTail = (deps: { reads: Reads; checkpoint: () => Promise
     checkpoint: deps.checkpoint,
   });
 
-/** What moved from one look to the next. */
+/** The topics that changed between two reads. */
 export const changedTopics = (before: ChangeMarks, after: ChangeMarks): Topic[] =>
   (Object.keys(after) as Topic[]).filter((topic) => after[topic] !== before[topic]);

@@ -4,14 +4,16 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { endlessStream, heartbeatMs, retryMs } from "../../events/eventStream.ts";
 import { changedTopics } from "./changeTail.ts";
 
-/** After so long a stream ends. The browser connects again, and is asked again who it is: what ends by time alone ends here too. */
+/**
+ * Milliseconds after which a stream ends. The browser reconnects and is authenticated again, so that sessions that expired by time end too.
+ */
 const longestMs = 15 * 60_000;
 
 type Deps = Pick<HttpDependencies, "reads" | "changeTail" | "revocation" | "closing" | "clock">;
 
 /**
- * What changes in a workspace, as server-sent events, by its name alone: `event: drafts`. What it is, a page asks for itself, under the rights of
- * who looks at it. `signal`: aborted when the session ends, or a right of it.
+ * Server-sent events with the names of changed topics of a workspace, for example `event: drafts`. The page fetches the changes itself,
+ * under its reader's rights. `signal`: aborted when the session or its rights end.
  */
 export const liveStream = (
   deps: Deps,
@@ -25,12 +27,12 @@ async function* frames(
 ): AsyncGenerator<string> {
   const endsAt = clock.monotonic() + longestMs;
   let seen = await changeMarks(reads, workspaceId);
-  // A page that was away may have missed something: it looks once.
+  // A reconnected page may have missed changes: it refreshes once.
   yield `retry: ${retryMs}\nevent: hello\ndata: hello\n\n`;
   while (!over.aborted && clock.monotonic() < endsAt) {
     const now = await changeTail.next(workspaceId, seen, { timeoutMs: heartbeatMs, signal: over });
     if (over.aborted) return;
-    // An instance that was suspended finds out first whose session has ended meanwhile.
+    // An instance that was suspended first reads which sessions ended meanwhile.
     await revocation.upToDate();
     if (signal.aborted) return;
     yield now ? changedTopics(seen, now).map(frameOf).join("") : ": still here\n\n";
@@ -38,5 +40,5 @@ async function* frames(
   }
 }
 
-// A frame without data is no event for a browser.
+// Browsers ignore a frame without data.
 const frameOf = (topic: string): string => `event: ${topic}\ndata: changed\n\n`;

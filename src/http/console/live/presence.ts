@@ -1,17 +1,17 @@
 import type { Database } from "#src/platform/postgres/database.ts";
 
-/** Who looks at what, for a short while: nothing is kept of it. By the clock of the database, which all instances share. */
+/** Tracks who is viewing a draft right now; kept for seconds only. Uses the database's clock, which all instances share. */
 export type Presence = {
-  /** This person has the draft open now. Answers who else has, by name. */
-  note(at: Place, person: { userId: string; name: string }): Promise<string[]>;
-  /** Who has the draft open, besides this person, by name. Reads only. */
-  others(at: Place, userId: string): Promise<string[]>;
+  /** Records that this person has the draft open. Resolves with the names of the others who have. */
+  note(at: ViewedDraft, person: { userId: string; name: string }): Promise<string[]>;
+  /** The names of others who have the draft open. Reads only. */
+  others(at: ViewedDraft, userId: string): Promise<string[]>;
 };
 
-/** A draft in its own workspace: nobody of another one is named, nor sees who is there. */
-export type Place = { workspaceId: string; draftId: string };
+/** A draft in its workspace: viewers in other workspaces are neither shown nor can see it. */
+export type ViewedDraft = { workspaceId: string; draftId: string };
 
-/** How long somebody counts as there after their page last said so, in seconds. Pages say it every 10. */
+/** Seconds that a person counts as present after their page's last report. Pages report every 10 seconds. */
 const hereFor = 25;
 
 export function createPresence({ database }: { database: Pick<Database, "query"> }): Presence {
@@ -33,7 +33,7 @@ const select = `
   where workspace_id = $1 and draft_id = $2 and user_id <> $3 and seen_at > clock_timestamp() - make_interval(secs => $4)
   order by name, user_id limit 20`;
 
-/** Who was there for the last time goes as others come. */
+/** Also deletes rows of people who have left. */
 const upsert = `
   with left_behind as (
     delete from work.presence where (draft_id, user_id) in (

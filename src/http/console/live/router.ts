@@ -4,11 +4,11 @@ import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consolePage, download } from "../framework/page.ts";
 import { liveStream } from "./liveStream.ts";
 
-/** Streams that a session and a workspace may hold open on one instance: each page that is looked at has one. */
+/** Most streams of a session and of a workspace on one instance: each visible page has one. */
 const maxOfSession = 5;
 const maxOfWorkspace = 50;
 
-/** What tells open pages that something changed. */
+/** The stream that notifies open pages of changes. */
 export function livePages(deps: ConsoleDependencies): ConsoleRoute[] {
   const streams = createOpenStreams(deps);
   return [

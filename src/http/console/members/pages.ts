@@ -5,22 +5,22 @@ import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type Role, roles } from "#streams/member/roles.ts";
 import type { Member } from "../../schemas/members.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { rolesExplained, roleWords } from "./roleWords.ts";
 
-/** A member as GET /v1/members has it. */
+/** A member as GET /v1/members answers it. */
 export type ShownMember = Static<typeof Member>;
 
-/** What the pages need of a visit. */
-type Viewer = Pick<Visit, "principal" | "formToken" | "zone" | "may">;
+/** The part of the page context that these pages need. */
+type Viewer = Pick<PageContext, "principal" | "formToken" | "zone" | "may">;
 
 const nameOf = ({ name, email }: Pick<ShownMember, "name" | "email">): string => shortLine(name ?? email, 120);
 
-/** Roles that the viewer may give: owners are made by owners. */
+/** Roles that the viewer may give: only owners make owners. */
 const givable = ({ principal }: Viewer): readonly Role[] =>
   principal.role === "owner" ? roles : roles.filter((role) => role !== "owner");
 
-/** Whether the viewer may change or remove this one. The route judges it again. */
+/** True if the viewer may change or remove this member. The route checks it again. */
 export const mayChange = (viewer: Viewer, member: Pick<ShownMember, "role">): boolean =>
   viewer.may("write:members") && (viewer.principal.role === "owner" || member.role !== "owner");
 
@@ -69,7 +69,7 @@ function since(viewer: Viewer, { member, now }: { member: ShownMember; now: stri
   return html`Invited ${when(viewer, at)}${who}; ${end}`;
 }
 
-/** For those who do not see the others: what they are themselves. */
+/** For people who may not see other members: their own membership. */
 export const ownMembership = (viewer: Viewer, refused?: Refused): Markup =>
   html`<h1>Members</h1>
 ${errorSummary(refused)}<p>You are an ${viewer.principal.role} of this workspace. ${roleWords[viewer.principal.role]} Who else is a member is shown to owners, admins and auditors.</p>
@@ -85,7 +85,7 @@ ${
 ${form(viewer, { action: "/settings/members/leave" }, button("Leave the workspace", { kind: "danger" }))}`
 }`;
 
-/** Asks for an address and a role. `once`: see form. */
+/** The form to invite a person. `once`: see form. */
 export function invitePage(
   viewer: Viewer,
   { given, refused, once }: { given: URLSearchParams; refused?: Refused | undefined; once: string },
@@ -104,7 +104,7 @@ ${errorSummary(refused)}${form(
 )}${rolesExplained()}`;
 }
 
-/** One member, or one invitation, to be changed. */
+/** The form to change one member or invitation. */
 export function changePage(
   viewer: Viewer,
   { member, refused }: { member: ShownMember; refused?: Refused | undefined },

@@ -1,7 +1,7 @@
 import { html, type Markup } from "#src/html/html.ts";
 import type { Role } from "#streams/member/roles.ts";
 
-/** What each role may do, in one sentence: as scopes it is in src/http/framework/roles.ts. */
+/** Each role in one sentence; the scopes are in src/http/framework/roles.ts. */
 export const roleWords: Record<Role, string> = {
   owner: "Does everything, with billing, API keys and the other owners.",
   admin:

@@ -6,7 +6,7 @@ import { requireEnded } from "../../framework/keys/ended.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import type { Notice } from "../framework/notices.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { changePage, invitePage, mayChange, membersPage, ownMembership, type ShownMember } from "./pages.ts";
 
 const overview = "/settings/members";
@@ -40,10 +40,10 @@ export const memberPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   }),
 ];
 
-/** A form about one member; refused, their page says why. */
+/** A form about one member; if it is refused, the member's page shows why. */
 function change(
   what: "role" | "resend" | "remove",
-  does: (visit: Visit) => Promise<unknown>,
+  does: (visit: PageContext) => Promise<unknown>,
   { notice }: { notice: Notice },
 ): ConsoleRoute {
   return consoleForm(
@@ -56,23 +56,23 @@ function change(
   );
 }
 
-const said = ({ form }: Visit, names: readonly string[]): Record<string, string> =>
+const said = ({ form }: PageContext, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, (form.get(name) ?? "").trim()]));
 
-async function everybody({ clock }: ConsoleDependencies, visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
+async function everybody({ clock }: ConsoleDependencies, visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
   const page = { title: "Members", ...(refused ? { status: refused.status } : {}) };
   if (!visit.may("read:members")) return shown({ ...page, main: ownMembership(visit, refused) });
   const now = clock.now().toISOString();
   return shown({ ...page, main: membersPage(visit, { members: await allMembers(visit), now, refused }) });
 }
 
-function inviting(visit: Visit, refused?: Refused): ConsoleAnswer {
+function inviting(visit: PageContext, refused?: Refused): ConsoleAnswer {
   if (!visit.may("write:members")) throw notYours();
   const main = invitePage(visit, { given: visit.form, refused, once: randomUUID() });
   return shown({ title: "Invite somebody", main, ...(refused ? { status: refused.status } : {}) });
 }
 
-async function changing(visit: Visit, refused?: Refused): Promise<ConsoleAnswer> {
+async function changing(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
   if (refused?.code === "not_found") throw noSuchMember();
   if (!visit.may("write:members")) throw notYours();
   const member = (await allMembers(visit)).find(({ id }) => id === visit.params.id);
@@ -82,8 +82,8 @@ async function changing(visit: Visit, refused?: Refused): Promise<ConsoleAnswer>
   return shown({ title: "Change a member", main, ...(refused ? { status: refused.status } : {}) });
 }
 
-/** Everybody may leave, whatever their role: no route is asked, because none of the API's rights is needed for it. */
-async function leave(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+/** Lets any member leave the workspace. No route is called, because it needs no scope. */
+async function leave(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const { principal, request } = visit;
   const { workspaceId, memberId: id } = principal;
   const { cause } = callerFrom(principal, { request, callId: randomUUID() });
@@ -96,8 +96,8 @@ async function leave(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAn
   return refused ? everybody(deps, visit, refused) : seeOther("/workspaces");
 }
 
-/** A workspace has at most 200. */
-async function allMembers(visit: Visit): Promise<ShownMember[]> {
+/** All members; a workspace has at most 200. */
+async function allMembers(visit: PageContext): Promise<ShownMember[]> {
   const members: ShownMember[] = [];
   let cursor: string | null | undefined;
   do {

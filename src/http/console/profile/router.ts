@@ -3,16 +3,16 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { emailForm, nameForm, passwordForm } from "../../auth/ownForms.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 
-/** `/settings/profile`: what a person changes about themselves. Its forms go to /auth, which leads back here. */
+/** `/settings/profile`: a person's own account. Its forms are sent to /auth, which redirects back here. */
 export const profilePages = (): ConsoleRoute[] => [
   consolePage("GET /settings/profile", async (visit) =>
     shown({ title: "Your profile", main: profile(visit), current: "/settings" }),
   ),
 ];
 
-function profile(visit: Visit): Markup {
+function profile(visit: PageContext): Markup {
   const { email, name } = visit.principal.user;
   const state = { values: new URLSearchParams(), formToken: visit.formToken };
   return html`<h1>Your profile</h1>

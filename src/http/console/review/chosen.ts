@@ -12,25 +12,25 @@ import {
   newerSection,
   rationaleSection,
 } from "../../approvalPages/draftSections.ts";
-import type { Visit } from "../framework/visit.ts";
-import type { ChosenOptions } from "./decisionForms.ts";
-import { decisionSection, type Votes } from "./decisionForms.ts";
+import type { PageContext } from "../framework/visit.ts";
+import type { SelectedDraftOptions } from "./decisionForms.ts";
+import { decisionSection, type OwnVote } from "./decisionForms.ts";
 import { lookingPart } from "./looking.ts";
 import { obstacleSentences } from "./obstacles.ts";
 import { reviewPath } from "./place.ts";
 
-/** The draft that is shown, and all that is known about it. */
-export type Chosen = {
+/** The selected draft with everything its section shows. */
+export type SelectedDraft = {
   view: CardedView;
-  votes: Votes;
+  votes: OwnVote;
   obstacle: SendObstacle | undefined;
-  /** Who else looks at it, by name. */
+  /** Names of other people who are viewing it. */
   looking: readonly string[];
-  /** Reasons that were given in this workspace before. */
+  /** Earlier rejection reasons of this workspace, to choose from. */
   reasons: readonly string[];
 };
 
-export function chosenSection(visit: Visit, chosen: Chosen, options: ChosenOptions): Markup {
+export function chosenSection(visit: PageContext, chosen: SelectedDraft, options: SelectedDraftOptions): Markup {
   const { view } = chosen;
   const { card } = view;
   const { notDone } = options;
@@ -43,7 +43,7 @@ ${view.decided === null ? waiting(visit, card, { chosen, options }) : html`<deta
 </article>`;
 }
 
-function walk({ neighbours: { next, previous }, place: { identity, from } }: ChosenOptions): Markup {
+function walk({ neighbours: { next, previous }, place: { identity, from } }: SelectedDraftOptions): Markup {
   const link = (draft: string | undefined, key: string, label: string) =>
     draft !== undefined &&
     html`<a class="press" data-key="${key}" href="${reviewPath({ draft, identity, from })}">${label}</a> `;
@@ -51,9 +51,9 @@ function walk({ neighbours: { next, previous }, place: { identity, from } }: Cho
 }
 
 function waiting(
-  visit: Visit,
+  visit: PageContext,
   card: ReviewCard,
-  { chosen, options }: { chosen: Chosen; options: ChosenOptions },
+  { chosen, options }: { chosen: SelectedDraft; options: SelectedDraftOptions },
 ): Markup {
   return html`${lookingPart(visit, chosen.view.draftId, chosen.looking)}
 <p class="soft">${card.lead}</p>
@@ -69,7 +69,7 @@ ${rationaleSection(card)}
 ${answersSection(card)}`;
 }
 
-function warningsSection({ warnings, hints }: ReviewCard, { obstacle, view }: Chosen): Markup | false {
+function warningsSection({ warnings, hints }: ReviewCard, { obstacle, view }: SelectedDraft): Markup | false {
   const obstacles = obstacle === undefined ? [] : obstacleSentences(obstacle, view);
   return (
     warnings.length + hints.length + obstacles.length > 0 &&
@@ -78,7 +78,7 @@ function warningsSection({ warnings, hints }: ReviewCard, { obstacle, view }: Ch
   );
 }
 
-function approvals(visit: Visit, { approvals }: ApprovalView): Markup | false {
+function approvals(visit: PageContext, { approvals }: ApprovalView): Markup | false {
   if (!approvals) return false;
   const { required, given } = approvals;
   const lacking = Math.max(0, required - given.length);
@@ -86,14 +86,14 @@ function approvals(visit: Visit, { approvals }: ApprovalView): Markup | false {
 }
 
 /**
- * What happened to the draft since it was shown. This part alone is asked for again by itself: the letter and what is typed beside it stay as they
- * are, and the person decides when to look again.
+ * The draft's changes since the page was loaded. Only this part refreshes itself: the mail and the person's input stay, and the person
+ * decides when to reload.
  */
-function standing(visit: Visit, { view }: Chosen): Markup {
+function standing(visit: PageContext, { view }: SelectedDraft): Markup {
   return html`<div id="standing" class="standing">${standingSentence(visit, view)}</div>`;
 }
 
-function standingSentence(visit: Visit, view: ApprovalView): Markup | false {
+function standingSentence(visit: PageContext, view: ApprovalView): Markup | false {
   if (view.decided !== null)
     return html`<div class="card outcome"><p data-announce>${outcome(visit, view.decided)}</p></div>`;
   const shown = Number(visit.query.get("shown") ?? view.version);
@@ -116,8 +116,8 @@ const outcomes: Record<RecordedOutcome["decision"], string> = {
   failed: "It could not be delivered",
 };
 
-/** How a draft was decided, by whom and when, in a sentence. */
-function outcome(visit: Visit, { decision, by, at, reason }: RecordedOutcome): Markup {
+/** A sentence on the decision: by whom and when. */
+function outcome(visit: PageContext, { decision, by, at, reason }: RecordedOutcome): Markup {
   const who = by !== null && decision !== "stale" && html` by <bdi>${shortLine(visibleLine(by), 100)}</bdi>`;
   return html`<strong>${outcomes[decision]}</strong>${who}, ${when(visit, at)}.${reason && html` ${decision === "failed" ? "What happened" : "Reason"}: <span dir="auto" lang="">${reason}</span>`}`;
 }

@@ -2,18 +2,18 @@ import { draftById } from "#projections/drafts/queries.ts";
 import { asSentence } from "#src/html/asSentence.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, seeOther } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { reviewPage } from "./page.ts";
-import { type Place, placeOf, reviewPath } from "./place.ts";
+import { type ReviewQuery, placeOf, reviewPath } from "./place.ts";
 
-/** The version that the form was made for; undefined if it names none. */
-export function versionOf({ form }: Visit): number | undefined {
+/** The version that the form was shown for; undefined if it names none. */
+export function versionOf({ form }: PageContext): number | undefined {
   const version = Number(form.get("version"));
   return Number.isInteger(version) && version > 0 ? version : undefined;
 }
 
-/** Where a form of a draft leads on: the next draft, where it names one. */
-export function onward({ form }: Visit): Place {
+/** The page after a draft's form: the next draft, if the form names one. */
+export function onward({ form }: PageContext): ReviewQuery {
   const next = form.get("next");
   const given = new URLSearchParams(form);
   if (next) given.set("draft", next);
@@ -21,10 +21,13 @@ export function onward({ form }: Visit): Place {
   return placeOf(given);
 }
 
-/** `work`: what a person decides about a draft. Done, it leads to the next one; refused, the draft is shown as it is now, and why nothing was done. */
+/**
+ * `work`: the person's decision about a draft. If done, redirects to the next draft; if refused, shows the draft as it is now and why
+ * nothing was done.
+ */
 export async function decide(
   deps: ConsoleDependencies,
-  visit: Visit,
+  visit: PageContext,
   {
     work,
     reason = "",
@@ -41,14 +44,14 @@ export async function decide(
   return reviewPage(deps, visit, { place: { ...onward(visit), draft: id }, notDone });
 }
 
-/** The same button pressed twice: the first press has done it. */
+/** True if this person's own earlier click of the same button has decided. */
 async function isOwnDecision(
   { reads, store, projected }: ConsoleDependencies,
-  { principal, params, path }: Visit,
+  { principal, params, path }: PageContext,
   { code }: Refused,
 ): Promise<boolean> {
   if (code !== "invalid_status") return false;
-  // The first one may have been recorded a moment ago.
+  // The first click may have been recorded a moment ago: wait for the read model.
   await projected(await store.head(), { of: ["drafts"] });
   const row = await draftById(reads, principal.workspaceId, params.id ?? "");
   const by = row?.decided_by;
@@ -56,7 +59,7 @@ async function isOwnDecision(
   return by?.kind === "session" && by.id === principal.user.id && by.decision === meant;
 }
 
-/** Why nothing was decided, in words of this page; the page itself tells who decided before. */
+/** Explains why nothing was decided; the page itself shows who decided before. */
 export function sentenceOf({ code, message }: Refused): string {
   switch (code) {
     case "version_mismatch":

@@ -2,10 +2,10 @@ import type { ReadDraft } from "#projections/drafts/queries.ts";
 import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Visit } from "../framework/visit.ts";
-import { type Place, reviewPath } from "./place.ts";
+import type { PageContext } from "../framework/visit.ts";
+import { type ReviewQuery, reviewPath } from "./place.ts";
 
-/** A draft that was decided a moment ago. `undoUntil`: until when (ISO) this person can take their approval back; null if they cannot. */
+/** A draft that was just decided. `undoUntil`: time (ISO) until which this person can undo their approval; null if they cannot. */
 export type Decided = {
   row: Pick<ReadDraft, "id" | "status" | "held_code" | "approvals_given" | "approvals_required_now" | "decided_by">;
   subject: string;
@@ -14,8 +14,8 @@ export type Decided = {
   now: Date;
 };
 
-/** What was done, as it is now: however often the page is loaded, it tells what is true. */
-export function decidedNotice(visit: Visit, decided: Decided | undefined, place: Place): Markup {
+/** Describes the decision by the draft's current state, so that it stays true when the page is reloaded. */
+export function decidedNotice(visit: PageContext, decided: Decided | undefined, place: ReviewQuery): Markup {
   if (!decided) return html`<div id="decided"></div>`;
   const { row, undoUntil, now } = decided;
   return html`<div id="decided" class="notice"><p data-announce>${sentence(visit, decided)} <a href="/drafts/${row.id}">See its history</a></p>
@@ -32,10 +32,10 @@ ${
 
 const secondsTo = (iso: string, now: Date): number => Math.max(0, Math.ceil((Date.parse(iso) - now.getTime()) / 1000));
 
-const isMine = (visit: Visit, { approvals_given: given }: Decided["row"]): boolean =>
+const isMine = (visit: PageContext, { approvals_given: given }: Decided["row"]): boolean =>
   given.some(({ by }) => by.kind === "session" && by.id === visit.principal.user.id);
 
-function sentence(visit: Visit, decided: Decided): Markup {
+function sentence(visit: PageContext, decided: Decided): Markup {
   const { row } = decided;
   const what = html`<bdi lang="">${shortLine(decided.subject, 100) || "(no subject)"}</bdi>`;
   const who = whoOf(visit, row);
@@ -67,7 +67,7 @@ function approvedSentence({ row, to, undoUntil }: Decided, who: Markup, what: Ma
     : html`${who} approved ${what}.`;
 }
 
-function whoOf(visit: Visit, { decided_by: by }: Decided["row"]): Markup {
+function whoOf(visit: PageContext, { decided_by: by }: Decided["row"]): Markup {
   if (by?.kind === "session" && by.id === visit.principal.user.id) return html`You`;
   return html`<bdi>${shortLine(by?.name ?? by?.id ?? "Nobody", 100)}</bdi>`;
 }
@@ -75,6 +75,6 @@ function whoOf(visit: Visit, { decided_by: by }: Decided["row"]): Markup {
 const recipients = (to: readonly string[]): Markup =>
   html`${to.slice(0, 3).map((address, index) => html`${index > 0 && ", "}<bdi>${shortLine(address, 100)}</bdi>`)}${to.length > 3 && ` and ${to.length - 3} more`}`;
 
-/** Where a decision leads: to the next draft, with a word on the one that was decided. */
-export const afterDecision = (decided: string, { draft, identity, from }: Place): string =>
+/** The path after a decision: the next draft, with a notice about the decided one. */
+export const afterDecision = (decided: string, { draft, identity, from }: ReviewQuery): string =>
   reviewPath({ draft, identity, from, decided });

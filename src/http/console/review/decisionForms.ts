@@ -3,31 +3,31 @@ import { area, button, choice, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { maxReasonBytes } from "../../approvalPages/form.ts";
-import type { Visit } from "../framework/visit.ts";
-import type { Place } from "./place.ts";
+import type { PageContext } from "../framework/visit.ts";
+import type { ReviewQuery } from "./place.ts";
 
-/** The way through the list from this draft. */
+/** The drafts next to this one in the list. */
 export type Neighbours = { next: string | undefined; previous: string | undefined };
 
-/** What a press came to that decided nothing: a sentence, and what was typed. */
+/** An action that was not done: why, and the reason that was typed. */
 export type NotDone = { sentence: string; reason?: string };
 
-export type ChosenOptions = { place: Place; neighbours: Neighbours; notDone: NotDone | undefined };
+export type SelectedDraftOptions = { place: ReviewQuery; neighbours: Neighbours; notDone: NotDone | undefined };
 
-/** This person has approved this version already. */
-export type Votes = { isMine: boolean };
+/** `isMine`: this person has approved this version already. */
+export type OwnVote = { isMine: boolean };
 
-type Decision = { draftId: string; card: ReviewCard; votes: Votes; reasons: readonly string[]; options: ChosenOptions };
+type Decision = { draftId: string; card: ReviewCard; votes: OwnVote; reasons: readonly string[]; options: SelectedDraftOptions };
 
-/** What can be done about a draft that waits. Each form names the version that is shown: of no other anything is decided. */
-export function decisionSection(visit: Visit, decision: Decision): Markup {
+/** The forms for deciding about a pending draft. Each contains the version shown, and can decide only about that version. */
+export function decisionSection(visit: PageContext, decision: Decision): Markup {
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" tabindex="-1">Your decision</h2>
 ${visit.may("decide:drafts") ? choices(visit, decision) : html`<p>Your role in this workspace does not decide about drafts.</p>`}
 </section>`;
 }
 
-function choices(visit: Visit, decision: Decision): Markup {
+function choices(visit: PageContext, decision: Decision): Markup {
   const { draftId, card, votes } = decision;
   const onward = hidden(decision);
   const approve = votes.isMine
@@ -50,7 +50,7 @@ ${visit.may("write:drafts") && form(visit, { action: `/review/${draftId}/ask-aga
 <p class="meta">You decide about version ${card.version}.</p>`;
 }
 
-const rejectForm = (visit: Visit, { draftId, reasons, options }: Decision, onward: Markup): Markup =>
+const rejectForm = (visit: PageContext, { draftId, reasons, options }: Decision, onward: Markup): Markup =>
   form(
     visit,
     { action: `/review/${draftId}/reject`, className: "reject" },
@@ -76,7 +76,7 @@ const rejectForm = (visit: Visit, { draftId, reasons, options }: Decision, onwar
     button("Reject", { kind: "reject" }),
   );
 
-/** Which version was shown, and where to go on. */
+/** Hidden inputs: the version shown, and the next page. */
 function hidden({ card, options: { place, neighbours } }: Decision): Markup {
   const fields = { version: card.version, next: neighbours.next, identity: place.identity, from: place.from };
   return html`${Object.entries(fields).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`)}`;

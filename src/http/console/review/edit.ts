@@ -5,22 +5,24 @@ import { area, button, errorAt, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { answersSection, changesSection, letterSection } from "../../approvalPages/draftSections.ts";
-import type { Visit } from "../framework/visit.ts";
-import { type Place, reviewPath } from "./place.ts";
+import type { PageContext } from "../framework/visit.ts";
+import { type ReviewQuery, reviewPath } from "./place.ts";
 
-/** What a person wrote, as the form has it. */
-export type Written = { text: string; html: string };
+/** The text that a person typed, as submitted. */
+export type TypedBodies = { text: string; html: string };
 
 export type EditOptions = {
-  place: Place;
-  /** As typed before a press that did nothing; absent: as the draft has it. */
-  written?: Written | undefined;
-  /** Why a press did nothing; `field`: what it is about. `isChanged`: somebody else changed the draft meanwhile, so that there are two texts. */
+  place: ReviewQuery;
+  /** Typed text of a submission that was not saved; absent: the draft's own. */
+  written?: TypedBodies | undefined;
+  /**
+   * Why nothing was saved; `field`: the field it is about. `isChanged`: another person changed the draft meanwhile, so there are two texts.
+   */
   notDone?: { sentence: string; field?: string | undefined; isChanged: boolean } | undefined;
 };
 
-/** The draft's own words to edit, with what they answer beside them. Works without script. */
-export function editMain(visit: Visit, view: CardedView, { place, written, notDone }: EditOptions): Markup {
+/** The form to edit a draft's text, next to the message it answers. Works without script. */
+export function editMain(visit: PageContext, view: CardedView, { place, written, notDone }: EditOptions): Markup {
   const { card, content, version, draftId } = view;
   const text = written?.text ?? content.body_text;
   const bodyHtml = written?.html ?? content.body_html ?? "";
@@ -60,9 +62,9 @@ ${form(
 <div>${answersSection(card)}</div></div>`;
 }
 
-/** What the route is to change: of two bodies that were shown the edited ones. What comes from a form has the line breaks of forms. */
+/** The changed bodies only, with the line breaks of forms normalised. */
 export function changesOf(
-  written: Written,
+  written: TypedBodies,
   shown: ApprovalView["content"],
 ): { body_text?: string; body_html?: string } {
   const text = plainLines(written.text);

@@ -9,7 +9,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["?", "show these keys"],
 ];
 
-/** Which keys do what, and the switch that turns them off: both only where the script runs, which hears the keys. */
+/** List of keyboard shortcuts and the switch to turn them off; shown only if the script runs that handles them. */
 export const keysHelp = (): Markup => html`<details id="keys" class="keys" data-keys hidden><summary>Keys</summary>
 <dl>${keys.map(([key, does]) => html`<dt><kbd>${key}</kbd></dt><dd>${does}</dd>`)}</dl>
 <p><button type="button" class="button plain" data-keys-switch aria-pressed="true">Keys are on: turn them off</button></p>

@@ -1,10 +1,10 @@
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 
-/** Who else has the draft open. The script of the page tells every ten seconds that this person is there, and gets this part again. */
+/** Other people who have the draft open. The page's script reports its reader every ten seconds and gets this part again. */
 export const lookingPart = (
-  visit: Visit,
+  visit: PageContext,
   draftId: string,
   names: readonly string[],
 ): Markup => html`<form id="looking" class="looking" method="post" action="/review/${draftId}/looking"

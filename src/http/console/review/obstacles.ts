@@ -25,7 +25,7 @@ const then: Record<SendObstacle, string> = {
   plan_limit_reached: sentAgain,
 };
 
-/** Why what is approved would not leave now, and what an approval comes to all the same. */
+/** Explains why an approved draft would not be sent now, and what an approval still does. */
 export const obstacleSentences = (
   obstacle: SendObstacle,
   { sendsOnApproval }: Pick<ApprovalView, "sendsOnApproval">,

@@ -8,29 +8,29 @@ import type { StoredContent } from "#streams/draft/events.ts";
 import { requireScope } from "../../framework/principal.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
-import { type Chosen, chosenSection } from "./chosen.ts";
+import type { PageContext } from "../framework/visit.ts";
+import { type SelectedDraft, chosenSection } from "./chosen.ts";
 import { type Decided, decidedNotice } from "./decidedNotice.ts";
 import type { Neighbours, NotDone } from "./decisionForms.ts";
 import { keysHelp } from "./keysHelp.ts";
 import { type Pause, pauseIn, pauseSwitch } from "./pause.ts";
-import { type Place, reviewPath } from "./place.ts";
+import { type ReviewQuery, reviewPath } from "./place.ts";
 import { type Queue, queueSection } from "./queueList.ts";
 
-/** So many are listed at once. */
+/** Drafts per page of the list. */
 const listed = 50;
 
-export type ReviewOptions = {
-  place: Place;
-  /** Why a press did nothing, with the status of the page. `since`: the version that was shown when it was pressed. */
+export type ReviewPageOptions = {
+  place: ReviewQuery;
+  /** Why an action was not done, with the status of the page. `since`: the version shown at the time. */
   notDone?: NotDone & { status: number; since: number | undefined };
 };
 
-/** The drafts that wait for a decision, the most urgent first, and one of them beside the list. */
+/** The pending drafts, most urgent first, and one of them next to the list. */
 export async function reviewPage(
   deps: ConsoleDependencies,
-  visit: Visit,
-  { place, notDone }: ReviewOptions,
+  visit: PageContext,
+  { place, notDone }: ReviewPageOptions,
 ): Promise<ConsoleAnswer> {
   requireScope(visit.principal, "read:threads");
   const { workspaceId } = visit.principal;
@@ -72,7 +72,7 @@ function titleOf(total: number, notDone: NotDone | undefined): string {
 
 const nothingWaits = (
   { total }: Queue,
-  { draft, identity }: Place,
+  { draft, identity }: ReviewQuery,
   { isNew }: { isNew: boolean },
 ): Markup => html`<section id="chosen" class="chosen empty"><h2>${draft !== undefined ? "There is no such draft" : "All done"}</h2>
 ${
@@ -82,17 +82,17 @@ ${
 ${isNew && html`<p>Mail needs an address to come to. <a href="/identities">Set one up for your agent</a>: that page has every step until it can answer.</p>`}`
 }</section>`;
 
-/** Whether the workspace has no identity yet, and this person may make one: then they are told where to begin. */
-async function isToBeSetUp(visit: Visit, { total }: Queue): Promise<boolean> {
+/** True if the workspace has no identity yet and this person may create one: the page then shows where to begin. */
+async function isToBeSetUp(visit: PageContext, { total }: Queue): Promise<boolean> {
   if (total > 0 || !visit.may("write:identities")) return false;
   return (await visit.ask("GET /v1/identities", { query: { limit: 1 } })).total === 0;
 }
 
 async function chosenDraft(
   deps: ConsoleDependencies,
-  visit: Visit,
+  visit: PageContext,
   { draftId, since }: { draftId: string; since: number | undefined },
-): Promise<Chosen | undefined> {
+): Promise<SelectedDraft | undefined> {
   const { workspaceId, user } = visit.principal;
   const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
   const [found, row] = await Promise.all([
@@ -111,12 +111,12 @@ async function chosenDraft(
   return { view, votes: { isMine }, obstacle, looking, reasons };
 }
 
-async function reasonsOf(visit: Visit, identityId: string): Promise<string[]> {
+async function reasonsOf(visit: PageContext, identityId: string): Promise<string[]> {
   const { data } = await visit.ask("GET /v1/rejection-reasons", { query: { identity_id: identityId } });
   return data.map(({ reason }) => reason);
 }
 
-async function decidedDraft(deps: ConsoleDependencies, visit: Visit, draftId: string): Promise<Decided | undefined> {
+async function decidedDraft(deps: ConsoleDependencies, visit: PageContext, draftId: string): Promise<Decided | undefined> {
   const { workspaceId, user } = visit.principal;
   const row = await draftById(deps.reads, workspaceId, draftId);
   if (!row) return undefined;
@@ -134,10 +134,10 @@ async function decidedDraft(deps: ConsoleDependencies, visit: Visit, draftId: st
 }
 
 /**
- * Where the list is asked for again; it says what is shown beside it, so that the page can tell what changed since: that stays, however often the list
- * is refreshed.
+ * The URL that refreshes the list. It contains the version of the shown draft, so that the page can report changes to it, however often the
+ * list is refreshed.
  */
-function refreshPath({ query }: Visit, place: Place, chosen: Chosen | undefined): string {
+function refreshPath({ query }: PageContext, place: ReviewQuery, chosen: SelectedDraft | undefined): string {
   if (!chosen) return reviewPath(place);
   const { version, newerMessage } = chosen.view;
   const shown = Number(query.get("shown")) || version;
@@ -151,8 +151,8 @@ function neighboursOf({ drafts }: Queue, current: string | undefined): Neighbour
   return { next: drafts[index + 1]?.id, previous: drafts[index - 1]?.id };
 }
 
-/** Whether the workspace sends, and who keeps it from that. */
-async function pauseOf(visit: Visit): Promise<Pause> {
+/** The pause of the workspace's sending, if any. */
+async function pauseOf(visit: PageContext): Promise<Pause> {
   const workspace = await visit.workspace();
   if (!workspace) throw new Error(`the read model has no workspace ${visit.principal.workspaceId}`);
   return pauseIn(workspace);

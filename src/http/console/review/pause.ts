@@ -2,12 +2,12 @@ import { button, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 
-/** Whether a workspace sends, and if not: since when, by whom and why, as far as that is known. `reason` is somebody's words. */
+/** The pause of a workspace's sending: since when, by whom and why, as far as known. `reason` was typed by a person. */
 export type Pause = { paused: boolean; by: string | null; at: string | null; reason: string | null };
 
-/** As a workspace tells it, on the wire or as it is read. */
+/** The pause of a workspace, from its API or read model fields. */
 export const pauseIn = (workspace: {
   sending_paused: boolean;
   sending_paused_reason: string | null;
@@ -20,14 +20,12 @@ export const pauseIn = (workspace: {
   reason: workspace.sending_paused_reason,
 });
 
-/**
- * The large switch for all that leaves: its state for everybody, the switch for those who may turn it. `back`: the page to come back to.
- */
-export const pauseSwitch = (visit: Visit, pause: Pause, back: "/review" | "/settings/workspace"): Markup =>
+/** The switch that pauses all sending: everyone sees its state, and people with the right can use it. `back`: the page to return to. */
+export const pauseSwitch = (visit: PageContext, pause: Pause, back: "/review" | "/settings/workspace"): Markup =>
   pause.paused ? paused(visit, pause, back) : sending(visit, back);
 
 const paused = (
-  visit: Visit,
+  visit: PageContext,
   { by, at, reason }: Pause,
   back: string,
 ): Markup => html`<section id="pause" class="pause warnings" aria-labelledby="pause-title">
@@ -39,7 +37,7 @@ const paused = (
 ${visit.may("write:workspace") && form(visit, { action: "/review/resume" }, html`<input type="hidden" name="back" value="${back}">`, button("Resume sending", { kind: "approve" }))}
 </section>`;
 
-const sending = (visit: Visit, back: string): Markup =>
+const sending = (visit: PageContext, back: string): Markup =>
   visit.may("write:workspace")
     ? html`<details id="pause" class="pause"><summary>Pause all sending</summary>
 ${form(

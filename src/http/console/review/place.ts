@@ -1,21 +1,21 @@
 import { isUuid } from "#src/commands/ids.ts";
 
-/** What of the queue is looked at. */
-export type Place = {
-  /** The draft that is shown; absent: the most urgent one. */
+/** Query of the review page. */
+export type ReviewQuery = {
+  /** The selected draft; absent: the most urgent one. */
   draft?: string | undefined;
   /** Only drafts of this identity. */
   identity?: string | undefined;
-  /** The draft that was decided a moment ago. */
+  /** The draft that was just decided. */
   decided?: string | undefined;
-  /** How many drafts of the queue lie before those that are listed. */
+  /** Drafts of the queue before the listed ones. */
   from?: number | undefined;
 };
 
 const mostFrom = 10_000;
 
-/** As an address or a form names it; what is no id of ours counts as not named. */
-export function placeOf(given: URLSearchParams): Place {
+/** Reads the query from a URL or form; malformed ids count as absent. */
+export function placeOf(given: URLSearchParams): ReviewQuery {
   const id = (name: string) => {
     const value = given.get(name);
     return value !== null && isUuid(value) ? value.toLowerCase() : undefined;
@@ -29,7 +29,7 @@ export function placeOf(given: URLSearchParams): Place {
   };
 }
 
-export function reviewPath(place: Place & { shown?: number; newer?: "yes" | "no" }): string {
+export function reviewPath(place: ReviewQuery & { shown?: number; newer?: "yes" | "no" }): string {
   const named = Object.entries(place).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(named.map(([name, value]) => [name, String(value)]));
   return query.size > 0 ? `/review?${query}` : "/review";

@@ -2,30 +2,30 @@ import type { WaitingDraft } from "#projections/drafts/queries.ts";
 import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { type Place, reviewPath } from "./place.ts";
+import { type ReviewQuery, reviewPath } from "./place.ts";
 import { duration } from "./words.ts";
 
 export type Queue = {
   drafts: readonly WaitingDraft[];
-  /** In the whole queue, as it is filtered. */
+  /** Drafts in the whole queue, under the current filter. */
   total: number;
   identities: readonly { id: string; name: string; address: string; count: number }[];
 };
 
-type Shown = {
+type QueueView = {
   queue: Queue;
-  place: Place;
-  /** Which draft is shown beside the list. */
+  place: ReviewQuery;
+  /** Id of the draft shown next to the list. */
   current: string | undefined;
   now: Date;
   userId: string;
-  /** Where the list is asked for again when something changes. */
+  /** The URL that refreshes the list. */
   refresh: string;
 };
 
-/** The list beside the draft. It is asked for again by itself when a draft changes. */
+/** The list next to the draft. It refreshes itself when a draft changes. */
 export const queueSection = (
-  shown: Shown,
+  shown: QueueView,
 ): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
  hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#decided,#${shown.current === undefined ? "chosen" : "standing"}">
 <h2 id="queue-title" data-announce>${titleOf(shown.queue.total)}</h2>
@@ -37,7 +37,7 @@ ${pages(shown)}
 const titleOf = (total: number): string =>
   total === 0 ? "Nothing waits" : `${counted(total, "draft")} ${total === 1 ? "waits" : "wait"}`;
 
-function filter({ queue, place }: Shown): Markup | false {
+function filter({ queue, place }: QueueView): Markup | false {
   const { identities } = queue;
   if (place.identity === undefined && identities.length < 2) return false;
   const all = identities.reduce((sum, { count }) => sum + count, 0);
@@ -46,7 +46,7 @@ function filter({ queue, place }: Shown): Markup | false {
   return html`<ul class="filter" aria-label="Whose drafts">${link(undefined, "All identities", all)}${identities.map(({ id, name, address, count }) => link(id, name || address, count))}</ul>`;
 }
 
-function item(draft: WaitingDraft, { place, current, now, userId }: Shown): Markup {
+function item(draft: WaitingDraft, { place, current, now, userId }: QueueView): Markup {
   const { identity, from } = place;
   const path = reviewPath({ draft: draft.id, identity, from });
   return html`<li><a id="waits-${draft.id}" href="${path}"${draft.id === current && html` aria-current="true"`}>
@@ -64,7 +64,7 @@ function marks(draft: WaitingDraft, { now, userId }: { now: Date; userId: string
   }${required > 1 && `, ${Math.min(given.length, required)} of ${required} approvals`}${isMine && ", one of them yours"}`;
 }
 
-function pages({ queue, place }: Shown): Markup | false {
+function pages({ queue, place }: QueueView): Markup | false {
   const { from = 0, identity } = place;
   const beyond = queue.total - from - queue.drafts.length;
   if (beyond <= 0 && from === 0) return false;

@@ -15,14 +15,14 @@ import {
   seeOther,
   shown,
 } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { decide, onward, sentenceOf, versionOf } from "./decide.ts";
-import { changesOf, editMain, type Written } from "./edit.ts";
+import { changesOf, editMain, type TypedBodies } from "./edit.ts";
 import { lookingPart } from "./looking.ts";
 import { reviewPage } from "./page.ts";
 import { placeOf, reviewPath } from "./place.ts";
 
-/** The place where people decide, and the switch for all that leaves. */
+/** Pages for deciding about drafts, and the switch that pauses all sending. */
 export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /review", (visit) => reviewPage(deps, visit, { place: placeOf(visit.query) })),
   consoleForm("POST /review/:id/approve", (visit) =>
@@ -39,8 +39,8 @@ export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consoleForm("POST /review/resume", (visit) => pause(deps, visit, false)),
 ];
 
-/** What was typed counts more than what was chosen from the list. */
-function reject(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+/** A typed reason takes precedence over one chosen from the list. */
+function reject(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const typed = visit.form.get("reason")?.replace(/\r\n?/g, "\n").trim() ?? "";
   const reason = typed || visit.form.get("said") || null;
   return decide(deps, visit, {
@@ -52,14 +52,14 @@ function reject(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer>
   });
 }
 
-/** A rejection takes no version with it: what was not looked at is not rejected either. */
-async function requireShown(deps: ConsoleDependencies, { params, principal }: Visit, version: number): Promise<void> {
+/** Throws version_mismatch if the draft has another version than the one shown: rejecting through the route takes no version. */
+async function requireShown(deps: ConsoleDependencies, { params, principal }: PageContext, version: number): Promise<void> {
   const { state } = await deps.drafts.load(params.id ?? "");
   if (!state.exists || state.workspaceId !== principal.workspaceId || state.version === version) return;
   throw new Rejected("version_mismatch", "this draft changed: review the new version");
 }
 
-async function undo(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+async function undo(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const id = visit.params.id ?? "";
   const place = { ...onward(visit), draft: id };
   const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id } }));
@@ -72,7 +72,7 @@ async function undo(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAns
   return reviewPage(deps, visit, { place, notDone });
 }
 
-async function askAgain(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+async function askAgain(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const id = visit.params.id ?? "";
   const place = { ...onward(visit), draft: id };
   const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/notify", { params: { id } }));
@@ -82,11 +82,11 @@ async function askAgain(deps: ConsoleDependencies, visit: Visit): Promise<Consol
 }
 
 type EditState = {
-  written: Written;
+  written: TypedBodies;
   notDone: { sentence: string; field: string | undefined; isChanged: boolean; status: number };
 };
 
-async function editPage(deps: ConsoleDependencies, visit: Visit, state?: EditState): Promise<ConsoleAnswer> {
+async function editPage(deps: ConsoleDependencies, visit: PageContext, state?: EditState): Promise<ConsoleAnswer> {
   requireScope(visit.principal, "decide:drafts");
   const { workspaceId } = visit.principal;
   const draftId = visit.params.id ?? "";
@@ -95,7 +95,7 @@ async function editPage(deps: ConsoleDependencies, visit: Visit, state?: EditSta
   const found = isUuid(draftId) ? await personsView(deps, { workspaceId, draftId, downloadOf, since }) : undefined;
   if (!found) throw noDraft();
   const place = placeOf(visit.query);
-  // Decided meanwhile: there is nothing to edit, and the page of the draft tells who was faster.
+  // Decided meanwhile: nothing to edit, and the draft's page shows who decided.
   if (found.view.decided !== null) {
     const notDone = { sentence: "Somebody was faster: see below what became of it.", status: 409, since: undefined };
     return reviewPage(deps, visit, { place: { ...place, draft: draftId }, ...(state && { notDone }) });
@@ -106,7 +106,7 @@ async function editPage(deps: ConsoleDependencies, visit: Visit, state?: EditSta
 
 const noDraft = (): Rejected => new Rejected("not_found", "there is no such draft");
 
-async function edit(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+async function edit(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const { form, params, principal } = visit;
   const id = params.id ?? "";
   const version = versionOf(visit);
@@ -139,7 +139,7 @@ async function edit(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAns
   });
 }
 
-async function attachment(deps: ConsoleDependencies, { principal, params }: Visit): Promise<ConsoleAnswer> {
+async function attachment(deps: ConsoleDependencies, { principal, params }: PageContext): Promise<ConsoleAnswer> {
   requireScope(principal, "read:threads");
   const { id = "", n = "" } = params;
   const asked = { workspaceId: principal.workspaceId, draftId: id, n: /^[1-9]\d{0,2}$/.test(n) ? Number(n) : 0 };
@@ -152,8 +152,8 @@ async function attachment(deps: ConsoleDependencies, { principal, params }: Visi
   return download(reply({ stream: Readable.from(file.parts()), headers }));
 }
 
-/** The script of an open page tells that this person is there. Nothing of it is kept. */
-async function looking({ drafts, presence }: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+/** Records that the reader of an open page is viewing the draft, for seconds only. */
+async function looking({ drafts, presence }: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   requireScope(visit.principal, "read:threads");
   const { workspaceId, user, name } = visit.principal;
   const draftId = visit.params.id ?? "";
@@ -163,7 +163,7 @@ async function looking({ drafts, presence }: ConsoleDependencies, visit: Visit):
   return shown({ title: "Who is looking", main: lookingPart(visit, draftId, others) });
 }
 
-async function pause(deps: ConsoleDependencies, visit: Visit, paused: boolean): Promise<ConsoleAnswer> {
+async function pause(deps: ConsoleDependencies, visit: PageContext, paused: boolean): Promise<ConsoleAnswer> {
   const why = visit.form.get("pause_reason")?.trim() || null;
   const back = visit.form.get("back") === "/settings/workspace" ? "/settings/workspace" : "/review";
   const body = { sending_paused: paused, ...(paused && { sending_paused_reason: why }) };

@@ -1,6 +1,6 @@
 import { counted } from "#src/html/counted.ts";
 
-/** How long something has lasted, in words: "less than a minute", "12 minutes", "3 hours", "5 days". */
+/** A duration in words: "less than a minute", "12 minutes", "3 hours", "5 days". */
 export function duration(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return "less than a minute";

@@ -4,16 +4,16 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import { actorOf } from "../../framework/principal.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { billingPage, goOnPage, type Outcome } from "./billingPages.ts";
 
 /**
- * `/billing` of a signed-in person: the workspace's plan, what is used of it, and the ways to the payment processor. Who is not signed in gets the page
- * of src/http/billingPage at the same address.
+ * `/billing` for signed-in people: the workspace's plan, its usage, and links to the payment processor. Other visitors get the page of
+ * src/http/billingPage at the same address.
  */
 export const billingRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
   async function page(
-    visit: Visit,
+    visit: PageContext,
     { refused, outcome }: { refused?: Refused | undefined; outcome?: Outcome | undefined } = {},
   ) {
     const subscription = await visit.ask("GET /v1/billing/subscription");
@@ -23,13 +23,13 @@ export const billingRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
       title: outcome?.kind === "being_confirmed" ? "Your checkout is being confirmed" : "Plan and billing",
       status: refused?.status ?? (outcome?.kind === "unknown" ? 404 : 200),
       main: billingPage(visit, { subscription, limits, isConnected, refused, outcome }),
-      // The processor tells us within seconds.
+      // Refresh until the processor confirms, which takes seconds.
       ...(outcome?.kind === "being_confirmed" && { head: html`<meta http-equiv="refresh" content="10">` }),
     });
   }
 
-  /** Asks for a page of the payment processor, and shows the way there: a form may lead to our own pages alone. */
-  async function goOn(visit: Visit, title: string, urlOf: () => Promise<string>) {
+  /** Requests a page of the payment processor and shows a link to it: the content security policy lets forms redirect only to own pages. */
+  async function goOn(visit: PageContext, title: string, urlOf: () => Promise<string>) {
     let url: string | undefined;
     const refused = await visit.attempt(async () => {
       url = await urlOf();

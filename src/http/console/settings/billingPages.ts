@@ -6,7 +6,7 @@ import type { Plan, PlanStatus } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import { allowed, outcomeOf, plans } from "../../billingPage/pages.ts";
 import type { Answers } from "../../routes.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 
 export type Outcome = CheckoutOutcome;
 
@@ -15,13 +15,13 @@ export type Subscription = Answers["GET /v1/billing/subscription"];
 export type Billing = {
   subscription: Subscription;
   limits: Record<Plan, PlanLimits>;
-  /** Whether somebody takes money here; otherwise the operator sets plans. */
+  /** True if a payment processor is configured; otherwise the operator sets plans. */
   isConnected: boolean;
   refused: Refused | undefined;
   outcome: Outcome | undefined;
 };
 
-export const billingPage = (visit: Visit, billing: Billing): Markup => html`${
+export const billingPage = (visit: PageContext, billing: Billing): Markup => html`${
   billing.outcome ? outcomeCard(billing.outcome) : html`<h1>Plan and billing</h1>`
 }
 ${errorSummary(billing.refused)}
@@ -50,7 +50,7 @@ const statuses: Record<PlanStatus, string> = {
   canceled: "canceled",
 };
 
-const planSection = (visit: Visit, subscription: Subscription): Markup => html`<section>
+const planSection = (visit: PageContext, subscription: Subscription): Markup => html`<section>
 <h2>Your plan: ${nameOf(subscription.plan)}</h2>
 <dl>
 <dt>It is</dt><dd>${statuses[subscription.plan_status]}${subscription.beta_override && ", without limits (beta)"}</dd>
@@ -82,7 +82,7 @@ function usedSection(subscription: Subscription): Markup {
 
 const number = (value: number): string => value.toLocaleString("en");
 
-function waysSection(visit: Visit, { subscription, limits, isConnected }: Billing): Markup {
+function waysSection(visit: PageContext, { subscription, limits, isConnected }: Billing): Markup {
   if (!isConnected)
     return html`<section><h2>Another plan</h2><p>This service is not connected to a payment processor: ask its operator to change the plan.</p></section>`;
   const paid = plans.filter(({ per }) => per === "month");
@@ -110,7 +110,7 @@ ${form(visit, { action: "/billing/portal" }, button("Open the payment portal"))}
 </section>`;
 }
 
-/** The way to a page of the payment processor. */
+/** A link to a page of the payment processor. */
 export const goOnPage = (title: string, url: string): Markup => html`<h1>${title}</h1>
 <section>
 <p>It belongs to the payment processor, and brings you back here afterwards. Nothing was bought or changed yet.</p>

@@ -4,9 +4,9 @@ import { html, type Markup } from "#src/html/html.ts";
 import { ownPath } from "../../framework/sameOrigin.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 
-/** Where what is sensitive leads to: the password is typed once more, and the person goes on to where they wanted. */
+/** The password page before sensitive actions; it redirects to the page that the person wanted. */
 export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /settings/confirm", async (visit) => asked(visit, visit.query.get("next"))),
 
@@ -28,7 +28,7 @@ export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): Consol
   }),
 ];
 
-const asked = (visit: Visit, next: string | null, refused?: Refused) =>
+const asked = (visit: PageContext, next: string | null, refused?: Refused) =>
   shown({
     title: "Your password, please",
     status: refused?.status ?? 200,
@@ -36,7 +36,7 @@ const asked = (visit: Visit, next: string | null, refused?: Refused) =>
   });
 
 const confirmPage = (
-  visit: Visit,
+  visit: PageContext,
   next: string | undefined,
   refused: Refused | undefined,
 ): Markup => html`<h1>Your password, please</h1>

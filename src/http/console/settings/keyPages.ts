@@ -3,17 +3,17 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { allScopes, type KeyScope, scopes } from "../../framework/keys/scopes.ts";
 import type { Answers, Item } from "../../routes.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 
 export type Key = Item<"GET /v1/api-keys">;
 
-export const keysPage = (visit: Visit, keys: readonly Key[]): Markup => html`<h1>API keys</h1>
+export const keysPage = (visit: PageContext, keys: readonly Key[]): Markup => html`<h1>API keys</h1>
 <p>A program uses a key to call the API of this workspace. Only a hash of it is kept, so nobody can be shown it again.</p>
 ${visit.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
 ${keys.length === 0 && html`<p>There is no key.</p>`}
 ${keys.map((key) => keyCard(visit, key))}`;
 
-const keyCard = (visit: Visit, key: Key): Markup => html`<section>
+const keyCard = (visit: PageContext, key: Key): Markup => html`<section>
 <h2><bdi>${key.name}</bdi></h2>
 <dl>
 <dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
@@ -33,7 +33,7 @@ const rightsOf = (key: Key): Markup | string =>
         (scope) => html`<li><code>${scope}</code>: ${scopes[scope]}</li>`,
       )}</ul></details>`;
 
-/** Enough for an agent that answers mail: it changes no settings, so not who approves either. */
+/** Scopes for an agent that answers mail: it cannot change settings, and so not who approves. */
 export const agentScopes: readonly KeyScope[] = [
   "read:threads",
   "write:drafts",
@@ -43,7 +43,7 @@ export const agentScopes: readonly KeyScope[] = [
 ];
 
 export const newKeyPage = (
-  visit: Visit,
+  visit: PageContext,
   given: { refused: Refused; name: string; scopes: readonly KeyScope[] | "all" } | undefined,
 ): Markup => {
   const wanted = given?.scopes;
@@ -85,7 +85,7 @@ ${given && errorAt(given.refused, "scope") !== undefined && html`<p class="error
 <p><a class="press" href="/settings/keys">Back to the keys</a></p>`;
 };
 
-/** What a key that may read this can ask at once. */
+/** An example call for a key with this scope. */
 const firstCalls: readonly [KeyScope, string][] = [
   ["read:threads", "/v1/threads"],
   ["read:workspace", "/v1/workspaces/me"],
@@ -117,11 +117,11 @@ ${
 <p><a class="press" href="/settings/keys">All keys</a> <a class="press" href="/docs">What the API offers</a></p>`;
 };
 
-/** Only of use with script, which shows it. */
+/** A copy button; only script can use it, and unhides it. */
 const copyButton = (id: string, label: string): Markup =>
   html`<button type="button" class="button quiet" data-copy="#${id}" hidden>${label}</button>`;
 
-export const revokePage = (visit: Visit, key: Key): Markup => html`<h1>Revoke this API key?</h1>
+export const revokePage = (visit: PageContext, key: Key): Markup => html`<h1>Revoke this API key?</h1>
 <section>
 <h2><bdi>${key.name}</bdi></h2>
 <dl>

@@ -3,12 +3,12 @@ import { allScopes, type KeyScope } from "../../framework/keys/scopes.ts";
 import type { Answers } from "../../routes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { createdKeyPage, type Key, keysPage, newKeyPage, revokePage } from "./keyPages.ts";
 
 /**
- * API keys: who may see them, and the owners, who make and revoke them. Each form has a page of its own, so that the password is asked for before
- * anything is filled in.
+ * Pages for API keys: people with the right see them; owners create and revoke them. Each form has its own page, so that the password is
+ * asked for before anything is typed.
  */
 export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /settings/keys", async (visit) =>
@@ -27,7 +27,7 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
         });
       });
       if (!key) return formFor(visit, refused);
-      // Not led elsewhere: the key is stored nowhere, so only this answer can show it.
+      // No redirect: the key is not stored, so only this answer can show it.
       return shown({ title: "The new API key", main: createdKeyPage(key, settings.publicUrl) });
     },
     { sensitive: true },
@@ -49,18 +49,18 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
   ),
 ];
 
-/** A workspace has at most as many as one page of the API's list holds. */
-const keysOf = async (visit: Visit): Promise<Key[]> =>
+/** All keys: a workspace has at most one page of them. */
+const keysOf = async (visit: PageContext): Promise<Key[]> =>
   (await visit.ask("GET /v1/api-keys", { query: { limit: 100 } })).data;
 
-async function keyOf(visit: Visit): Promise<Key> {
+async function keyOf(visit: PageContext): Promise<Key> {
   requireWriter(visit);
   const key = (await keysOf(visit)).find(({ id }) => id === visit.params.id);
   if (!key) throw new Rejected("not_found", "no such resource");
   return key;
 }
 
-function formFor(visit: Visit, refused?: Refused) {
+function formFor(visit: PageContext, refused?: Refused) {
   requireWriter(visit);
   return shown({
     title: "Create an API key",
@@ -69,17 +69,17 @@ function formFor(visit: Visit, refused?: Refused) {
   });
 }
 
-/** A form that could only be refused is not shown. */
-function requireWriter(visit: Visit): void {
+/** Throws insufficient_scope before showing a form to people who may not submit it. */
+function requireWriter(visit: PageContext): void {
   if (!visit.may("write:keys"))
     throw new Rejected("insufficient_scope", "only an owner may create and revoke API keys");
 }
 
-const chosen = ({ form }: Visit): KeyScope[] | "all" =>
+const chosen = ({ form }: PageContext): KeyScope[] | "all" =>
   form.get("access") === "chosen" ? allScopes.filter((scope) => form.getAll("scope").includes(scope)) : "all";
 
-/** Full access names every scope, because some are given only by name. */
-function scopesIn(visit: Visit): readonly KeyScope[] {
+/** Full access lists all scopes, because some are given only if listed. */
+function scopesIn(visit: PageContext): readonly KeyScope[] {
   const scopes = chosen(visit);
   if (scopes === "all") return allScopes;
   if (scopes.length > 0) return scopes;

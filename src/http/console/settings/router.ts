@@ -2,14 +2,14 @@ import { html, type Markup } from "#src/html/html.ts";
 import type { Scope } from "../../framework/keys/scopes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { billingRoutes } from "./billing.ts";
 import { confirmRoutes } from "./confirm.ts";
 import { keyRoutes } from "./keys.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { workspaceSettings } from "./workspace.ts";
 
-/** /settings and what is below it, but for members and the profile; and the billing of the workspace. */
+/** /settings and the pages below it, except members and profile; and the workspace's billing. */
 export const settingsPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /settings", async (visit) => shown({ title: "Settings", main: overview(visit) })),
   ...keyRoutes(deps),
@@ -19,10 +19,10 @@ export const settingsPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   ...billingRoutes(deps),
 ];
 
-/** `scope`: who may not read it is not led there. */
-type Part = { path: string; name: string; about: string; scope?: Scope };
+/** `scope`: the link is shown only to people who have it. */
+type SettingsLink = { path: string; name: string; about: string; scope?: Scope };
 
-const ofWorkspace: readonly Part[] = [
+const ofWorkspace: readonly SettingsLink[] = [
   { path: "/settings/members", name: "Members", about: "Who may do what here; invitations." },
   {
     path: "/settings/keys",
@@ -44,17 +44,17 @@ const ofWorkspace: readonly Part[] = [
   },
 ];
 
-const own: readonly Part[] = [
+const own: readonly SettingsLink[] = [
   { path: "/settings/profile", name: "Your profile", about: "Your name, address and password." },
   { path: "/settings/sessions", name: "Where you are signed in", about: "Your browsers; end any of them." },
   { path: "/workspaces", name: "Your workspaces", about: "Look at another one, or make one." },
 ];
 
-const overview = ({ may }: Pick<Visit, "may">): Markup => html`<h1>Settings</h1>
+const overview = ({ may }: Pick<PageContext, "may">): Markup => html`<h1>Settings</h1>
 <section><h2>This workspace</h2>${listOf(ofWorkspace.filter(({ scope }) => scope === undefined || may(scope)))}</section>
 <section><h2>You</h2>${listOf(own)}</section>`;
 
-function listOf(parts: readonly Part[]): Markup {
+function listOf(parts: readonly SettingsLink[]): Markup {
   return html`<ul class="plain parts">${parts.map(
     ({ path, name, about }) =>
       html`<li><a class="press" href="${path}">${name}</a> <span class="soft">${about}</span></li>`,

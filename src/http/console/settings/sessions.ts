@@ -7,12 +7,12 @@ import type { Session } from "#src/platform/accounts/sessions.ts";
 import { callerOf } from "../../web/linkPages.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 
-/** Where a person is signed in: everybody sees and ends their own sign-ins, and nobody else's. */
+/** Sign-ins of a person: everyone can see and end their own only. */
 export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
   const { sessions } = deps.accounts;
-  /** Nothing that runs under them may have an effect after the answer. */
+  /** Waits until no request under these sessions can have an effect any more. */
   const drained = (ids: readonly string[]) => Promise.all(ids.map((id) => deps.revocation.drain(id, {})));
 
   return [
@@ -25,7 +25,7 @@ export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
 
     consoleForm("POST /settings/sessions/:id/end", async (visit) => {
       const { id = "" } = visit.params;
-      // It has ended already, is somebody else's, or goes on under another id: its holder may see to that.
+      // The session has ended, belongs to another person, or was renewed under another id: show the current list.
       if (!isUuid(id) || !(await sessions.end(visit.principal.user.id, id)))
         return seeOther("/settings/sessions", "session_not_found");
       await drained([id]);
@@ -41,7 +41,7 @@ export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
   ];
 };
 
-const sessionsPage = (visit: Visit, sessions: readonly Session[]): Markup => html`<h1>Where you are signed in</h1>
+const sessionsPage = (visit: PageContext, sessions: readonly Session[]): Markup => html`<h1>Where you are signed in</h1>
 <p>Do you not know one of these? End it, and <a href="/settings/profile">change your password</a>.</p>
 ${sessions.map((session) => sessionCard(visit, session))}
 ${
@@ -49,7 +49,7 @@ ${
   form(visit, { action: "/settings/sessions/end-others" }, button("End all others", { kind: "danger" }))
 }`;
 
-function sessionCard(visit: Visit, { id, agent, startedAt, seenAt }: Session): Markup {
+function sessionCard(visit: PageContext, { id, agent, startedAt, seenAt }: Session): Markup {
   const isThis = id === visit.principal.id;
   return html`<section>
 <h2>${agent === null ? "A program that does not say what it is" : browserOf(agent)}${isThis && html` <span class="mark">this one</span>`}</h2>
@@ -88,7 +88,7 @@ const systems: readonly [RegExp, string][] = [
   [/\bLinux/, "Linux"],
 ];
 
-/** What a browser most likely is, by what it calls itself. */
+/** The likely browser and system of a user agent. */
 function browserOf(agent: string): string {
   const named = (list: readonly [RegExp, string][]) => list.find(([pattern]) => pattern.test(agent))?.[1];
   const [browser, system] = [named(browsers), named(systems)];

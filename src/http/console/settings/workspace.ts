@@ -1,8 +1,8 @@
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { requireApprovalPage, type Workspace, waivePage, workspacePage } from "./workspacePages.ts";
 
-/** The workspace as a whole: its name, who has to approve, whether mail leaves, and what is used of its plan. */
+/** Settings of the workspace: its name, required approval, the pause of sending, and its usage. */
 export const workspaceSettings = (): ConsoleRoute[] => [
   consolePage("GET /settings/workspace", async (visit) => workspaceShown(visit)),
 
@@ -36,10 +36,10 @@ export const workspaceSettings = (): ConsoleRoute[] => [
   ),
 ];
 
-const change = (visit: Visit, body: object): Promise<Refused | undefined> =>
+const change = (visit: PageContext, body: object): Promise<Refused | undefined> =>
   visit.attempt(() => visit.ask("PATCH /v1/workspaces/me", { body }));
 
-async function workspaceShown(visit: Visit, refused?: Refused) {
+async function workspaceShown(visit: PageContext, refused?: Refused) {
   const workspace: Workspace = await visit.ask("GET /v1/workspaces/me");
   const name = refused && visit.form.has("name") ? (visit.form.get("name") ?? "") : workspace.name;
   return shown({

@@ -2,13 +2,13 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import type { Answers } from "../../routes.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
 import { pauseIn, pauseSwitch } from "../review/pause.ts";
 
 export type Workspace = Answers["GET /v1/workspaces/me"];
 
 export const workspacePage = (
-  visit: Visit,
+  visit: PageContext,
   workspace: Workspace,
   { refused, name }: { refused: Refused | undefined; name: string },
 ): Markup => {
@@ -41,7 +41,7 @@ ${approvalSection(visit, workspace)}
 ${pauseSwitch(visit, pauseIn(workspace), "/settings/workspace")}`;
 };
 
-function approvalSection(visit: Visit, { require_human_approval: isRequired }: Workspace): Markup {
+function approvalSection(visit: PageContext, { require_human_approval: isRequired }: Workspace): Markup {
   return html`<section>
 <h2>Who has to approve</h2>
 <p>${
@@ -58,14 +58,14 @@ ${
 </section>`;
 }
 
-export const requireApprovalPage = (visit: Visit): Markup => html`<h1>Require a person for every reply?</h1>
+export const requireApprovalPage = (visit: PageContext): Markup => html`<h1>Require a person for every reply?</h1>
 <section>
 <p>From then on each reply of each identity waits until a person has approved it. API keys, rules and automatic approvals of identities count no more.</p>
 ${form(visit, { action: "/settings/workspace/require-approval" }, button("Require a person", { kind: "approve" }))}
 </section>
 <p><a class="press" href="/settings/workspace">Leave it as it is</a></p>`;
 
-export const waivePage = (visit: Visit): Markup => html`<h1>Let each identity decide?</h1>
+export const waivePage = (visit: PageContext): Markup => html`<h1>Let each identity decide?</h1>
 <section>
 <p>Identities that do not require a person themselves may then have replies approved by API keys, rules or their own settings, and mail can leave that no person has read.</p>
 ${form(visit, { action: "/settings/workspace/waive-approval" }, button("Let each identity decide", { kind: "danger" }))}

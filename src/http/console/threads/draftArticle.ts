@@ -7,7 +7,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { person, type Reader } from "./words.ts";
 
-/** What is said of a draft's state. Those that became a message say it there. */
+/** A draft's status in words. Drafts that became messages show it there. */
 const draftWords: Record<WireDraft["status"], string> = {
   pending: "Waits for a decision",
   approved: "Approved, not sent",
@@ -20,7 +20,7 @@ const draftWords: Record<WireDraft["status"], string> = {
 
 export type DraftReader = Reader & { formToken: string; userId: string };
 
-/** A draft where it belongs between the messages; all about it is on its own page. */
+/** A draft between the messages of a conversation; details are on its own page. */
 export function draftArticle(draft: WireDraft, reader: DraftReader): Markup {
   const { id, status, reason, decided_by, newer_message_id, body_text, subject, created_at, undo_until } = draft;
   const isOutdated = newer_message_id !== null && (status === "pending" || status === "approved");
@@ -32,7 +32,7 @@ ${undoForm(draft, reader)}
 `;
 }
 
-/** For a moment the one who approved can take it back, and nothing is sent. */
+/** For a moment the person who approved can undo it, and nothing is sent. */
 const undoForm = ({ id, thread_id, undo_until, decided_by }: WireDraft, reader: DraftReader): Markup | false =>
   undo_until !== null &&
   decided_by?.id === reader.userId &&
@@ -43,7 +43,7 @@ const undoForm = ({ id, thread_id, undo_until, decided_by }: WireDraft, reader: 
     button("Undo"),
   );
 
-/** Somebody wrote, and it may not be shown yet. */
+/** A held message, whose content may not be shown yet. */
 export const heldArticle = ({ id, from_name, from_email, received_at }: HeldRow, reader: Reader): Markup =>
   html`<li class="held" id="message-${id}"><h3>Held: a message from ${person(from_name, from_email)} <span class="time">${when(reader, received_at.toISOString())}</span></h3>
 <p>It is kept, and shown here once it is released. Until then nothing is sent in this conversation.</p></li>

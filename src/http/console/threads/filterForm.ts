@@ -4,7 +4,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { ThreadsView } from "./threadsView.ts";
 import { priorityWords, statusWords } from "./words.ts";
 
-/** Every filter of the list in words. They go into the address as the API names them, so that a search can be kept as a bookmark. */
+/** All filters of the list. The URL uses the API's names, so that a search can be bookmarked. */
 export function filterForm({ filters, identities, refused }: ThreadsView): Markup {
   const at = (name: string) => ({ name, value: filters[name] ?? "", error: errorAt(refused, name) });
   const usesMore = Object.entries(filters).some(
@@ -43,19 +43,19 @@ ${select({
 </form>`;
 }
 
-type Place = { name: string; value: string; error: string | undefined; label: string; hint?: string };
+type FilterInput = { name: string; value: string; error: string | undefined; label: string; hint?: string };
 
-const input = ({ type = "text", ...place }: Place & { type?: "text" | "search" | "date" }): Markup =>
-  // What was typed in the place of a date is shown again as it is.
+const input = ({ type = "text", ...place }: FilterInput & { type?: "text" | "search" | "date" }): Markup =>
+  // Invalid dates are shown again as typed; a date input would drop them.
   around(
     place,
     html`<input type="${type === "date" && place.error ? "text" : type}" id="${place.name}" name="${place.name}" value="${place.value}"${described(place)}>`,
   );
 
-function select({ choices, ...place }: Place & { choices: readonly (readonly [string, string])[] }): Markup {
+function select({ choices, ...place }: FilterInput & { choices: readonly (readonly [string, string])[] }): Markup {
   const { name, value } = place;
   const known = choices.some(([choice]) => choice === value);
-  // A value that is none of these came by the address: it is shown beside its error.
+  // An unknown value came from the URL: show it next to its error.
   const all = known ? choices : [...choices, [value, shortLine(value, 40)] as const];
   return around(
     place,
@@ -63,12 +63,12 @@ function select({ choices, ...place }: Place & { choices: readonly (readonly [st
   );
 }
 
-const around = ({ name, label, hint, error }: Place, inner: Markup): Markup =>
+const around = ({ name, label, hint, error }: FilterInput, inner: Markup): Markup =>
   html`<div class="field"><label for="${name}">${label}</label>${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}
 ${inner}</div>
 `;
 
-const described = ({ name, hint, error }: Place): Markup | false => {
+const described = ({ name, hint, error }: FilterInput): Markup | false => {
   const ids = [...(hint === undefined ? [] : [`${name}-hint`]), ...(error === undefined ? [] : [`${name}-error`])];
   return (
     ids.length > 0 && html` aria-describedby="${ids.join(" ")}"${error !== undefined && html` aria-invalid="true"`}`

@@ -11,7 +11,7 @@ import { badge, priorityWords, type Reader, shortPerson, statusWords, subjectLin
 export const isFiltered = (filters: ThreadsView["filters"]): boolean =>
   Object.entries(filters).some(([name, value]) => !["sort", "limit"].includes(name) && value !== "");
 
-/** The workspace's conversations, newest word first. */
+/** The list of the workspace's conversations, most recent first. */
 export const threadsPage = (view: ThreadsView, reader: Reader): Markup => html`<h1>Conversations</h1>
 ${errorSummary(view.refused)}
 ${filterForm(view)}
@@ -38,7 +38,7 @@ function row({ thread, line, identity }: ListedThread, reader: Reader): Markup {
 `;
 }
 
-/** What to do where there is nothing to see. */
+/** Shown if the list is empty: what to do next. */
 function nothing({ filters, identities, maySeeIdentities, list }: ThreadsView): Markup {
   if (isFiltered(filters) || list?.ways.newest) {
     return html`<p>No conversation fits. Use fewer words or filters, or <a href="/threads">see all conversations</a>.</p>`;
@@ -50,7 +50,7 @@ function nothing({ filters, identities, maySeeIdentities, list }: ThreadsView): 
   return html`<p>No mail has come in yet. Mail needs an address to come to: ${maySeeIdentities ? html`<a href="/identities">create an identity</a> first.` : "an admin of this workspace creates an identity first."}</p>`;
 }
 
-/** Links to the pages around this one. */
+/** Links to the pages before and after this one. */
 export function pages({ newest, newer, older }: Ways, what = "conversations"): Markup | false {
   const links = [
     newest !== null && html`<a class="press" href="${newest}">Newest ${what}</a> `,

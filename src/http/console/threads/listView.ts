@@ -3,16 +3,16 @@ import { conversationLines } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { WireThread } from "../../present/threads.ts";
 import type { Answers } from "../../routes.ts";
-import type { Refused, Visit } from "../framework/visit.ts";
-import type { ListedThread, Named, ThreadsView } from "./threadsView.ts";
+import type { Refused, PageContext } from "../framework/visit.ts";
+import type { ListedThread, NamedIdentity, ThreadsView } from "./threadsView.ts";
 import { pageOwnNames, waysFrom } from "./trail.ts";
 
 const pageSize = 40;
 
-/** The list as its address asks for it. What the API refuses is shown with its sentence. */
+/** Reads the list that the URL asks for. If the API refuses a filter, its sentence is shown. */
 export async function threadsView(
   { reads }: { reads: Reads },
-  visit: Visit,
+  visit: PageContext,
 ): Promise<ThreadsView & { refused: Refused | undefined }> {
   const asked = [...visit.query].filter(([name, value]) => value !== "" && !pageOwnNames.includes(name));
   const filters = Object.fromEntries(asked.filter(([name]) => name !== "cursor"));
@@ -39,11 +39,11 @@ export async function threadsView(
   };
 }
 
-/** The same threads with what a reader knows them by, in two questions for all of them. */
+/** Adds summary lines and identities to the threads, in two queries for all. */
 async function described(
   reads: Reads,
   workspaceId: string,
-  { threads, identities }: { threads: readonly WireThread[]; identities: readonly Named[] },
+  { threads, identities }: { threads: readonly WireThread[]; identities: readonly NamedIdentity[] },
 ): Promise<ListedThread[]> {
   const ids = threads.map(({ id }) => id);
   const known = new Map(identities.map((identity) => [identity.id, identity]));

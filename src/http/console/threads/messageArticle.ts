@@ -7,14 +7,17 @@ import type { WireMessage } from "../../present/messages.ts";
 import type { Excerpt, MessageView } from "./messageView.ts";
 import { badge, classWords, deliveryWords, person, type Reader, shortPerson } from "./words.ts";
 
-/** `addressFor`: of this page with a wish more, at that message. `isFixed`: nothing about it changes any more, so a page that looks again keeps it as it is. */
+/**
+ * `addressFor`: the URL of this page with one more option, at that message. `isFixed`: the message does not change any more, so a refresh
+ * keeps it as it is.
+ */
 export type ArticleOptions = {
   reader: Reader;
   addressFor(wish: "open" | "html" | "whole", messageId: string): string;
   isFixed: boolean;
 };
 
-/** A message, folded or not. */
+/** A message, folded or unfolded. */
 export function messageArticle(view: MessageView, options: ArticleOptions): Markup {
   const { reader, isFixed } = options;
   const { message, isOpen, written } = view;
@@ -32,7 +35,7 @@ ${files(view)}
 `;
 }
 
-/** When a message came or left. */
+/** Time at which a message was received or sent. */
 export const timeOf = ({ received_at, sent_at, created_at }: WireMessage): string =>
   received_at ?? sent_at ?? created_at;
 
@@ -52,7 +55,7 @@ ${addresses("To", to_emails)}${addresses("Cc", cc_emails)}${addresses("Bcc (hidd
 </dl>`;
 }
 
-/** So many are shown; the rest is counted. */
+/** Most addresses shown; the rest is counted. */
 const shownAddresses = 50;
 
 const addresses = (label: string, all: readonly string[]): Markup | false =>
@@ -63,7 +66,7 @@ const addresses = (label: string, all: readonly string[]): Markup | false =>
 function proofLine({ proof, message }: MessageView): Markup | false {
   if (proof === null) return false;
   const blocked = message.from_blocked_contact && " The sender is blocked: agents were not told of it.";
-  // Which other fields are covered is not part of the message that is shown.
+  // Only the first sentence: which further header fields the signature covers is not relevant here.
   return html`<p class="${proof.verified === false ? "caution" : "meta"}">${proof.sentences[0]}${blocked}</p>`;
 }
 

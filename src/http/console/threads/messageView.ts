@@ -7,35 +7,38 @@ import type { Sanitised } from "#src/html/sanitise.ts";
 import { visible } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
 
-/** A text of a message: its beginning, and how many characters of it are not shown. */
+/** The beginning of a text, and the number of characters not shown. */
 export type Excerpt = { text: string; left: number };
 
 /** A message as the page shows it. */
 export type MessageView = {
   message: WireMessage;
-  /** Unfolded when the page is opened. */
+  /** True if unfolded when the page is loaded. */
   isOpen: boolean;
-  /** What its writer wrote this time, and what is quoted below it. */
+  /** The message's own text, and the text it quotes. */
   written: Excerpt;
   quoted: Excerpt;
-  /** Of a message that came in; null for one of ours. */
-  proof: SenderProof | null;
+  /** Authentication of a received message; null for a sent one. */
+  proof: Proof | null;
   attachments: (Attachment & { id: string })[];
-  /** Its HTML, if that was asked for. */
+  /** Its HTML, if requested. */
   asHtml: Sanitised | null;
 };
 
-/** `open`, `html`, `whole`: the messages that are unfolded, shown as HTML (with it, if it has any), and shown to their end. */
+/**
+ * Options in the URL: `open`: unfolded messages; `html`: the message shown as HTML (with the HTML, if it has any); `whole`: the message
+ * shown in full.
+ */
 export type Wishes = {
   open: ReadonlySet<string>;
   html: { id: string; sanitised: Sanitised | null } | null;
   whole: string | null;
 };
 
-/** Many messages are on one page: of a long one its beginning. */
+/** Characters shown of a long message, because a page has many messages. */
 const shownCharacters = 20_000;
 
-/** The messages of a page, oldest first; what a reply of ours quotes is folded where the quoted message is among them. */
+/** Messages of a page, oldest first; quotations in sent replies are folded if the quoted message is among them. */
 export function messageViews(messages: readonly WireMessage[], wishes: Wishes): MessageView[] {
   const answered = new Map(messages.map((message) => [message.rfc_message_id, message]));
   const texts = messages.map(({ body_text }) => earlierText(body_text ?? ""));
@@ -75,7 +78,7 @@ function sent({ body_text }: WireMessage, answered: WireMessage | undefined) {
   return { written: text, quoted: folded };
 }
 
-/** Only what is shown is made safe to look at: a page may have twenty long messages. */
+/** Only the shown part is sanitised: a page may have twenty long messages. */
 function excerpt(text: string, most: number): Excerpt {
   const start = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
   return { text: visible(start).trim(), left: text.length - start.length };

@@ -5,27 +5,27 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { person } from "./words.ts";
 
-/** What a person has typed, kept whatever becomes of it. */
-export type WrittenReply = { body_text: string; reply_all: boolean; cc: string; bcc: string };
+/** Text typed by a person; kept whatever happens to the form. */
+export type TypedReply = { body_text: string; reply_all: boolean; cc: string; bcc: string };
 
-export const nothingWritten: WrittenReply = { body_text: "", reply_all: false, cc: "", bcc: "" };
+export const nothingWritten: TypedReply = { body_text: "", reply_all: false, cc: "", bcc: "" };
 
 export type ReplyView = {
   threadId: string;
-  /** What would be answered, from whom and to whom; undefined where nobody has written. */
+  /** The message that would be answered, its sender and recipients; undefined if no message was received. */
   preview: ReplyPreview | undefined;
-  /** Something newer is held: whatever is written now cannot leave. */
+  /** A newer message is held: no reply can be sent now. */
   isHeld: boolean;
   canSend: "yes" | "identity_disabled" | "identity_deleted";
-  written: WrittenReply;
-  /** A message came while this was written: it is shown above, and the person decides again. */
+  written: TypedReply;
+  /** A newer message arrived while this was typed: it is shown above, and the person decides again. */
   isOvertaken: boolean;
   refused: { message: string; field?: string | undefined } | undefined;
-  /** A random word: sent twice, the form has its effect once. */
+  /** Random id: if the form is sent twice, it has its effect once. */
   once: string;
 };
 
-/** A reply of the reader's own, under the newest message. */
+/** The form for a person's own reply, below the newest message. */
 export function replySection(view: ReplyView, token: { formToken: string }): Markup {
   return html`<section id="reply" aria-labelledby="reply-title"><h2 id="reply-title">Write a reply</h2>
 ${view.isOvertaken && html`<div class="card alert" role="alert" id="overtaken"><p><strong>Nothing was sent: a newer message came while you were writing.</strong> It is shown above, unfolded. What you wrote is still here: read the newer message, change your reply if need be, and send it again.</p></div>`}

@@ -2,7 +2,7 @@ import { messageById } from "#projections/messages/queries.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, download, seeOther, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { threadsPage } from "./listPage.ts";
 import { threadsView } from "./listView.ts";
 import { sourcePage } from "./sourcePage.ts";
@@ -10,7 +10,7 @@ import { readerOf, threadPage, threadTitle } from "./threadPage.ts";
 import { threadView } from "./threadView.ts";
 import { threadAgain, writeReply } from "./writeReply.ts";
 
-/** Conversations: their list, each of them with its messages, and what may be fetched of a message. */
+/** Pages for conversations: the list, each one with its messages, and downloads of messages. */
 export const threadPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /threads", async (visit) => {
     const view = await threadsView(deps, visit);
@@ -65,11 +65,11 @@ export const threadPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   }),
 ];
 
-const rawOf = (visit: Visit, id: string): Promise<Reply> =>
+const rawOf = (visit: PageContext, id: string): Promise<Reply> =>
   visit.askRaw("GET /v1/messages/:id/raw", { params: { id } });
 
-/** What the form says; what it says nothing of stays as it is. */
-function changesIn({ form }: Visit): Record<string, unknown> {
+/** The fields in the form; absent ones stay unchanged. */
+function changesIn({ form }: PageContext): Record<string, unknown> {
   const review = form.get("needs_review");
   return {
     ...given(form, "status"),

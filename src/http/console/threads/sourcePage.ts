@@ -3,10 +3,10 @@ import { subjectLine } from "./words.ts";
 
 export type SourceView = { messageId: string; threadId: string; subject: string; bytes: Buffer };
 
-/** More of a mail is seldom read; a download has all of it. */
+/** Most bytes shown; a download has all. */
 const shownBytes = 300 * 1024;
 
-/** A message as it came, or as it was handed over, to be read: unseen characters are written out. */
+/** The source of a message as received or handed over; invisible characters are written out. */
 export function sourcePage({ messageId, threadId, subject, bytes }: SourceView): Markup {
   const isCut = bytes.length > shownBytes;
   const text = bytes.subarray(0, shownBytes).toString("utf8").replace(/\r\n/g, "\n");

@@ -4,7 +4,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireThread } from "../../present/threads.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { draftArticle, heldArticle } from "./draftArticle.ts";
 import { pages } from "./listPage.ts";
 import { messageArticle } from "./messageArticle.ts";
@@ -19,36 +19,36 @@ export type ThreadView = {
   identity:
     | { id: string; display_name: string; email_address: string; status: "active" | "disabled" | "deleted" }
     | undefined;
-  /** Why nothing has left; undefined where it has, and on the pages of older messages. */
+  /** Why no reply was sent; undefined if one was, and on pages of older messages. */
   why: Why | undefined;
   entries: readonly Entry[];
   ways: Ways;
-  /** Of so many drafts only the newest are shown. */
+  /** True if there are more drafts than the newest ones shown. */
   hasMoreDrafts: boolean;
   neighbours: { newer: string | null; older: string | null };
-  /** Null for who may write nothing. */
+  /** Null for people who may not write. */
   reply: ReplyView | null;
   mayChange: boolean;
   /** Why a change of status, priority or review was refused. */
   refused: { message: string; field?: string | undefined } | undefined;
-  /** Address of this very page, for looking again. */
+  /** URL of this page, for refreshing it. */
   path: string;
   addressFor(wish: "open" | "html" | "whole", messageId: string): string;
 };
 
-/** `userId`: of the person, who may take back what they approved. */
+/** `userId`: the person's, because they may undo their own approvals. */
 export type PageReader = Reader & { formToken: string; userId: string };
 
 export const readerOf = ({
   zone,
   formToken,
   principal,
-}: Pick<Visit, "zone" | "formToken" | "principal">): PageReader => ({
+}: Pick<PageContext, "zone" | "formToken" | "principal">): PageReader => ({
   ...{ zone, formToken },
   userId: principal.user.id,
 });
 
-/** A conversation: why it waits, what was said, and a reply of the reader's own. */
+/** A conversation: why it is unanswered, its messages, and the reply form. */
 export const threadPage = (view: ThreadView, reader: PageReader): Markup => html`${places(view)}
 <h1><bdi lang="">${subjectLine(view.thread.subject, 200)}</bdi></h1>
 ${about(view)}
@@ -108,7 +108,7 @@ ${form(
 
 const choicesOf = (words: Record<string, string>) => Object.entries(words).map(([value, label]) => ({ value, label }));
 
-/** What moves by itself; the reply below stays as it is typed. */
+/** The part that refreshes itself; the reply form below keeps its text. */
 function conversation(view: ThreadView, reader: PageReader): Markup {
   const { entries, ways, why, hasMoreDrafts, path } = view;
   return html`<section class="plain" id="conversation" aria-labelledby="messages-title" hx-get="${path}" hx-trigger="live:threads from:body, live:drafts from:body" hx-select="#conversation" hx-target="#conversation" hx-swap="outerHTML">
@@ -138,6 +138,6 @@ function item(entry: Entry, { addressFor }: ThreadView, reader: PageReader): Mar
 const whySection = ({ sentence, link }: Why, reader: Reader): Markup =>
   html`<div class="card why" id="why"><p><strong>Why it was not answered.</strong> ${sentence.map((part) => (typeof part === "string" ? part : when(reader, part.at)))}${link && html` <a class="press" href="${link.href}">${link.label}</a>`}</p></div>`;
 
-/** The title of its window. */
+/** The title of the browser window. */
 export const threadTitle = ({ thread: { subject } }: Pick<ThreadView, "thread">): string =>
   shortLine(subject, 80) || "(no subject)";

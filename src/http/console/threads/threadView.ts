@@ -9,34 +9,34 @@ import type { WireMessage } from "../../present/messages.ts";
 import { presentMerged, presentThread } from "../../present/threads.ts";
 import { findThread } from "../../threads.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
-import type { Visit } from "../framework/visit.ts";
+import type { PageContext } from "../framework/visit.ts";
 import { messageViews, type Wishes } from "./messageView.ts";
-import { nothingWritten, type ReplyView, type WrittenReply } from "./replyForm.ts";
+import { nothingWritten, type ReplyView, type TypedReply } from "./replyForm.ts";
 import type { ThreadView } from "./threadPage.ts";
 import { timeline } from "./timeline.ts";
 import { waysFrom } from "./trail.ts";
-import { type NewestWord, whyUnanswered } from "./whyUnanswered.ts";
+import { type NewestMessage, whyUnanswered } from "./whyUnanswered.ts";
 
 const pageSize = 20;
 const mostDrafts = 100;
-/** Of held mail so many marks are shown. */
+/** Most held messages shown. */
 const mostHeld = 20;
 
 type Refusal = { message: string; field?: string | undefined };
 
-/** What happened to a form of this page. `written`: what was typed in the reply. `openToo`: messages to unfold beside the newest. */
+/** Result of a form on this page. `written`: the reply as typed. `openToo`: messages to unfold in addition to the newest. */
 export type Afterwards = {
   changeRefused?: Refusal;
   replyRefused?: Refusal;
-  written?: WrittenReply;
+  written?: TypedReply;
   isOvertaken?: boolean;
   openToo?: readonly string[];
 };
 
-/** A conversation as its address asks for it. Throws Rejected not_found. */
+/** Reads the conversation that the URL asks for. Throws Rejected not_found. */
 export async function threadView(
   deps: ConsoleDependencies,
-  visit: Visit,
+  visit: PageContext,
   afterwards: Afterwards = {},
 ): Promise<ThreadView> {
   const { id } = visit.params as { id: string };
@@ -44,7 +44,7 @@ export async function threadView(
   const { query } = visit;
   const [cursor, limit] = [query.get("cursor"), query.get("limit")];
   const [messages, found] = await Promise.all([
-    // The route refuses what does not exist, and what the reader may not see.
+    // The route refuses threads that do not exist or that the reader may not see.
     visit.ask("GET /v1/threads/:id/messages", {
       params: { id },
       query: { sort: "newest", limit: limit ?? pageSize, cursor },
@@ -100,7 +100,7 @@ export async function threadView(
   };
 }
 
-/** When the message after this one came: what lies between belongs to this one's page. Null if it is the newest. */
+/** Time of the message after this one: drafts and held mail until then belong to this page. Null if it is the newest. */
 async function timeOfNext(
   { reads }: ConsoleDependencies,
   workspaceId: string,
@@ -121,10 +121,10 @@ const addressesOf =
     return `${path}?${new URLSearchParams([...kept, [wish, messageId]])}#message-${messageId}`;
   };
 
-/** The newest message is unfolded, and what the address asks for. */
+/** Unfolds the newest message and those that the URL asks for. */
 async function wishesOf(
   deps: ConsoleDependencies,
-  { query, principal }: Visit,
+  { query, principal }: PageContext,
   { shown, isNewestPage, afterwards }: { shown: readonly WireMessage[]; isNewestPage: boolean; afterwards: Afterwards },
 ): Promise<Wishes> {
   const newest = isNewestPage ? shown.at(-1)?.id : undefined;
@@ -138,7 +138,7 @@ async function wishesOf(
 
 type Last = Awaited<ReturnType<typeof lastOfThread>>;
 
-/** The newest word since our last answer, held or not; a machine's mail where there is none. */
+/** The newest message since the last answer, held or not; an automatic one only if there is no other. */
 function newestOf({
   held,
   last,
@@ -147,7 +147,7 @@ function newestOf({
   held: readonly HeldRow[];
   last: Last;
   identity: IdentityName | undefined;
-}): NewestWord | null {
+}): NewestMessage | null {
   const isOpen = (message: CameIn | undefined): message is CameIn =>
     message !== undefined && (last.answered_at === null || message.received_at > last.answered_at);
   const word = isOpen(last.word) ? last.word : isOpen(last.machine) ? last.machine : undefined;
@@ -167,7 +167,7 @@ function newestOf({
     (word && {
       messageId: word.id,
       at: word.received_at.toISOString(),
-      classification: word.classification as NewestWord["classification"],
+      classification: word.classification as NewestMessage["classification"],
       fromBlockedContact: word.from_blocked_contact,
       held: null,
     }) ??
@@ -184,7 +184,7 @@ const whyOf = ({
 }: {
   identity: IdentityName | undefined;
   identityId: string;
-  newest: NewestWord | null;
+  newest: NewestMessage | null;
   last: Last;
   drafts: readonly WireDraft[];
 }) =>
@@ -198,15 +198,15 @@ const whyOf = ({
 
 async function replyOf(
   deps: ConsoleDependencies,
-  visit: Visit,
+  visit: PageContext,
   {
     last,
     newest,
     identity,
     afterwards,
-  }: { last: Last; newest: NewestWord | null; identity: IdentityName | undefined; afterwards: Afterwards },
+  }: { last: Last; newest: NewestMessage | null; identity: IdentityName | undefined; afterwards: Afterwards },
 ): Promise<ReplyView> {
-  // Somebody's word is answered before any machine's.
+  // Messages from people take precedence over automatic ones.
   const answered = last.word ?? last.machine;
   return {
     threadId: visit.params.id as string,

@@ -4,20 +4,19 @@ import type { Item } from "../../routes.ts";
 import type { Ways } from "./trail.ts";
 
 /** An identity as a list names it. */
-/** An identity as a list names it. */
-export type Named = Pick<Item<"GET /v1/identities">, "id" | "display_name" | "email_address">;
+export type NamedIdentity = Pick<Item<"GET /v1/identities">, "id" | "display_name" | "email_address">;
 
-export type ListedThread = { thread: WireThread; line: ConversationLine | undefined; identity: Named | undefined };
+export type ListedThread = { thread: WireThread; line: ConversationLine | undefined; identity: NamedIdentity | undefined };
 
 export type ThreadsView = {
-  /** As they were typed, by the API's names. */
+  /** Filters as typed, by the API's names. */
   filters: Readonly<Record<string, string>>;
-  identities: readonly Named[];
+  identities: readonly NamedIdentity[];
   /** Why the API refused the filters. */
   refused: { message: string; field?: string | undefined } | undefined;
   /** Undefined if they were refused. */
   list: { threads: readonly ListedThread[]; total: number; ways: Ways } | undefined;
-  /** Address of this very page, for looking again. */
+  /** URL of this page, for refreshing it. */
   path: string;
   maySeeIdentities: boolean;
 };

@@ -2,22 +2,19 @@ import type { HeldRow } from "#projections/messages/queries.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { MessageView } from "./messageView.ts";
 
-/** What is in a conversation, by its time (ISO). */
+/** An entry of a conversation, by its time (ISO). */
 export type Entry =
   | { kind: "message"; at: string; view: MessageView }
   | { kind: "draft"; at: string; draft: WireDraft }
   | { kind: "held"; at: string; held: HeldRow };
 
-/** Part of a conversation: after `from` (null: its beginning), up to `until` (null: its end). ISO times. */
+/** Part of a conversation: after `from` (null: from the beginning), up to `until` (null: to the end). ISO times. */
 export type Span = { from: string | null; until: string | null };
 
-/** Those that became a message are there as that message. */
+/** Drafts in these statuses are shown as messages. */
 const becameMessages: readonly WireDraft["status"][] = ["sending", "sent", "failed"];
 
-/**
- * Messages, drafts and marks of held mail as they followed each other. `messages` are those of the page; of drafts and held mail, what belongs
- * to its span.
- */
+/** Messages, drafts and held mail in order of time: the messages of the page, and the drafts and held mail of its span. */
 export function timeline(
   {
     messages,
@@ -34,6 +31,6 @@ export function timeline(
     ...held.map((each): Entry => ({ kind: "held", at: each.received_at.toISOString(), held: each })),
   ];
   const entries: Entry[] = messages.map((view) => ({ kind: "message", at: view.message.created_at, view }));
-  // Sorting keeps what has the same time in this order: a draft comes after the message it answers.
+  // Entries of equal time keep this order: a draft follows the message it answers.
   return [...entries, ...beside.filter(isWithin)].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 }

@@ -1,10 +1,10 @@
 /**
- * Where older pages of a list are, and the way back: each page's address has its cursor, and those of the pages before it. The API makes and
- * judges the cursors.
+ * Links to older pages of a list and back: each page's URL has its cursor and those of the pages before it. The API makes and checks the
+ * cursors.
  */
 const cursorName = "cursor";
 const trailName = "trail";
-/** Kept so that an address stays short; from further back the way leads to the first page. */
+/** Most cursors in a URL; from pages further back, the way back leads to the first page. */
 const longestTrail = 8;
 
 const trailOf = (query: URLSearchParams): string[] =>
@@ -12,7 +12,7 @@ const trailOf = (query: URLSearchParams): string[] =>
 
 export type Ways = { newest: string | null; newer: string | null; older: string | null };
 
-/** Addresses of the pages around one; null where there is none. `next`: the list's next_cursor. `kept`: what else stays in the address. */
+/** URLs of the neighbouring pages; null if there is none. `next`: the list's next_cursor. `kept`: other parameters to keep in the URL. */
 export function waysFrom(
   path: string,
   { query, next, kept }: { query: URLSearchParams; next: string | null; kept: URLSearchParams },
@@ -32,5 +32,5 @@ export function waysFrom(
   };
 }
 
-/** Names of the parameters that are the page's own and no filter of the API. */
+/** Parameters of the page itself, which are not filters of the API. */
 export const pageOwnNames: readonly string[] = [trailName, "done"];

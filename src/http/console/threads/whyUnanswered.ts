@@ -1,8 +1,8 @@
 import { named } from "#src/channels/card/names.ts";
 import type { Item } from "../../routes.ts";
 
-/** What somebody wrote last. `because`: why it is held; null where nothing holds it. */
-export type NewestWord = {
+/** The newest received message. `because`: why it is held; `held` is null if it is not. */
+export type NewestMessage = {
   messageId: string;
   /** ISO time. */
   at: string;
@@ -13,7 +13,7 @@ export type NewestWord = {
 
 type Draft = Item<"GET /v1/drafts">;
 
-/** The part of a draft that this needs. */
+/** The fields of a draft that are needed here. */
 export type DraftFacts = Pick<
   Draft,
   | "id"
@@ -35,23 +35,23 @@ export type DraftFacts = Pick<
 
 export type Unanswered = {
   identityId: string;
-  /** `disabled` and `deleted` receive no draft that could leave. */
+  /** For `disabled` and `deleted` identities no draft can be sent. */
   identityStatus: "active" | "disabled" | "deleted";
-  /** null: nobody but ourselves ever wrote. */
-  newestWord: NewestWord | null;
-  /** ISO time at which a mail of ours left last; null if none did. */
+  /** null: no message was received. */
+  newestWord: NewestMessage | null;
+  /** ISO time at which the last mail was sent; null if there is none. */
   answeredAt: string | null;
   /** Newest first. */
   drafts: readonly DraftFacts[];
 };
 
-/** Words and moments by turns; a reader sees the moments in their own zone. */
+/** Text and times alternately; times are shown in the reader's zone. */
 export type Sentence = readonly (string | { at: string })[];
 export type Why = { sentence: Sentence; link: { href: string; label: string } | null };
 
 /**
- * Why nothing has left since somebody wrote, in one sentence, and where to do something about it. Undefined if an answer has left since, or if
- * nobody wrote.
+ * Explains in one sentence why nothing was sent since the newest received message, and links to where it can be changed. Undefined if an
+ * answer was sent since, or no message was received.
  */
 export function whyUnanswered(facts: Unanswered): Why | undefined {
   const { newestWord: word, answeredAt } = facts;
@@ -63,7 +63,7 @@ export function whyUnanswered(facts: Unanswered): Why | undefined {
   return draft ? ofDraft(draft, word) : withoutDraft(word, facts);
 }
 
-function whileHeld(because: NonNullable<NewestWord["held"]>["because"], { identityId }: Unanswered): Why {
+function whileHeld(because: NonNullable<NewestMessage["held"]>["because"], { identityId }: Unanswered): Why {
   switch (because) {
     case "quota":
       return {
@@ -84,7 +84,7 @@ function whileHeld(because: NonNullable<NewestWord["held"]>["because"], { identi
   }
 }
 
-function withoutDraft(word: NewestWord, { identityId, identityStatus }: Unanswered): Why {
+function withoutDraft(word: NewestMessage, { identityId, identityStatus }: Unanswered): Why {
   const link = messageLink(word.messageId);
   if (word.fromBlockedContact) {
     return {
@@ -118,7 +118,7 @@ function withoutDraft(word: NewestWord, { identityId, identityStatus }: Unanswer
   };
 }
 
-function ofDraft(draft: DraftFacts, word: NewestWord): Why {
+function ofDraft(draft: DraftFacts, word: NewestMessage): Why {
   const isForAnOlderMessage = draft.newer_message_id !== null || draft.based_on_message_id !== word.messageId;
   const link = { href: `/drafts/${draft.id}`, label: "Open the draft" };
   return { sentence: sentenceOf(draft, isForAnOlderMessage), link };
@@ -191,7 +191,7 @@ function approved(draft: DraftFacts): Sentence {
   return [begin, at, `, but it was not sent: ${because}.`];
 }
 
-/** Names are anybody's choice: in quotes, they cannot end our sentence. */
+/** In quotes, because names are free text that could otherwise continue the sentence. */
 const by = ({ decided_by }: DraftFacts): string | null => (decided_by?.name ? named(decided_by.name, 60) : null);
 
 const messageLink = (id: string) => ({ href: `#message-${id}`, label: "See the message" });

@@ -20,7 +20,7 @@ export const priorityWords: Record<WireThread["priority"], string> = {
   urgent: "Urgent",
 };
 
-/** What a machine's or a list's mail is called; a person's needs no word. */
+/** Names for mail that people did not write; a person's mail needs none. */
 export const classWords: Record<NonNullable<WireMessage["classification"]>, string | null> = {
   person: null,
   auto_reply: "Automatic reply",
@@ -39,11 +39,11 @@ export const deliveryWords: Record<NonNullable<WireMessage["delivery_status"]>, 
 
 const maxName = 80;
 
-/** Somebody in a list: the name, or the address where there is none; apart from what is around it, whichever way it is written. */
+/** A person in a list: the name, or else the address; isolated from the text around it, whatever its direction. */
 export const shortPerson = (name: string | null, address: string): Markup =>
   html`<bdi lang="">${shortLine(name ?? "", maxName) || shortLine(address, maxName) || "(no sender)"}</bdi>`;
 
-/** The name and the whole address: its end is what matters. */
+/** The name and the complete address: its end is what matters. */
 export function person(name: string | null, address: string): Markup {
   const shownName = shortLine(name ?? "", maxName);
   const shownAddress = shortLine(address, 320);
@@ -51,9 +51,9 @@ export function person(name: string | null, address: string): Markup {
   return html`<bdi lang="">${shownName}</bdi> &lt;<bdi>${shownAddress}</bdi>&gt;`;
 }
 
-/** A conversation's subject; "(no subject)" where there is none. */
+/** A conversation's subject, or "(no subject)". */
 export const subjectLine = (subject: string, max: number): string => shortLine(subject, max) || "(no subject)";
 
-/** A word beside others that is to be noticed. */
+/** A highlighted word next to others. */
 export const badge = (words: string, kind: "plain" | "notice" = "plain"): Markup =>
   html` <span class="badge ${kind === "notice" && "notice"}">${words}</span>`;

@@ -4,15 +4,15 @@ import type { WireDraft } from "../../present/drafts.ts";
 import { findThread } from "../../threads.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, seeOther, shown } from "../framework/page.ts";
-import type { Visit } from "../framework/visit.ts";
-import type { WrittenReply } from "./replyForm.ts";
+import type { PageContext } from "../framework/visit.ts";
+import type { TypedReply } from "./replyForm.ts";
 import { readerOf, threadPage, threadTitle } from "./threadPage.ts";
 import { type Afterwards, threadView } from "./threadView.ts";
 
-/** The page once more after a form that was not carried out. */
+/** Shows the page again after a form that was not carried out. */
 export async function threadAgain(
   deps: ConsoleDependencies,
-  visit: Visit,
+  visit: PageContext,
   { status, ...afterwards }: Afterwards & { status: number },
 ): Promise<ConsoleAnswer> {
   const view = await threadView(deps, visit, afterwards);
@@ -24,11 +24,11 @@ export async function threadAgain(
   });
 }
 
-/** Answers with a reply of the person's own, unless a newer message came since the one that was shown. */
-export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promise<ConsoleAnswer> {
+/** Sends the person's own reply, unless a newer message arrived since the one shown. */
+export async function writeReply(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const { id } = visit.params as { id: string };
   const { form } = visit;
-  const written: WrittenReply = {
+  const written: TypedReply = {
     body_text: (form.get("body_text") ?? "").replace(/\r\n/g, "\n"),
     reply_all: form.get("reply_all") === "true",
     cc: form.get("cc") ?? "",
@@ -49,9 +49,9 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   const refused = await visit.attempt(async () => {
     draft = await write(deps, visit, { written, basedOn });
   });
-  // If others have to approve too, it waits for them.
+  // If more approvals are required, the reply waits for them.
   if (draft?.status === "pending") return seeOther(`/drafts/${draft.id}`, "replyKept");
-  // The identity may approve every draft by itself.
+  // The identity may approve drafts automatically.
   if (draft && asDraft) return seeOther(`/drafts/${draft.id}`, "replyApprovedAtOnce");
   if (!refused) return seeOther(`/threads/${id}`, "replySent");
   const isOvertaken = refused.code === "stale_draft";
@@ -62,12 +62,12 @@ export async function writeReply(deps: ConsoleDependencies, visit: Visit): Promi
   });
 }
 
-/** The form's field: the API names the very address in a list. */
+/** The name of the form's field: the API names the exact address in a list. */
 const fieldOf = (field: string | undefined): string | undefined => field?.match(/^\w+/)?.[0];
 
-type Reply = { written: WrittenReply; basedOn: string | null };
+type Reply = { written: TypedReply; basedOn: string | null };
 
-const send = (_: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply) =>
+const send = (_: ConsoleDependencies, visit: PageContext, { written, basedOn }: Reply) =>
   visit.ask("POST /v1/threads/:id/reply", {
     params: { id: visit.params.id as string },
     body: {
@@ -79,8 +79,8 @@ const send = (_: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply)
     },
   });
 
-/** Stores it for a later decision, where another pair of eyes is wanted. */
-async function storeDraft(deps: ConsoleDependencies, visit: Visit, { written, basedOn }: Reply) {
+/** Stores the reply as a draft, for a later decision by another person. */
+async function storeDraft(deps: ConsoleDependencies, visit: PageContext, { written, basedOn }: Reply) {
   const { workspaceId } = visit.principal;
   const found = await findThread(deps, workspaceId, visit.params.id as string);
   const preview = basedOn === null ? undefined : await replyPreview(deps, { workspaceId, messageId: basedOn });
@@ -98,14 +98,14 @@ async function storeDraft(deps: ConsoleDependencies, visit: Visit, { written, ba
   });
 }
 
-/** The message that came since `basedOn`, or that something newer is held. Undefined if it is still the newest word. */
+/** The message that arrived since `basedOn`, or that newer mail is held. Undefined if `basedOn` is still the newest. */
 async function newerThan(
   deps: ConsoleDependencies,
-  { principal: { workspaceId }, params }: Visit,
+  { principal: { workspaceId }, params }: PageContext,
   basedOn: string | null,
 ): Promise<string | "held" | undefined> {
   const found = await findThread(deps, workspaceId, params.id as string);
-  // The route refuses a conversation that no identity has.
+  // The route refuses a conversation without an identity.
   if (!found) return undefined;
   const threadId = found.survivor.id;
   const [last, [held]] = await Promise.all([

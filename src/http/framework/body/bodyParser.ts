@@ -7,23 +7,23 @@ import { parseJson } from "./parseJson.ts";
 import type { Parsed } from "./parserThread.ts";
 import { atOnceBytes } from "./readBody.ts";
 
-/** JSON bodies as plain data, the strings at `files` decoded. Throws invalid_request naming the field, and Unavailable. */
+/** Parses JSON bodies and decodes the strings at `files`. Throws invalid_request naming the field, and Unavailable. */
 export type BodyParser = {
   parse(blocks: Uint8Array<ArrayBuffer>[], files: readonly FilePath[]): Promise<unknown>;
-  /** Ends the thread; what is under way throws Unavailable. */
+  /** Ends the thread; bodies being parsed throw Unavailable. */
   close(): Promise<void>;
 };
 
-/** It, and parserThread.ts behind it, export `parseInThread`. */
+/** This file and parserThread.ts, which it loads, export `parseInThread`. */
 const entry = fileURLToPath(new URL("./parserWorker.mjs", import.meta.url));
 
-/** Milliseconds that a body may take, with those before it. */
+/** Milliseconds in which a body must be parsed, including its time in the queue. */
 const timeoutMs = 15_000;
-/** Megabytes of heap a body may take: its text, and what is made of it; `youngMb` beside it for what is new. */
+/** Heap limit in megabytes for a body's text and what is parsed from it; `youngMb`: additional, for new objects. */
 const maxHeapMb = 256;
 const youngMb = 12;
 
-/** Small bodies are parsed at once, larger ones in a thread of their own, which is started with the first of them. */
+/** Parses small bodies at once, larger ones in a worker thread that is started with the first of them. */
 export function createBodyParser(): BodyParser {
   let pool: Piscina | undefined;
 
@@ -31,7 +31,7 @@ export function createBodyParser(): BodyParser {
     const started = new Piscina({
       filename: entry,
       name: "parseInThread",
-      // At least one: a thread that died is replaced at once, also when no further body comes.
+      // At least one: a thread that died is replaced at once, even if no body follows.
       minThreads: 1,
       maxThreads: 1,
       execArgv: [],
@@ -39,7 +39,7 @@ export function createBodyParser(): BodyParser {
       taskQueue: new FixedQueue(),
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: youngMb },
     });
-    // A thread could not be started. Bodies that wait for it would wait forever; the next one starts a new one.
+    // A thread could not be started. Bodies queued for this pool would wait forever, so destroy it; the next body starts a new pool.
     return started.on("error", () => {
       if (pool === started) pool = undefined;
       void started.destroy();
@@ -71,7 +71,7 @@ export function createBodyParser(): BodyParser {
   };
 }
 
-/** Across threads a Buffer arrives as a plain Uint8Array. */
+/** Restores a Buffer: a thread receives it as a plain Uint8Array. */
 const withBuffer = ({ bytes, sha256 }: DecodedFile): DecodedFile => ({
   bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
   sha256,

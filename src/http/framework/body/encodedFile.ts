@@ -1,8 +1,8 @@
-/** A file that was in a body as base64, as a handler gets it: decoded and hashed already. */
+/** A base64 file of a body as handlers get it: decoded and hashed. */
 export class EncodedFile {
-  /** Characters that it had in the body. */
+  /** Length of the base64 text, in characters. */
   readonly encodedLength: number;
-  /** undefined: what was there is not base64. */
+  /** undefined if the text is not base64. */
   readonly decoded: DecodedFile | undefined;
   constructor(encodedLength: number, decoded: DecodedFile | undefined) {
     this.encodedLength = encodedLength;
@@ -13,7 +13,7 @@ export class EncodedFile {
 /** `sha256`: of the bytes, in lower-case hex. */
 export type DecodedFile = { bytes: Buffer; sha256: string };
 
-/** Where a body's schema has files: the steps from the body to them, with "*" for every element of a list. */
+/** Path from the body to a file of its schema; "*" stands for every element of a list. */
 export type FilePath = readonly string[];
 
 type Schema = {
@@ -22,7 +22,7 @@ type Schema = {
   items?: Schema;
 };
 
-/** The places of a schema's files. They are in properties and lists, never in one branch of several. */
+/** The paths of all files in a schema. Files may be in properties and lists, but not in one branch of a union. */
 export function filePathsOf({ base64File, properties = {}, items }: Schema): FilePath[] {
   if (base64File !== undefined) return [[]];
   const below = [...Object.entries(properties), ...(items ? [["*", items] as const] : [])];

@@ -2,14 +2,14 @@ import type { IncomingMessage } from "node:http";
 import { refuseSlow } from "../refusal.ts";
 import { smallBody } from "./uploads.ts";
 
-/** Milliseconds that a body may bring nothing, and over which the rate of a large one is taken. */
+/** Milliseconds in which a body must bring data, and over which the rate of a large body is measured. */
 export const usualPaceMs = 15_000;
-/** Bytes in each such time: a large body that brings less cannot arrive within the minute that a request has. */
+/** Minimum bytes of a large body per such interval: below it, the body cannot arrive within the minute that a request has. */
 const leastOfLarge = 64 * 1024;
 
 /**
- * From now on the body has to keep coming, until the answer is called: a large one with a least rate, a small one at all. Otherwise it is
- * refused with 408, and its connection ends. `received`: bytes so far.
+ * Watches a body until the returned function is called: a small one must bring some data per interval, a large one at least `leastOfLarge`.
+ * Otherwise answers 408 and ends the connection. `received`: bytes so far.
  */
 export function watchBodyPace(
   request: IncomingMessage,

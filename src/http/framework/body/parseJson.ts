@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { invalid } from "../errors.ts";
 import { type DecodedFile, EncodedFile, type FilePath } from "./encodedFile.ts";
 
-/** Characters of text that a body may have beside its files: more than all fields together can hold. */
+/** Maximum characters of text in a body, apart from its files; more than all fields together may have. */
 const maxText = 1024 * 1024;
 
 /**
- * JSON as plain data, with the strings at `files` decoded. Throws invalid_request naming the field for everything that could not be stored,
- * shown or compared safely.
+ * Parses JSON and decodes the strings at `files`. Throws invalid_request naming the field for anything that could not be stored, shown or
+ * compared safely.
  */
 export function parseJson(bytes: Uint8Array, files: readonly FilePath[]): unknown {
   const body = parse(decode(bytes));
@@ -36,7 +36,7 @@ type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null;
 
-/** Puts an EncodedFile in place of each string at the path. What is no string there is left for the schema to refuse. */
+/** Replaces each string at the path by an EncodedFile. Other values stay there for the schema check to refuse. */
 function decodeFiles(value: unknown, [step, ...rest]: FilePath): void {
   if (step === undefined || !isObject(value)) return;
   const names = step === "*" ? Object.keys(value) : [step];
@@ -51,13 +51,13 @@ const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 function decodedOf(text: string): DecodedFile | undefined {
   if (text.length % 4 !== 0 || !base64.test(text)) return undefined;
-  // Memory of its own, so that it can move to another thread.
+  // Allocated outside Buffer's pool, so that its memory can be transferred to another thread.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text, "base64"));
   bytes.write(text, "base64");
   return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** Refuses what JSON allows and nothing after us does: NUL, half characters, the key `__proto__`, more text than any field takes. */
+/** Refuses what JSON allows but later code cannot handle: NUL, lone surrogates, the key `__proto__`, more text than all fields may have. */
 function requirePlain(value: unknown, path: string, room: { left: number }): void {
   if (typeof value === "string") requireShort(value, path, room);
   if (!isObject(value) || value instanceof EncodedFile) return;
@@ -78,7 +78,7 @@ function requireShort(text: string, path: string, room: { left: number }): void 
   if (room.left < 0) throw invalid(path, `expected at most ${maxText} characters of text in the whole body`);
 }
 
-/** Text that can be stored and sent anywhere: no NUL, no lone surrogate. */
+/** Throws invalid_request for text with NUL characters or lone surrogates, which cannot be stored or sent everywhere. */
 export function requireText(text: string, path: string): void {
   if (text.includes("\0")) throw invalid(path, "expected text without NUL characters");
   if (/\p{Surrogate}/u.test(text)) throw invalid(path, "expected well-formed Unicode text");
@@ -86,7 +86,7 @@ export function requireText(text: string, path: string): void {
 
 const maxShownName = 64;
 
-/** A path as the messages show it, for example `approval_channel.config.to` or `cc[1]`; odd names are shortened and quoted. */
+/** A field's path for error messages, for example `approval_channel.config.to` or `cc[1]`; unusual names are quoted and shortened. */
 export function pathTo(parent: string, name: string): string {
   const shown = /^[\w-]{1,64}$/.test(name) ? name : JSON.stringify(name.slice(0, maxShownName));
   return parent === "" ? shown : `${parent}.${shown}`;

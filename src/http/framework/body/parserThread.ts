@@ -10,12 +10,12 @@ type FileAt = {
   decoded: DecodedFile | undefined;
 };
 
-/** What a thread answers: the body, and what belongs at the places of its files, which no class survives the way. Or why there is no body. */
+/** The thread's answer: the body and its files separately, because class instances do not survive the transfer; or the refusal. */
 export type Parsed =
   | { body: unknown; files: FileAt[] }
   | { refused: { message: string; details: Record<string, unknown> } };
 
-/** Parses one body; the bytes of its files move to the caller. */
+/** Parses one body and transfers the bytes of its files to the caller. */
 export function parseInThread({ blocks, files: paths }: { blocks: Uint8Array[]; files: FilePath[] }): unknown {
   const parsed = parse(blocks, paths);
   const files = "refused" in parsed ? [] : parsed.files;
@@ -37,7 +37,7 @@ function parse(blocks: Uint8Array[], paths: FilePath[]): Parsed {
   }
 }
 
-/** The holders are part of the body: cloned together they stay so on the other side. */
+/** `holder` is an object of the body: body and file list are cloned together, so the reference stays valid on the other side. */
 function takeFiles(value: unknown, files: FileAt[]): void {
   if (typeof value !== "object" || value === null) return;
   const holder = value as Record<string, unknown>;

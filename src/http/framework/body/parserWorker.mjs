@@ -1,4 +1,4 @@
-// Node before 22.18 reads no TypeScript in a thread, and tsx given by --import stays out of threads: it is registered here.
+// Node before 22.18 does not load TypeScript in threads, and tsx from --import does not apply to threads: register it here.
 import { register } from "tsx/esm/api";
 
 register();

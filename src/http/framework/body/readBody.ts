@@ -9,28 +9,28 @@ import { pathTo } from "./parseJson.ts";
 import { type StructureFault, StructureScan } from "./structure.ts";
 import type { Upload } from "./uploads.ts";
 
-/** Bytes that this thread parses, decodes or hashes at once, at most. */
+/** Most bytes that the main thread parses, decodes or hashes at once. */
 export const atOnceBytes = 256 * 1024;
 
-/** Chunks that wait to be put together: a body that comes byte by byte would take some hundred times its size. */
+/** Chunks collected before they are joined: kept singly, a body that arrives byte by byte would take some hundred times its size. */
 const mostChunks = 1_000;
 
-/** A body as it came. */
+/** A request body as received. */
 export type BodyRead = {
   /** Bytes. */
   size: number;
-  /** Its bytes in order, each of them memory of its own; none where a fault was found. */
+  /** The bytes in order, each block with its own memory; empty if there is a fault. */
   blocks: Uint8Array<ArrayBuffer>[];
   fault: StructureFault | undefined;
-  /** Of what `hashed` began with and all bytes, sha256. */
+  /** SHA-256 of `hashed` followed by all bytes of the body. */
   hash: Buffer;
 };
 
 /**
- * Reads a request's body chunk by chunk, looking at its structure and hashing it on the way; what has a fault is not kept. Over `limit` (bytes) it
- * throws payload_too_large at once and lets the rest run into the void, so that a client that is still writing gets to read the answer; the
- * server's request timeout bounds that. Throws unavailable when there is no room for it in `upload`. A body that stops coming for `paceMs`
- * (milliseconds) is refused on its connection.
+ * Reads a request's body in chunks, checks its structure and hashes it meanwhile; a body with a fault is not kept. Above `limit` (bytes) it
+ * throws payload_too_large at once and discards the rest, so that a client that is still writing can read the answer; the server's request
+ * timeout bounds that. Throws unavailable if `upload` has no room. If no data arrives for `paceMs` (milliseconds), the request is refused
+ * on its connection.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -47,11 +47,11 @@ export async function readBody(
       if (collected.size > limit) throw tooLarge();
       if (isEnded(request.socket)) break;
     }
-    // It was refused as late: the rest that came after all may not make it happen.
+    // The request was refused with 408: even if the rest arrives after all, it must have no effect.
     if (isEnded(request.socket)) throw endedEarly();
   } catch (error) {
     upload.giveBack();
-    // Many clients may go at the same moment.
+    // Many clients may disconnect at the same moment: handle them over several turns of the event loop.
     await new Promise<void>(inTurn);
     throw error instanceof Rejected ? error : endedEarly();
   } finally {
@@ -65,12 +65,12 @@ const inTurn = createTurns();
 
 const endedEarly = (): Rejected => invalid("", "the request body ended early: send it in full");
 
-/** Throws invalid_request if a fault keeps the body from being parsed. */
+/** Throws invalid_request if the body has a fault in its structure. */
 export function requireSoundStructure({ fault }: BodyRead): void {
   if (fault) throw invalid(fault.field === "" ? "body" : pathTo("", fault.field), fault.sentence);
 }
 
-/** Puts chunks together in blocks, so that neither many small chunks nor one long copy costs much. */
+/** Joins chunks into blocks, so that neither many small chunks nor one long copy is expensive. */
 class Collected {
   size = 0;
   readonly #scan = new StructureScan();

@@ -1,9 +1,9 @@
-/** What keeps a body from being parsed: in which field of the outermost object (empty if there is none), and a sentence about it. */
+/** A reason not to parse a body: the field of the outermost object ("" if there is none), and a sentence. */
 export type StructureFault = { field: string; sentence: string };
 
 const maxDepth = 32;
 const maxValues = 20_000;
-/** Bytes of a field's name that are remembered. */
+/** Bytes kept of a field's name. */
 const maxName = 256;
 
 const quote = 0x22;
@@ -15,20 +15,20 @@ const opening = [openBrace, 0x5b];
 const closing = [0x7d, 0x5d];
 
 /**
- * Looks how deep JSON is nested and how many values it has, chunk by chunk and without parsing it: what costs memory and time to parse is found
- * before that. It takes any bytes; whether they are JSON is for the parser to say.
+ * Measures the depth and number of values of JSON in chunks, without parsing it, so that a body too expensive to parse is found first. It
+ * accepts any bytes; the parser decides whether they are JSON.
  */
 export class StructureScan {
-  /** The first fault so far: nothing behind it is looked at. */
+  /** The first fault found; scanning stops there. */
   fault: StructureFault | undefined;
   #inString = false;
   #escaped = false;
   #depth = 0;
   #values = 1;
-  /** A bracket was opened, and what it holds has not begun. */
+  /** True after an opening bracket until its first element begins. */
   #justOpened = false;
   #outermostIsObject = false;
-  /** The last string directly inside the outermost value, as it is written: in an object the name of the field that is being read. */
+  /** Bytes of the last string directly in the outermost value: if that is an object, the name of the current field. */
   #name: number[] = [];
 
   take(chunk: Uint8Array): void {
@@ -39,7 +39,7 @@ export class StructureScan {
     }
   }
 
-  /** Where the string that `at` lies in is over, or the chunk. */
+  /** The index at which the string containing `at` ends, or the end of the chunk. */
   #endOfString(chunk: Uint8Array, begin: number): number {
     let at = begin;
     while (at < chunk.length && (this.#escaped || chunk[at] !== quote)) {

@@ -1,44 +1,44 @@
 import { createTally } from "#src/platform/tally.ts";
 import { Rejected } from "#streams/decider.ts";
 
-/** Whose body it is. Of a request without a key: its address, and one workspace for all such requests. */
+/** The key and workspace that a body counts for. Without a key: the IP address, and one workspace shared by all such requests. */
 export type Sender = { key: string; workspace: string };
 
-/** The room that one request's body takes up. */
+/** Memory reserved for one request's body. */
 export type Upload = {
-  /** Takes up so many bytes more; throws unavailable where there is no room for them, and after `giveBack`. */
+  /** Reserves this many more bytes; throws unavailable if there is no room, and after `giveBack`. */
   take(bytes: number): void;
-  /** Everything, once the request is over or its body is not kept. What is given back twice counts once. */
+  /** Frees everything, when the request is over or its body is not kept. Repeated calls have no effect. */
   giveBack(): void;
 };
 
 /**
- * Bytes of bodies that this instance holds at once. What counts is what has come, not what was announced. Small bodies have a room of their
- * own, so that large ones never keep a decision or a setting from arriving; of either room a workspace gets a half, and a key a quarter.
+ * Limits the bytes of request bodies in memory on this instance. Received bytes count, not announced ones. Small bodies have a separate
+ * budget, so that large ones never block a decision or a change of settings; of each budget a workspace may use a half and a key a quarter.
  */
 export type Uploads = {
-  /** A request of this sender begins. `announced`: the Content-Length; 0 if it has none. */
+  /** Begins a request of this sender. `announced`: the Content-Length; 0 if it has none. */
   begin(sender: Sender, announced?: number): Upload;
 };
 
-/** How much of something is held at once, at most. */
+/** Limits on one resource: in total, per workspace and per key. */
 export type Bounds = { inAll: number; perWorkspace: number; perKey: number };
 
 const megabyte = 1024 * 1024;
-/** Bytes of the largest body that counts as small. */
+/** Largest size of a small body, in bytes. */
 export const smallBody = 256 * 1024;
 
-/** A half and a quarter: one workspace leaves room to the others, and one key to the other keys of its workspace. */
+/** A workspace may use half and a key a quarter, so that others always have room. */
 const shared = (inAll: number): Bounds => ({ inAll, perWorkspace: inAll / 2, perKey: inAll / 4 });
 
-/** Four bodies of the largest size. */
+/** Room for four bodies of the largest size. */
 const usualLarge = shared(144 * megabyte);
 const usualSmall = shared(32 * megabyte);
 const usualNumber = shared(2_000);
-/** Seconds after which there may be room again. */
+/** Seconds after which a client should retry. */
 const retryAfter = 5;
 
-/** `large` and `small` in bytes; `number`: how many small bodies. */
+/** `large` and `small` in bytes; `number`: count of small bodies. */
 export function createUploads({ large = usualLarge, small = usualSmall, number = usualNumber } = {}): Uploads {
   const held = {
     large: createHeld(large, "too many large requests are being sent at the moment"),
@@ -52,7 +52,7 @@ export function createUploads({ large = usualLarge, small = usualSmall, number =
       let isLarge = announced > smallBody;
       let over = false;
 
-      /** A body that was not announced turns out to be large: all of it moves. */
+      /** Moves an upload to the large budget: its length was not announced and it turned out to be large. */
       function move(bytes: number): void {
         held.large.take(sender, taken + bytes);
         leaveSmall();
@@ -95,7 +95,7 @@ export function createUploads({ large = usualLarge, small = usualSmall, number =
   };
 }
 
-/** Counts one thing for all, for each workspace and for each key. */
+/** Counts one resource in total, per workspace and per key. */
 function createHeld({ inAll, perWorkspace, perKey }: Bounds, full: string) {
   const held = createTally();
   const countsOf = ({ key, workspace }: Sender): [name: string, most: number, why: string][] => [
@@ -109,7 +109,7 @@ function createHeld({ inAll, perWorkspace, perKey }: Bounds, full: string) {
   }
 
   return {
-    /** All of it, or it throws. */
+    /** Reserves all of the amount, or throws. */
     take(sender: Sender, amount: number): void {
       for (const [name, most, why] of countsOf(sender)) {
         if (held.of(name) + amount > most) throw noRoom(why);

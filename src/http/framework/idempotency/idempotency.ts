@@ -10,18 +10,18 @@ import { Reply } from "../reply.ts";
 import type { SecretOnce } from "../route.ts";
 import type { Idempotency } from "../serve.ts";
 import { createSweep } from "../sweep.ts";
-import { createAnswerRecords, type Kept, type Post } from "./idempotencyRecords.ts";
+import { createAnswerRecords, type StoredAnswer, type IdempotentPost } from "./idempotencyRecords.ts";
 
 const sweepEveryMs = 600_000;
 
 /**
- * Idempotency-Key: the first POST under a key runs, under an operation that all its repetitions share; its status and body are
- * given to the others. What came to no answer (401, 429, 5xx, a crash) runs again, under the same operation.
+ * Idempotency-Key: the first POST under a key runs, as an operation that all its repetitions share; repetitions get its status and body. A
+ * run without a final answer (401, 429, 5xx, a crash) is run again, under the same operation.
  */
 export function createIdempotency(deps: {
   database: Pick<Database, "query">;
   clock: Clock;
-  /** How long an answer is kept. */
+  /** Hours for which an answer is kept. */
   hours: number;
   onError: (error: unknown) => void;
 }): Idempotency {
@@ -31,11 +31,11 @@ export function createIdempotency(deps: {
   return async ({ admitted, idempotencyKey }, run) => {
     const { request, route, key } = admitted;
     const body = await admitted.body().catch(() => undefined);
-    // Too large, for us or for now, or broken off: it is refused in its turn, and has no effect.
+    // The body is too large, was broken off, or there is no room for it now: the run refuses it in order, without effect.
     if (body === undefined) return run();
     sweep();
     const secret = route.options.secretAnswer ?? false;
-    const post: Post = {
+    const post: IdempotentPost = {
       workspaceId: key.workspaceId,
       key: idempotencyKey,
       requestHash: body.hash,
@@ -52,12 +52,12 @@ export function createIdempotency(deps: {
       const finished = isKept(reply) ? await records.keep(post, keptOf(reply)) : await records.release(post);
       if (!finished) return replayAfterAll(post, request);
     } catch (error) {
-      // The effect is there and the answer known: only a repetition has to find its way by the operation.
+      // The effect happened and the answer is known, so send it: a repetition finds the effect by its operation.
       deps.onError(error);
     }
     return reply;
 
-    function keptOf({ content, status, headers }: Reply): Omit<Kept, "requestHash" | "operation"> {
+    function keptOf({ content, status, headers }: Reply): Omit<StoredAnswer, "requestHash" | "operation"> {
       const bytes =
         "json" in content ? Buffer.from(JSON.stringify(content.json)) : (content as { bytes: Buffer }).bytes;
       const shown = "json" in content ? { "Content-Type": "application/json; charset=utf-8", ...headers } : headers;
@@ -66,8 +66,8 @@ export function createIdempotency(deps: {
     }
   };
 
-  /** Before the effect, so that a run which is cut off leaves nothing that a repetition cannot tell. */
-  function secretOnceOf(post: Post, operation: string, request: Request): SecretOnce {
+  /** Stores the secret before the effect, so that a repetition after an interrupted run can return the same secret. */
+  function secretOnceOf(post: IdempotentPost, operation: string, request: Request): SecretOnce {
     return async (draw) => {
       if (!post.secret)
         throw new Error(`${request.path} creates a secret, but its route does not declare secretAnswer`);
@@ -78,8 +78,8 @@ export function createIdempotency(deps: {
     };
   }
 
-  /** This run was overtaken after its time: what the other one answered is the answer. */
-  async function replayAfterAll(post: Post, request: Request): Promise<Reply> {
+  /** Another run took over after this one exceeded its time: answer what that run answered. */
+  async function replayAfterAll(post: IdempotentPost, request: Request): Promise<Reply> {
     const kept = await records.find(post);
     if (!kept) throw inFlight();
     return replay(post, kept, request);
@@ -89,7 +89,7 @@ export function createIdempotency(deps: {
 const isKept = ({ status = 200, content }: Reply): boolean =>
   status < 500 && status !== 401 && status !== 429 && !("stream" in content);
 
-function replay(post: Post, kept: Kept, request: Request): Reply {
+function replay(post: IdempotentPost, kept: StoredAnswer, request: Request): Reply {
   if (!kept.requestHash.equals(post.requestHash)) throw mismatch("this key was already used for a different request");
   if (kept.status === null) {
     if (kept.othersSecret) throw mismatch("this key was already used by another API key");
@@ -97,14 +97,14 @@ function replay(post: Post, kept: Kept, request: Request): Reply {
   }
   const bytes = kept.sealed ? opened(kept, request) : kept.answer;
   const headers = { ...kept.headers, "Idempotency-Replayed": "true" };
-  // JSON as it was written comes out of reading and writing it as the same bytes.
+  // Parsing and serialising JSON of our own yields the same bytes.
   const content = isJson(kept.headers) ? { json: JSON.parse(bytes.toString("utf8")) } : { bytes };
   return new Reply(content, kept.status, headers);
 }
 
 const isJson = (headers: Record<string, string>): boolean => /^application\/json\b/.test(headers["Content-Type"] ?? "");
 
-function opened({ answer, operation }: Kept, request: Request): Buffer {
+function opened({ answer, operation }: StoredAnswer, request: Request): Buffer {
   try {
     return sealingFor(request, operation, "answer").open(answer);
   } catch (error) {
@@ -115,7 +115,10 @@ function opened({ answer, operation }: Kept, request: Request): Buffer {
   }
 }
 
-/** An answer with a secret, and the secret itself, are encrypted with a key that only the holder of the requesting API key has. */
+/**
+ * Encrypts an answer with a secret, and the secret itself, with a key derived from the requesting API key: only its holder can decrypt
+ * them.
+ */
 function sealingFor(request: Request, operation: string, field: "answer" | "secret") {
   const key = hkdfSync("sha256", bearerOf(request)!, operation, "countersign/idempotent-answer", 32);
   const ring: KeyRing = createKeyRing(`bearer:${Buffer.from(key).toString("base64")}`);

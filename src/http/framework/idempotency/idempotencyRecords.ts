@@ -3,45 +3,45 @@ import type { Operation } from "../judge.ts";
 
 type Begun = Pick<Operation, "id" | "repeated" | "begunAt">;
 
-/** A POST under an Idempotency-Key, as the table knows it. */
-export type Post = {
+/** A POST under an Idempotency-Key, as stored in the table. */
+export type IdempotentPost = {
   workspaceId: string;
   key: string;
   requestHash: Buffer;
   apiKeyId: string;
-  /** Identifies this run alone: a run that was overtaken records nothing. */
+  /** Id of this run: a run that another one has replaced can record nothing. */
   owner: string;
-  /** Its answer holds a secret: an interrupted run is taken up by the same API key or not at all. */
+  /** True if its answer has a secret: only the same API key may repeat an interrupted run. */
   secret: boolean;
 };
 
-/** What is recorded of a first run. `status` null: it has no answer yet. */
-export type Kept = {
+/** The stored record of an operation. `status` null: no answer yet. */
+export type StoredAnswer = {
   requestHash: Buffer;
   operation: string;
   status: number | null;
   headers: Record<string, string>;
   answer: Buffer;
   sealed: boolean;
-  /** Another API key's, of an interrupted run whose answer holds a secret. */
+  /** True if another API key made the interrupted run and its answer has a secret. */
   othersSecret?: boolean;
 };
 
-type Answer = Omit<Kept, "requestHash" | "operation" | "othersSecret">;
+type Answer = Omit<StoredAnswer, "requestHash" | "operation" | "othersSecret">;
 
-/** After this long, a run without an answer counts as cut off. Longer than any POST takes. */
+/** Milliseconds after which a run without an answer counts as interrupted. Longer than any POST takes. */
 const runMs = 60_000;
 
 export type AnswerRecords = {
-  /** Makes this the run that may record the answer, or reports what prevents it. */
-  begin(post: Post): Promise<{ operation: Begun } | { kept: Kept }>;
-  find(post: Post): Promise<Kept | undefined>;
-  /** Keeps a sealed secret, unless a run of this operation has kept one: answers the one that is kept. Undefined if the operation is over. */
-  secretOf(post: Post, operation: string, sealed: Buffer): Promise<Buffer | undefined>;
+  /** Registers this run as the one that may record the answer, or returns the record that prevents it. */
+  begin(post: IdempotentPost): Promise<{ operation: Begun } | { kept: StoredAnswer }>;
+  find(post: IdempotentPost): Promise<StoredAnswer | undefined>;
+  /** Stores an encrypted secret unless the operation has one, and returns the stored one. Undefined if the operation has ended. */
+  secretOf(post: IdempotentPost, operation: string, sealed: Buffer): Promise<Buffer | undefined>;
   /** False if another run has taken over. */
-  keep(post: Post, answer: Answer): Promise<boolean>;
-  /** There is no answer to keep: the next request under the key runs at once. False if another run has taken over. */
-  release(post: Post): Promise<boolean>;
+  keep(post: IdempotentPost, answer: Answer): Promise<boolean>;
+  /** Ends a run that has no answer to keep: the next request under the key runs at once. False if another run has taken over. */
+  release(post: IdempotentPost): Promise<boolean>;
 };
 
 export function createAnswerRecords({
@@ -51,8 +51,8 @@ export function createAnswerRecords({
   database: Pick<Database, "query">;
   hours: number;
 }): AnswerRecords {
-  async function find({ workspaceId, key, apiKeyId, secret }: Post): Promise<Kept | undefined> {
-    const { rows } = await database.query<Kept & { apiKeyId: string }>(findKept, [workspaceId, key]);
+  async function find({ workspaceId, key, apiKeyId, secret }: IdempotentPost): Promise<StoredAnswer | undefined> {
+    const { rows } = await database.query<StoredAnswer & { apiKeyId: string }>(findKept, [workspaceId, key]);
     const [kept] = rows;
     return kept && { ...kept, othersSecret: secret && kept.apiKeyId !== apiKeyId };
   }
@@ -65,7 +65,7 @@ export function createAnswerRecords({
         const { rows } = await database.query<Begun>(beginRun, values);
         if (rows[0]) return { operation: rows[0] };
         const kept = await find(post);
-        // It ran out and was removed in this very moment: then it is ours.
+        // The record expired and was removed between the two statements: begin again.
         if (kept) return { kept };
       }
     },
@@ -84,7 +84,7 @@ export function createAnswerRecords({
   };
 }
 
-/** An expired record begins again, under a new operation; one whose run was cut off goes on under its own. */
+/** An expired record starts a new operation; an interrupted run keeps its operation. */
 const beginRun = `
   insert into work.idempotency_keys as kept
     (workspace_id, key, request_hash, api_key_id, operation, owner, owned_until, expires_at, begun_at)

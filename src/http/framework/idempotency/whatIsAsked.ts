@@ -1,5 +1,8 @@
 import type { Request } from "express";
 
-/** What must be the same in a repetition, beside the body. The hash of both is stored: it may never come out different for the same request. */
+/**
+ * The parts of a request, besides the body, that must be equal in a repetition. Their hash with the body is stored, so this text must never
+ * change for the same request.
+ */
 export const whatIsAsked = ({ method, originalUrl, headers }: Request): string =>
   JSON.stringify([method, originalUrl, headers["if-match"] ?? null]);

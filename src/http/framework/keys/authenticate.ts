@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
 import type { KeyPrincipal } from "../principal.ts";
 
-/** Who sends this request; throws `unauthorized`, in the same words whatever was wrong. */
+/** Resolves with the API key of a request; throws `unauthorized`, with the same sentence for every cause. */
 export type Authenticate = (request: IncomingMessage) => Promise<KeyPrincipal>;
 
-/** Whether a request carries a key that was revoked. */
+/** True if a request carries a revoked key. */
 export type CarriesRevoked = (request: IncomingMessage) => Promise<boolean>;
 
 export const unauthorized = (): Rejected =>
@@ -33,7 +33,7 @@ export const createCarriesRevoked =
     return key !== undefined && (await deps.isRevoked(deps.keyHash(key)));
   };
 
-/** The key a request carries; undefined if it carries none, one that is malformed, or more than one. */
+/** The API key in the Authorization header; undefined if it is absent, malformed or given more than once. */
 export function bearerOf(request: IncomingMessage): string | undefined {
   const headers = request.headersDistinct.authorization ?? [];
   const match = headers.length === 1 ? /^bearer +(\S+)$/i.exec(headers[0]!) : null;

@@ -1,7 +1,7 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Revocation } from "./revocation.ts";
 
-/** What was taken back is on record, and something that ran under it has not ended within the drain's bound. */
+/** The revocation is recorded, but requests under the revoked right did not end within the drain's time limit. */
 class StillEnding extends Unavailable {
   override readonly name = "StillEnding";
   readonly recorded = true;
@@ -13,8 +13,8 @@ class StillEnding extends Unavailable {
 }
 
 /**
- * Waits until nothing is answered any more under these keys or sessions. `id`: what was taken back, named where that took too long; `exclude`: the
- * request that took it back. Throws Unavailable.
+ * Waits until no request under these keys or sessions is answered any more. `id`: the revoked resource, named if that takes too long;
+ * `exclude`: the request that revoked it. Throws Unavailable.
  */
 export async function requireEnded(
   revocation: Pick<Revocation, "drain">,

@@ -1,32 +1,34 @@
-/** One request under way. */
+/** One request in progress. */
 export type Flight = {
   readonly keyId: string;
-  /** Aborted the moment its key is revoked. */
+  /** Aborted when its key is revoked. */
   readonly signal: AbortSignal;
-  /** True once it may answer nothing but 401. */
+  /** True if the key is revoked: only 401 may be answered. */
   readonly revoked: boolean;
   leave(): void;
 };
 
-/** The requests of this instance that run now, by the key that authenticated them. */
+/** The requests in progress on this instance, by the key or session that admitted them. */
 export type InFlight = {
-  /** `callId` is this instance's own id of the request; one that a client could choose would let it hide. */
+  /** `callId`: this instance's id of the request. A client must not choose it: it could pass as the excepted request of a revocation. */
   enter(keyId: string, callId: string): Flight;
-  /** From now on the key is dead here: requests under it are aborted, and new ones are refused at once. `except` may finish. */
+  /** Marks the key as revoked here: its requests are aborted and new ones are refused at once. The request `except` may finish. */
   revoke(keyId: string, except?: string): void;
-  /** Resolves when nothing that runs under the key is left, but for requests that were excepted. */
+  /** Resolves when no request of the key is left, except the excepted one. */
   ended(keyId: string): Promise<void>;
 };
 
 type Running = Flight & { revoke(): void; excepted: boolean };
 
-/** What was revoked longer ago is met by its own look-up: not every session that ever ended is remembered. */
+/**
+ * Milliseconds for which a revocation is remembered. After that the look-up of the key or session refuses it, so the memory stays bounded.
+ */
 const rememberedMs = 86_400_000;
 
-/** `now`: milliseconds of a clock that only goes forward. */
+/** `now`: monotonic milliseconds. */
 export function createInFlight({ now = () => performance.now() }: { now?: () => number } = {}): InFlight {
   const running = new Map<string, Map<string, Running>>();
-  /** Since when, in that order. */
+  /** Time of revocation by key id, oldest first. */
   const revoked = new Map<string, number>();
   const waiting = new Map<string, (() => void)[]>();
 

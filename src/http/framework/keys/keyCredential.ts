@@ -8,18 +8,20 @@ import type { InFlight } from "./inFlight.ts";
 
 export type KeyOptions = {
   authenticate: Authenticate;
-  /** Callers with such a key are not refused for having asked too often (default: there are none). */
+  /** True if the request carries a revoked key: such requests are not rate limited (default: no key is revoked). */
   carriesRevoked?: CarriesRevoked;
   /** Counts requests without a live key. */
   strangers?: Pick<Strangers, "count">;
   inFlight: InFlight;
-  /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable if it cannot find out. */
+  /**
+   * Resolves when this instance has read every revocation that another instance has confirmed; throws Unavailable if it cannot read them.
+   */
   upToDate?: () => void | Promise<void>;
 };
 
 /**
- * Callers are known by their API key. Each request without a live key is counted against its sender, and refused with rate_limited above the rate; but
- * never one with a key that was revoked: its holder would wait and try again, and not learn that it is of no use any more.
+ * Identifies callers by API key. Requests without a live key are counted per address and refused with rate_limited above the rate; except
+ * those with a revoked key, whose holder must get 401 rather than wait and retry.
  */
 export function keyCredential(options: KeyOptions): Credential<KeyPrincipal> {
   const { authenticate, carriesRevoked = async () => false, strangers, inFlight, upToDate } = options;

@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 
-/** When API keys were last used: to the minute, so that a busy key costs one write a minute. */
+/** Times at which API keys were last used, to the minute, so that a busy key costs one write a minute. */
 export type KeyUses = {
-  /** Never waits and never fails, so that it does not delay a request. */
+  /** Never waits and never throws, so that it does not delay a request. */
   note(keyId: string): void;
-  /** By key id; keys that were never used are left out. */
+  /** Last use by key id; keys that were never used are omitted. */
   lastUses(keyIds: readonly string[]): Promise<Map<string, Date>>;
 };
 
@@ -46,7 +46,7 @@ export function createKeyUses(deps: {
   };
 }
 
-/** Other instances note uses of the same key. */
+/** Keeps the latest time: other instances record uses of the same key. */
 const upsert = `
   insert into work.api_key_uses as u (api_key_id, last_used_at) values ($1, $2)
   on conflict (api_key_id) do update set last_used_at = excluded.last_used_at

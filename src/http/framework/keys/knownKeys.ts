@@ -4,13 +4,13 @@ import type { KeyPrincipal } from "../principal.ts";
 
 type FindKey = (hash: string) => Promise<KeyPrincipal | undefined>;
 
-/** For so long a key that was found needs no look-up: a busy one costs one a second. */
+/** Milliseconds for which a found key is cached: a busy key costs one look-up a second. */
 const knownForMs = 1_000;
 const mostKnown = 10_000;
 
 /**
- * Remembers the live keys that were found, and none that were not. A request under a key that has been revoked since is what a request is that was
- * looked up just before: this instance refuses it once it has heard of the revocation, and the DELETE is answered after that (`revocation.ts`).
+ * Caches live keys, but no failed look-ups. A request under a key revoked meanwhile is treated like one that was looked up just before the
+ * revocation: this instance refuses it once it has read the revocation, and the DELETE is answered only after that (`revocation.ts`).
  */
 export function rememberingKeys(find: FindKey, clock: Clock): FindKey {
   const known = new LRUCache<string, { key: KeyPrincipal; since: Moment }>({ max: mostKnown });

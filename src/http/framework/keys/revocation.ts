@@ -6,20 +6,20 @@ import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import type { InFlight } from "./inFlight.ts";
 
 /**
- * Revoked keys across instances: once `drain` says true, no instance answers anything but 401 under the key (streams/README.md, invariant 7).
- * Every instance shows that it lives by a heartbeat and acknowledges each revocation when nothing of the key runs there any more.
- * One that was suspended is not waited for: it knows by its own clocks that it was, and answers no request before it has caught up.
+ * Revokes keys across instances: once `drain` resolves with true, every instance answers only 401 under the key (streams/README.md,
+ * invariant 7). Each instance sends heartbeats and acknowledges each revocation when no request of the key runs there any more. A suspended
+ * instance is not waited for: it recognises by its own clocks that it was suspended, and answers nothing before it has caught up.
  */
 export type Revocation = {
-  /** Makes this instance one that others wait for. Before it takes requests. */
+  /** Registers this instance as one that others wait for. To be called before it accepts requests. */
   start(): Promise<void>;
-  /** After its last request. */
+  /** To be called after its last request. */
   stop(): Promise<void>;
-  /** For createApp: resolves when this instance knows every revocation that another may have answered; throws Unavailable. */
+  /** For createApp: resolves when this instance has read every revocation that another instance has confirmed; throws Unavailable. */
   upToDate(): void | Promise<void>;
   /**
-   * Waits until no request of the key is under way anywhere, `exclude` (the callId of the DELETE itself) aside. False if that took
-   * too long: the key is dead all the same, but something may still be about to end. Throws Unavailable.
+   * Waits until no request of the key is in progress on any instance, except `exclude` (the callId of the DELETE itself). False after
+   * `timeoutMs`: the key is revoked, but requests may still be ending. Throws Unavailable.
    */
   drain(keyId: string, options: { exclude?: string; timeoutMs?: number }): Promise<boolean>;
 };
@@ -27,19 +27,19 @@ export type Revocation = {
 const heartbeatMs = 1_000;
 const pollMs = 200;
 const drainPollMs = 25;
-/** By its own clock an instance may answer for so long after a heartbeat … */
+/** Milliseconds after a heartbeat, by its own clock, during which an instance may answer. */
 const freshMs = 2_500;
-/** … and by the database's the others wait for it for longer than that. */
+/** Milliseconds after a heartbeat, by the database's clock, during which others wait for an instance. Must be longer than `freshMs`. */
 const waitedForMs = 3_500;
 const maxCatchUps = 3;
 
 export function createRevocation(deps: {
   database: Pick<Database, "query">;
-  /** A UUID of this run of this instance. */
+  /** UUID of this run of this instance. */
   instanceId: string;
   inFlight: InFlight;
   clock: Clock;
-  /** Called when the database could not be asked; the next beat tries again. */
+  /** Called when the database could not be queried; the next beat tries again. */
   onError?: (error: unknown) => void;
 }): Revocation {
   const { database, instanceId, inFlight, clock, onError = () => {} } = deps;
@@ -51,7 +51,10 @@ export function createRevocation(deps: {
 
   const age = (): number => (upToDateAt ? longestSince(clock, upToDateAt) : Number.POSITIVE_INFINITY);
 
-  /** Shows life, then learns what is new: in this order, an instance that was not waited for has learned what it has to know. */
+  /**
+   * Sends a heartbeat, then reads new revocations. In this order: a revocation that did not wait for this instance is read before it
+   * answers.
+   */
   const beat = (): Promise<void> => beats.run("beat", showLifeAndLearn);
 
   async function showLifeAndLearn(): Promise<void> {
@@ -130,7 +133,10 @@ const acknowledge = `
   select id, $2 from work.revocations where id = $1
   on conflict do nothing`;
 
-/** What is a day old has been learned by everybody or is met by the key's own look-up; it goes as new ones come. */
+/**
+ * Deletes revocations and instances older than a day when a new revocation is recorded: every instance has read them, or finds the key
+ * revoked at its look-up.
+ */
 const record = `
   with old as (delete from work.revocations where revoked_at < now() - interval '1 day'),
        gone as (delete from work.instances where seen_at < now() - interval '1 day')

@@ -1,4 +1,4 @@
-/** What a key may be allowed to do, each with the words it has in the documentation. */
+/** Scopes that a key may have, with their description for the documentation. */
 export const scopes = {
   "read:threads": "read threads, messages, drafts and the inbound ledger",
   "write:drafts": "submit, edit, approve and reject drafts, notify approvers again, change threads",
@@ -28,12 +28,12 @@ export const scopes = {
   "read:audit": "read histories, earlier states, differences and exports",
 } as const;
 
-/** What a key may be given. */
+/** A scope that a key may have. */
 export type KeyScope = keyof typeof scopes;
 
 export const allScopes = Object.keys(scopes) as KeyScope[];
 
-/** What only people have, by their role: no key can be given these, and no route that needs one is answered over HTTP. */
+/** Scopes that only people have, through their role. No key can have them, and no HTTP route needs one. */
 export const peoplesScopes = {
   "decide:drafts": "approve, edit and reject drafts as a person, take an approval back, write replies",
 } as const;
@@ -41,8 +41,8 @@ export const peoplesScopes = {
 export type Scope = KeyScope | keyof typeof peoplesScopes;
 
 /**
- * Scopes that a new key gets only if they are listed: each lets its holder widen what others may do, or tells who the people are. `first`: whether a workspace's first key has it
- * all the same.
+ * Scopes that a new key gets only if they are listed: each lets its holder extend the rights of others, or read who the members are.
+ * `first`: true if a workspace's first key gets it anyway.
  */
 const byNameOnly: Partial<Record<KeyScope, { first: boolean }>> = {
   "write:approvals": { first: true },
@@ -51,12 +51,12 @@ const byNameOnly: Partial<Record<KeyScope, { first: boolean }>> = {
   "write:members": { first: false },
 };
 
-/** Their names, for the documentation. */
+/** Names of these scopes, for the documentation. */
 export const namedScopes = Object.keys(byNameOnly) as KeyScope[];
 
-/** What a new key gets if nothing is named: of its maker's scopes, those that are not given by name alone. */
+/** Scopes of a new key if none are listed: those of its creator, without the ones that must be listed. */
 export const defaultScopes = (makers: readonly string[]): KeyScope[] =>
   allScopes.filter((scope) => makers.includes(scope) && byNameOnly[scope] === undefined);
 
-/** What a workspace's first key gets; no other key creates that one. */
+/** Scopes of a workspace's first key, which no other key creates. */
 export const firstKeyScopes: readonly KeyScope[] = allScopes.filter((scope) => byNameOnly[scope]?.first !== false);

@@ -7,7 +7,7 @@ import { errorsOf } from "./errorCodes.ts";
 
 const errorFault = compileAnswerCheck(Type.Object(ErrorBody.properties, { additionalProperties: false }));
 
-/** How an answer differs from what the OpenAPI document says of its route: status, error code, body, headers; undefined if it does not. */
+/** Describes how an answer differs from its OpenAPI document in status, error code, body or headers; undefined if it does not. */
 export function undocumented(route: Route, { status = 200, headers, content }: Reply): string | undefined {
   const line = `${route.method} ${route.path}`;
   if (status < 400) {
@@ -28,7 +28,7 @@ export function undocumented(route: Route, { status = 200, headers, content }: R
   return undefined;
 }
 
-/** The answer, if it is as the document says of its route; throws otherwise. */
+/** Returns the answer; throws if it differs from its OpenAPI document. */
 export function requireDocumented(route: Route, reply: Reply): Reply {
   const fault = undocumented(route, reply);
   if (fault !== undefined) throw new Error(fault);

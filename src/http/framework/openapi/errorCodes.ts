@@ -1,10 +1,10 @@
 import { type ErrorCode, statuses } from "../errors.ts";
 import type { Route } from "../route.ts";
 
-/** An error that a route may answer. `conflict`: invalid_request under 409, if something of that name already exists. */
+/** An error that a route may answer. `conflict`: set for invalid_request with status 409, says when it occurs. */
 export type DocumentedError = { code: ErrorCode; status: number; conflict?: string };
 
-/** Every error a route may answer: what it names itself, and what any route of its kind may. */
+/** All errors of a route: those it declares, and those common to routes of its kind. */
 export function errorsOf(route: Route): DocumentedError[] {
   const { conflict } = route.options;
   const own = [...new Set(codesOf(route))].map((code) => ({ code, status: statuses[code] }));

@@ -2,8 +2,8 @@ type Json = Record<string, any>;
 export type Schemas = Record<string, Json>;
 
 /**
- * A value that a schema of the document takes, for its reader to start from: its own example or default where it has one, else what its type
- * and format suggest. Of an object's fields those that are required, and one more where nothing is.
+ * Makes an example value for a schema: its own example or default, or one that suits its type and format. Of an object only the required
+ * fields are shown, or one field if none is required.
  */
 export function exampleOf(schema: Json, schemas: Schemas, name = ""): unknown {
   if (schema.$ref) return exampleOf(schemas[schema.$ref.split("/").at(-1)] as Json, schemas, name);
@@ -32,7 +32,7 @@ export function exampleOf(schema: Json, schemas: Schemas, name = ""): unknown {
   }
 }
 
-/** `{required: [...]}` beside others says which fields go together, not what the value is. */
+/** True for a schema that only lists required fields, as `{required: [...]}` in a union does; it says nothing about the value. */
 const onlyRequires = (schema: Json): boolean => Object.keys(schema).join() === "required";
 
 function object(schema: Json, schemas: Schemas): Json {
@@ -49,7 +49,7 @@ function object(schema: Json, schemas: Schemas): Json {
   );
 }
 
-/** Stand-ins for strings whose format says what they are. */
+/** Example strings by format. */
 const ofFormat: Record<string, string> = {
   uuid: "0193a0aa-0000-7000-8000-000000000001",
   date: "2026-11-20",
@@ -58,7 +58,7 @@ const ofFormat: Record<string, string> = {
   "email-address": "ann@customer.example",
 };
 
-/** Stand-ins for strings that say what they are by their name alone. */
+/** Example strings by field name. */
 const ofName: Record<string, string> = {
   body_text: "It arrives tomorrow.",
   body_html: "<p>It arrives tomorrow.</p>",

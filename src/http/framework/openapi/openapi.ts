@@ -17,10 +17,10 @@ export type Document = {
 /** `description`: Markdown. */
 export type Info = { title: string; version: string; summary?: string; description: string; serverUrl: string };
 
-/** What surrounds the routes and shows in every answer: limits, and the first answer of a POST given again. */
+/** Features around the routes that are documented in every answer: rate limits and idempotent replay. */
 export type Wired = { idempotency?: boolean; limits?: boolean };
 
-/** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. */
+/** The OpenAPI 3.1 document, made from the schemas that check requests and answers. */
 export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, wired: Wired = {}): Document {
   const components = createComponents();
   const paths: Record<string, Json> = {};
@@ -154,7 +154,7 @@ function successOf({ options, method }: Route, components: Components, limited: 
   return { description, headers, content: { "application/json": { schema: components.place(answers as Json) } } };
 }
 
-/** What every answer carries, and what only some do. */
+/** Headers of every answer, and headers of some. */
 const sharedHeaders: Record<string, Json> = {
   RequestId: { description: "Identifies this request, also in the service's logs.", schema: { type: "string" } },
   RetryAfter: { description: "Seconds to wait before retrying.", schema: { type: "integer", minimum: 0 } },
@@ -199,7 +199,7 @@ function refusalsOf(route: Route, components: Components, limited: boolean): Jso
 
 type Components = { schemas: Record<string, Json>; place(schema: Json): Json };
 
-/** Schemas with a title become components; the same title twice has to mean the same schema. */
+/** Schemas with a title become components; the same title twice must mean the same schema. */
 function createComponents(): Components {
   const schemas: Record<string, Json> = {};
   const origins = new Map<string, string>();
@@ -216,7 +216,7 @@ function createComponents(): Components {
     return { $ref: `#/components/schemas/${title}` };
   }
 
-  /** A field with a default may be left out, whatever `required` says to the validator that fills it in. */
+  /** Copies a schema for the document. A field with a default becomes optional: the validator fills it in, although `required` lists it. */
   function copied(schema: Json): Json {
     const copy: Json = {};
     for (const [name, value] of Object.entries(schema)) Object.assign(copy, documented(name, within(name, value)));
@@ -237,7 +237,7 @@ function createComponents(): Components {
   return { schemas, place };
 }
 
-/** The words of our own validator, said in OpenAPI's. */
+/** Translates keywords of this project's validator to those of OpenAPI. */
 function documented(name: string, value: unknown): Json {
   switch (name) {
     case "lowercase":

@@ -3,18 +3,18 @@ import { exampleOf, type Schemas } from "./examples.ts";
 type Json = Record<string, any>;
 export type CodeSample = { lang: string; label: string; source: string };
 
-/** Where the key comes from in every sample: it is in no history of a shell. */
+/** Environment variable that holds the API key in all samples, so that no key gets into a shell history. */
 const keyVariable = "COUNTERSIGN_KEY";
 
 type Described = { method: string; path: string; operation: Json; components: { schemas: Schemas }; serverUrl: string };
-type Call = { method: string; url: string; body: unknown; mediaType: string };
+type SampleCall = { method: string; url: string; body: unknown; mediaType: string };
 
-/** The operation as it is called with curl, JavaScript and Python, with example values out of its schemas. Each can be run as it is. */
+/** Runnable samples of the operation for curl, JavaScript and Python, with example values from its schemas. */
 export function codeSamples({ method, path, operation, components, serverUrl }: Described): CodeSample[] {
   const { schemas } = components;
   const schema = operation.requestBody?.content["application/json"].schema;
   const success = Object.keys(operation.responses).find((status) => status < "300") as string;
-  const call: Call = {
+  const call: SampleCall = {
     method: method.toUpperCase(),
     url: serverUrl + filled(path, operation.parameters, schemas),
     body: schema && exampleOf(schema, schemas),
@@ -28,7 +28,7 @@ export function codeSamples({ method, path, operation, components, serverUrl }: 
   ];
 }
 
-/** The path with example values, and the query parameters that it cannot do without. */
+/** The path and its required query parameters, with example values. */
 function filled(path: string, parameters: Json[], schemas: Schemas): string {
   const shownFor = (parameter: Json): string =>
     encodeURIComponent(String(parameter.example ?? exampleOf(parameter.schema, schemas, parameter.name)));
@@ -39,7 +39,7 @@ function filled(path: string, parameters: Json[], schemas: Schemas): string {
   return query.length === 0 ? where : `${where}?${query.map((each) => `${each.name}=${shownFor(each)}`).join("&")}`;
 }
 
-function curl({ method, url, body, mediaType }: Call, needsKey: boolean): string {
+function curl({ method, url, body, mediaType }: SampleCall, needsKey: boolean): string {
   const file = isJson(mediaType) || isStream(mediaType) ? [] : [`--output ${fileName(mediaType)}`];
   const words = [
     `curl -sS${isStream(mediaType) ? "N" : ""}${usual(method, body) ? "" : ` -X ${method}`} ${shell(url)}`,
@@ -50,13 +50,13 @@ function curl({ method, url, body, mediaType }: Call, needsKey: boolean): string
   return words.join(" \\\n  ");
 }
 
-/** What curl does by itself. */
+/** True if curl uses this method by default. */
 const usual = (method: string, body: unknown): boolean => method === (body === undefined ? "GET" : "POST");
 
 const shell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const indented = (value: unknown): string => JSON.stringify(value, null, 2);
 
-function javascript({ method, url, body, mediaType }: Call, needsKey: boolean): string {
+function javascript({ method, url, body, mediaType }: SampleCall, needsKey: boolean): string {
   const headers = [
     ...(needsKey ? [`Authorization: \`Bearer \${env.${keyVariable}}\``] : []),
     ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
@@ -77,7 +77,7 @@ function javascript({ method, url, body, mediaType }: Call, needsKey: boolean): 
   return `${call}\nawait writeFile("${fileName(mediaType)}", Buffer.from(await response.arrayBuffer()));`;
 }
 
-function python({ method, url, body, mediaType }: Call, needsKey: boolean): string {
+function python({ method, url, body, mediaType }: SampleCall, needsKey: boolean): string {
   const headers = [
     ...(needsKey ? [`"Authorization": "Bearer " + os.environ["${keyVariable}"]`] : []),
     ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
@@ -101,7 +101,7 @@ function python({ method, url, body, mediaType }: Call, needsKey: boolean): stri
   ].join("\n");
 }
 
-/** A JSON value as Python writes it. */
+/** Formats a JSON value as a Python literal. */
 function literal(value: unknown, depth: number): string {
   if (value === null || value === undefined) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

@@ -3,15 +3,15 @@ import type { Response } from "express";
 import { Rejected } from "#streams/decider.ts";
 import type { HitCounter, Hits } from "./hitCounter.ts";
 
-/** Every limit is one of hits a minute. */
+/** Window of all limits: one minute. */
 export const windowMs = 60_000;
 
-/** `name`: as the headers have it. `key`: hits under the same key are counted together. `sentence`: what a caller above the limit is told. */
+/** `name`: as in the headers. `key`: hits under one key are counted together. `sentence`: the message to a caller above the limit. */
 export type Limit = { name: string; most: number; key: string; sentence(seconds: number): string };
 
 /**
- * Counts a hit, and tells the caller in the headers RateLimit and RateLimit-Policy (draft 8) how many are left. Throws Rejected rate_limited for
- * one that is above the limit. Without a response nothing is told.
+ * Counts a hit and reports the remaining ones in the headers RateLimit and RateLimit-Policy (draft 8). Throws Rejected rate_limited above
+ * the limit. Without a response no headers are set.
  */
 export async function countHit(counter: HitCounter, limit: Limit, response?: Response): Promise<void> {
   const { name, most, key, sentence } = limit;
@@ -24,10 +24,10 @@ export async function countHit(counter: HitCounter, limit: Limit, response?: Res
   if (hits.hits > most) throw new Rejected("rate_limited", sentence(seconds), { retryAfter: seconds });
 }
 
-/** Seconds until a window ends, by this machine's own clock, as the counter has it. */
+/** Seconds until the window ends, by this machine's clock, which the counter uses too. */
 export const secondsUntil = ({ resetsAt }: Hits): number =>
   Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000));
 
-/** A name for what is counted together that says nothing of it. */
+/** A hash of the key, so that the header reveals nothing about it. */
 const partitionOf = (key: string): string =>
   Buffer.from(createHash("sha256").update(key).digest("hex").slice(0, 12)).toString("base64");

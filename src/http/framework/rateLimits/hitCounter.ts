@@ -2,21 +2,21 @@ import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import { createSweep } from "../sweep.ts";
 
-/** How often a key was hit in its window, this hit included, and when the window ends, by this process's clock. */
+/** Hits of a key in its window, including this one, and the end of the window by this process's clock. */
 export type Hits = { hits: number; resetsAt: Date };
 
-/** Counts hits per key in windows that begin with the first hit; throws Unavailable. Exact across instances. */
+/** Counts hits per key in windows that begin with the first hit; exact across instances. Throws Unavailable. */
 export type HitCounter = { hit(key: string): Promise<Hits> };
 
-/** One that can take a hit back: for counts of failures, in which the place is taken before anybody knows how it ends. */
+/** A counter that can take a hit back. For limits on failures: the hit is counted before the outcome is known. */
 export type ForgivingCounter = HitCounter & { forgive(key: string): Promise<void> };
 
 type Waiting = { key: string; resolve(hits: Hits): void; reject(error: unknown): void };
-type Counted = { key: string; hits: number; remaining_ms: number };
+type HitRow = { key: string; hits: number; remaining_ms: number };
 
 const sweepEveryMs = 60_000;
 
-/** In PostgreSQL, whose clock all instances share. Hits that come while a statement is under way go together in the next one. */
+/** A hit counter in PostgreSQL, whose clock all instances share. Hits that arrive during a statement are sent together in the next one. */
 export function createHitCounter(deps: {
   database: Pick<Database, "query">;
   clock: Clock;
@@ -45,9 +45,9 @@ export function createHitCounter(deps: {
     const byKey = new Map<string, Waiting[]>();
     for (const hit of batch) byKey.set(hit.key, [...(byKey.get(hit.key) ?? []), hit]);
     const numbers = [...byKey.values()].map((hits) => hits.length);
-    const { rows } = await database.query<Counted>(countHits, [[...byKey.keys()], numbers, windowMs]);
+    const { rows } = await database.query<HitRow>(countHits, [[...byKey.keys()], numbers, windowMs]);
     for (const row of rows) {
-      // Who answers with it compares it with this machine's own clock.
+      // Converted to this machine's clock, because the callers compare it with that.
       const resetsAt = new Date(Date.now() + row.remaining_ms);
       const own = byKey.get(row.key)!;
       for (const [index, { resolve }] of own.entries()) resolve({ hits: row.hits - own.length + index + 1, resetsAt });
@@ -66,7 +66,7 @@ export function createHitCounter(deps: {
   };
 }
 
-/** In the order of keys, so that two instances' statements never wait for each other. */
+/** Sorted by key, so that statements of two instances cannot deadlock. */
 const countHits = `
   insert into work.rate_limits as counted (key, hits, resets_at)
   select key, hits, statement_timestamp() + $3 * interval '1 ms'

@@ -5,18 +5,21 @@ import { countHit } from "./countHit.ts";
 import type { HitCounter } from "./hitCounter.ts";
 import { addressOf } from "./strangers.ts";
 
-/** Requests a minute by class; a class that is off, or not named, is not limited. */
+/** Requests a minute by class; a class that is "off" or absent is not limited. */
 export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefined };
 
-/** All keys of a workspace together have so many times the rate of one. */
+/** All keys of a workspace together have this many times the rate of one key. */
 export const keysPerWorkspace = 5;
 
-export type Counted = { request: Request; response: Response; key: KeyPrincipal | undefined };
+export type CountedRequest = { request: Request; response: Response; key: KeyPrincipal | undefined };
 
 /** Counts a request of a class. Throws Rejected rate_limited, Unavailable. */
-export type CountRequest = (name: LimitClass, counted: Counted) => Promise<void>;
+export type CountRequest = (name: LimitClass, counted: CountedRequest) => Promise<void>;
 
-/** Counts a request for its key, and for its workspace unless the key's limit refuses it: a key that does not stop uses up no other key's requests. */
+/**
+ * Counts a request for its key, and then for its workspace unless the key's limit refuses it: a key above its limit uses up nothing of the
+ * workspace's.
+ */
 export function createLimits({ counter, rates }: { counter: HitCounter; rates: Rates }): CountRequest {
   return async (name, { request, response, key }) => {
     const most = rates[name];
@@ -34,7 +37,7 @@ const limitOf = (name: string, most: number, caller: string) => ({
     `rate limit reached: at most ${most} requests per minute (class ${name}); wait ${seconds} s`,
 });
 
-/** Whose requests are counted together: a key's; a workspace's for notifications; an IP address's if there is no key. */
+/** The caller for whom requests are counted: a key; the workspace for notifications; an IP address if there is no key. */
 function callerOf(name: LimitClass, request: Request, key: KeyPrincipal | undefined): string {
   if (!key) return `ip ${addressOf(request)}`;
   return name === "notify" ? `workspace ${key.workspaceId}` : `key ${key.id}`;

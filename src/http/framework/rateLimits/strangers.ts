@@ -6,18 +6,18 @@ import { Rejected } from "#streams/decider.ts";
 import type { HitCounter } from "./hitCounter.ts";
 
 /**
- * What is counted of callers who have shown no right to anything: requests with a key that is missing, malformed or unknown, look-ups of
- * links that there are not, and requests for documents.
+ * Kinds of requests that are counted for unauthenticated clients: with a missing, malformed or unknown key, for links that do not exist,
+ * and for documents.
  */
 export type StrangerClass = "bad_key" | "bad_link" | "document";
 
-/** How often a minute one address may do each; a class that is off, or not named, is not limited. */
+/** Requests a minute per address by class; a class that is "off" or absent is not limited. */
 export type StrangerRates = { readonly [Class in StrangerClass]?: number | "off" | undefined };
 
 export type Strangers = {
   /**
-   * Counts one; throws rate_limited above the rate. Of keys and links only failures may be counted: a good one is never refused for what others
-   * do from the same address.
+   * Counts a request; throws rate_limited above the rate. Of keys and links only failures may be counted, so that a valid one is never
+   * refused for what others do from the same address.
    */
   count(what: StrangerClass, request: Request): Promise<void>;
 };
@@ -26,7 +26,7 @@ const maxRemembered = 10_000;
 
 export function createStrangers(deps: { counter: HitCounter; rates: StrangerRates; clock: Clock }): Strangers {
   const { counter, rates, clock } = deps;
-  /** Addresses that are over a rate, until when by the monotonic clock: they cost no further statement. */
+  /** Addresses above a rate, with the monotonic time until which they are refused without a statement. */
   const over = new LRUCache<string, number>({ max: maxRemembered });
 
   return {
@@ -37,7 +37,7 @@ export function createStrangers(deps: { counter: HitCounter; rates: StrangerRate
       const left = (over.get(key) ?? 0) - clock.monotonic();
       if (left > 0) throw tooMany(what, { rate, waitMs: left });
       over.delete(key);
-      // Without the database nothing is counted: what a stranger asks for then is answered as it is.
+      // If the database cannot be reached, nothing is counted and the request is allowed.
       const hit = await counter.hit(key).catch(() => undefined);
       if (!hit || hit.hits <= rate) return;
       const waitMs = hit.resetsAt.getTime() - Date.now();
@@ -47,7 +47,7 @@ export function createStrangers(deps: { counter: HitCounter; rates: StrangerRate
   };
 }
 
-/** Who counts as one caller: an IPv4 address, or the /64 that a site of IPv6 has to itself. */
+/** The address that counts as one caller: an IPv4 address, or the /64 network of an IPv6 site. */
 export const addressOf = ({ ip = "" }: Request): string => ipKeyGenerator(ip, 64);
 
 function tooMany(what: StrangerClass, { rate, waitMs }: { rate: number; waitMs: number }): Rejected {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Milliseconds between two schemas: what is asked meanwhile does not wait for all of them. */
+/** Milliseconds between two schemas, so that requests meanwhile are not delayed. */
 const pauseMs = 20;
 
 /**
- * Compiles the schemas of routes one after the other, each in a turn of its own: the first request of a route would wait for it, and everybody else
- * with it. Resolves when it is done, or after the signal. It keeps no process alive.
+ * Compiles the schemas of all routes one after the other, each in a separate turn of the event loop; otherwise the first request of a route
+ * would compile them and delay all others. Resolves when done, or after abort. Does not keep the process alive.
  */
 export async function compileAhead(
   routes: readonly { compile: readonly (() => void)[] }[],
@@ -17,7 +17,7 @@ export async function compileAhead(
     try {
       compile();
     } catch {
-      // The first request that needs it says what is wrong with it.
+      // The first request that needs the schema reports the error.
     }
   }
 }

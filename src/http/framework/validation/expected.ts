@@ -24,7 +24,7 @@ type AnySchema = {
   maxItems?: number;
 };
 
-/** What a schema takes, in words that complete "expected …". `tag` asks for the values of a discriminating field. */
+/** Describes what a schema accepts, to complete "expected …". `tag`: describes the values of that discriminating field instead. */
 export function expected(schema: TSchema, tag?: string): string {
   if (tag !== undefined) return oneOf(tagsOf(schema as AnySchema, tag));
   const { remedy } = schema as AnySchema;

@@ -1,6 +1,6 @@
 import { isUuid } from "#src/commands/ids.ts";
 
-/** The formats of strings, as ajv's `format` and as the words that messages use for them. */
+/** String formats: the test for ajv's `format` and the words for error messages. */
 export const formats: Record<string, { expected: string; test: (text: string) => boolean }> = {
   uuid: { expected: "a UUID", test: isUuid },
   date: { expected: "a date (YYYY-MM-DD)", test: (text) => isDate(text) },
@@ -24,7 +24,7 @@ export const formats: Record<string, { expected: string; test: (text: string) =>
 const date = /^\d{4}-\d{2}-\d{2}$/;
 const dateTime = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Date alone takes the 31st of February for the 3rd of March. */
+/** Compared with the formatted date, because Date reads 31 February as 3 March. */
 function isDate(text: string): boolean {
   return date.test(text) && isTime(`${text}T00:00:00Z`) && new Date(text).toISOString().startsWith(text);
 }
@@ -34,7 +34,7 @@ function isDateTime(text: string): boolean {
   return match !== null && isDate(match[1]!) && isTime(text);
 }
 
-/** Within the years 1 to 9999 in UTC: what PostgreSQL and ISO 8601 both can say. */
+/** True if the time is within the years 1 to 9999 UTC, which both PostgreSQL and ISO 8601 can express. */
 function isTime(text: string): boolean {
   const at = Date.parse(text);
   return at >= Date.parse("0001-01-01T00:00:00Z") && at <= Date.parse("9999-12-31T23:59:59.999Z");
@@ -43,7 +43,7 @@ function isTime(text: string): boolean {
 const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const domain = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
-/** One addr-spec in ASCII and nothing around it: a comma, a name or a group would make it several recipients. */
+/** True for one ASCII addr-spec without anything around it: a comma, a name or a group could make it several recipients. */
 function isAddress(text: string): boolean {
   const at = text.lastIndexOf("@");
   const [local, host] = [text.slice(0, at), text.slice(at + 1)];

@@ -5,8 +5,8 @@ import { invalid } from "../errors.ts";
 type Typed = { type?: string; format?: string };
 
 /**
- * The query string as typed values: flat, each parameter at most once, none that the route does not know (a mistyped filter must
- * not return everything). What does not look like its type is left as text, for the schema to refuse.
+ * Reads the query string as typed values: flat, each parameter at most once, and only known ones (a mistyped filter must not return
+ * everything). A value that does not match its type stays text, for the schema to refuse.
  */
 export function readQuery(url: string, schema: TObject): Record<string, unknown> {
   const start = url.indexOf("?");
@@ -29,7 +29,7 @@ const unknownOf = (known: readonly string[]): string =>
 const times = ["date-time", "date-or-time"];
 
 function typed(value: string, { type, format = "" }: Typed): unknown {
-  // In a query a bare + is a space, and no time has one: +02:00 is meant.
+  // A bare + in a query means a space; times contain no spaces, so +02:00 was meant.
   if (times.includes(format)) return value.replace(/ (?=\d\d:\d\d$)/, "+");
   if (type === "integer" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";

@@ -7,10 +7,10 @@ import { invalid } from "../errors.ts";
 import { expected } from "./expected.ts";
 import { formats } from "./formats.ts";
 
-/** Judges a value and completes it with its schema's defaults; throws invalid_request naming the first field that is wrong. */
+/** Checks a value and fills in its schema's defaults; throws invalid_request naming the first wrong field. */
 export type Check = {
   (value: unknown): void;
-  /** Compile its schema now, one step after the other, where it would be when it is first used. */
+  /** Compiles the schema in advance, step by step; otherwise it is compiled on first use. */
   compile: readonly (() => void)[];
 };
 
@@ -23,7 +23,7 @@ export function compileCheck(schema: TSchema): Check {
   return Object.assign(check, { compile: [() => compileParts(requests, schema), () => void compiled()] });
 }
 
-/** What is wrong with an answer of ours, in one sentence; undefined if it is as documented. Changes nothing. */
+/** Makes a function that describes in a sentence what is wrong with an answer; undefined if it is as documented. Changes nothing. */
 export function compileAnswerCheck(schema: TSchema): (value: unknown) => string | undefined {
   const compiled = whenFirstUsed(answers, schema);
   return (value) => {
@@ -33,8 +33,8 @@ export function compileAnswerCheck(schema: TSchema): (value: unknown) => string 
 }
 
 /**
- * Compiling takes some 5 ms a schema: all of them at once would take a third of the service's start. Schemas of the same text share what is
- * compiled.
+ * Compiles a schema on first use, because each takes some 5 ms: all of them at once would take a third of the service's start time. Equal
+ * schemas share the compiled function.
  */
 function whenFirstUsed(judges: Judges, schema: TSchema): () => ValidateFunction {
   let compiled: ValidateFunction | undefined;
@@ -49,13 +49,13 @@ function compiledOnce(judges: Judges, schema: TSchema): ValidateFunction {
   return compiled;
 }
 
-/** `parts`: the ids under which `ajv` knows objects with a name, by their text. */
+/** `parts`: the ids by which `ajv` knows named objects, by schema text. */
 type Judges = { ajv: Ajv2020; known: Map<string, ValidateFunction>; parts: Map<string, string> };
 
 const requests: Judges = { ajv: createAjv({ useDefaults: true }), known: new Map(), parts: new Map() };
 const answers: Judges = { ajv: createAjv({}), known: new Map(), parts: new Map() };
 
-/** The same schema, in which objects that have a name are referred to: ajv would otherwise compile each of them at every place where it is used. */
+/** Copies a schema and replaces named objects by references: ajv would otherwise compile each of them wherever it is used. */
 function withParts(judges: Judges, schema: object): object {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [keyword, valueKeywords.has(keyword) ? value : reduced(value)]),
@@ -86,7 +86,7 @@ function partOf(judges: Judges, schema: object): string {
 const isNamedObject = (value: object): boolean =>
   "title" in value && typeof value.title === "string" && "type" in value && value.type === "object";
 
-/** What they hold is no schema. */
+/** Keywords whose values are no schemas. */
 const valueKeywords = new Set(["const", "default", "enum", "examples"]);
 
 function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
@@ -99,8 +99,8 @@ function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
     verbose: true,
     discriminator: true,
     ownProperties: true,
-    // That each is a valid schema is known before (`test/http/framework/document.test.ts`), and what V8 leaves out anyway need not be left out
-    // by ajv: a third of the time to compile remains.
+    // The schemas are known to be valid (`test/http/framework/document.test.ts`), and V8 optimises the generated code anyway: without both
+    // steps compiling takes a third of the time.
     meta: false,
     validateSchema: false,
     code: { optimize: false },
@@ -129,9 +129,9 @@ function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
     validate: (names: string[], value: Record<string, unknown>) =>
       names.some((name) => typeof value[name] === "string" && value[name] !== ""),
   });
-  // What to do instead, for the sentence of a refusal.
+  // Says what to do instead, for the sentence of a refusal.
   ajv.addKeyword({ keyword: "remedy", schemaType: "string" });
-  // Ids and addresses are compared by their letters everywhere after this.
+  // Lower-cases ids and addresses, because later code compares them exactly.
   ajv.addKeyword({
     keyword: "lowercase",
     type: "string",
@@ -147,7 +147,7 @@ function toLowerCase(text: string, at?: { parentData: any; parentDataProperty: s
   return true;
 }
 
-/** The plainest sentence about what ajv found. The deepest error is the one that the caller can act on. */
+/** Describes ajv's errors in one sentence. Reports the deepest error, which is the one that the caller can act on. */
 function refusal(errors: ErrorObject[]) {
   const told = [...errors]
     .reverse()
@@ -170,10 +170,10 @@ function refusal(errors: ErrorObject[]) {
   }
 }
 
-/** How a message names the value as a whole. */
+/** The name of the value as a whole in messages. */
 const whole = "body";
 
-/** Of a union, the branch that got furthest into the value; the union as a whole if none got inside. */
+/** Compares errors: in a union, the branch that matched deepest into the value wins; the union as a whole if none did. */
 const isMoreTelling = (error: ErrorObject, best: ErrorObject): boolean => depthOf(error) > depthOf(best);
 
 const insideKeywords = ["additionalProperties", "required", "discriminator"];

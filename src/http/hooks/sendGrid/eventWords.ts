@@ -1,7 +1,7 @@
 import type { ProviderEvent } from "#src/commands/sends/providerEvents.ts";
 import { shortLine } from "#src/html/visible.ts";
 
-/** SendGrid's words for what became of a mail. Others (opened, clicked, unsubscribed) say nothing that counts here. */
+/** Outcomes by SendGrid's event names. Other events (opened, clicked, unsubscribed) are ignored. */
 const outcomes: Readonly<Record<string, ProviderEvent["outcome"]>> = {
   processed: "processed",
   deferred: "processed",
@@ -14,7 +14,7 @@ const outcomes: Readonly<Record<string, ProviderEvent["outcome"]>> = {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const messageId = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,898}>$/;
 
-/** An event as SendGrid posts it; undefined for one that is about no mail with our mark, or says nothing that counts. */
+/** Reads an event of SendGrid; undefined if it is about a mail without our mark, or is to be ignored. */
 export function providerEventOf(told: unknown): ProviderEvent | undefined {
   const event = Object(told) as Record<string, unknown>;
   const { attempt_id: attemptId, rfc_message_id: markedId, "smtp-id": wireId } = event;
@@ -27,7 +27,7 @@ export function providerEventOf(told: unknown): ProviderEvent | undefined {
 const idIn = (value: unknown): string | null =>
   typeof value === "string" && messageId.test(value.trim()) ? value.trim() : null;
 
-/** Whom it is about, and the words of the server there, or of SendGrid. */
+/** The recipient, and the answer of the recipient's server or of SendGrid. */
 function evidenceOf({ event, email, reason, response, status }: Record<string, unknown>): string {
   const recipient = typeof email === "string" ? ` for ${shortLine(email, 254)}` : "";
   const words = [status, reason ?? response].filter((each) => typeof each === "string" && each !== "").join(" ");

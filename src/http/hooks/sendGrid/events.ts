@@ -14,25 +14,25 @@ import { seldom } from "./inbound.ts";
 import { type Doubt, signatureJudge } from "./signature.ts";
 
 export type SendGridEventsOptions = {
-  /** Resolves once the events are durable. `requestId`: of the call that brought them. */
+  /** Resolves once the events are durable. `requestId`: of the request that contained them. */
   record(events: ProviderEvent[], requestId: string): Promise<void>;
-  /** The verification key of the signed Event Webhook; without one there is no such path. */
+  /** The verification key of the signed Event Webhook; without it the path does not exist. */
   publicKey: string | undefined;
-  /** Counts a call that shows no right to anything; throws Rejected rate_limited. */
+  /** Counts an unauthenticated request; throws Rejected rate_limited. */
   countUnknown(request: Request): Promise<void>;
   clock: Pick<Clock, "now">;
   logger: Pick<Logger, "warn" | "error">;
 };
 
-/** A batch has some 768 kB; no sender makes a larger one. */
+/** Bytes. Batches have about 768 kB. */
 const maxBytes = 4 * 1024 * 1024;
 
-/** As long as SendGrid posts a batch again. */
+/** Hours for which SendGrid retries a batch. */
 const oldestHours = 24;
 
 /**
- * Where SendGrid's Event Webhook posts what became of mail. Only what its key has signed counts; it is judged before it is read. 200 is said once
- * everything is durable, and whatever else is answered, SendGrid posts the batch again for 24 hours: repeated events change nothing.
+ * Receives the delivery events of SendGrid's Event Webhook. The signature is checked before the body is parsed. Answers 200 once all events
+ * are durable; after any other answer SendGrid retries for 24 hours, and repeated events change nothing.
  */
 export function sendGridEvents(options: SendGridEventsOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -68,7 +68,7 @@ export function sendGridEvents(options: SendGridEventsOptions): Router {
           reply({ json: { error: "payload_too_large", message: says, request_id: requestId }, status }),
         );
       }
-      // The caller has gone before all of the body came.
+      // The caller disconnected before all of the body arrived.
       if (typeof status === "number" && status < 500) return void response.destroy();
       if (!(error instanceof Rejected) && !(error instanceof Unavailable))
         options.logger.error({ err: error }, "events of SendGrid cannot be recorded; it will post them again");
@@ -84,7 +84,7 @@ const sentenceOf: Record<Doubt, string> = {
   late: "it was signed more than a day ago or in the future",
 };
 
-/** The events of a batch; a single one is taken too. Throws Rejected invalid_request. */
+/** The events of a batch; a single event is accepted too. Throws Rejected invalid_request. */
 function eventsIn(body: Buffer): unknown[] {
   try {
     return [JSON.parse(body.toString("utf8"))].flat();

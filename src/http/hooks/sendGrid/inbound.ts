@@ -10,41 +10,43 @@ import { type Doubt, signatureJudge } from "./signature.ts";
 
 export type SendGridInboundOptions = {
   take(post: Post): Promise<Taken>;
-  /** Any of them opens the hook: while one is replaced there are two. */
+  /** Accepted secrets: two while one is being replaced. */
   secrets: readonly string[];
-  /** With it posts have to be signed too. */
+  /** If set, posts must be signed too. */
   publicKey: string | undefined;
-  /** SendGrid brings mail here, or may: without a secret a post waits there until one is set, instead of being thrown away. */
+  /**
+   * True if SendGrid delivers mail here, or may: without a configured secret posts get 503, so that SendGrid keeps them until one is set.
+   */
   isExpected: boolean;
-  /** Whether no mail is taken for want of room on the disk. */
+  /** True if the disk is too full to accept mail. */
   isDiskFull(): boolean;
-  /** Counts a call that shows no right to anything; throws Rejected rate_limited. */
+  /** Counts an unauthenticated request; throws Rejected rate_limited. */
   countUnknown(request: Request): Promise<void>;
   clock: Clock;
   logger: Pick<Logger, "info" | "error">;
-  /** Milliseconds in which the body has to come (default 50,000): before the server gives the connection up with a 408. */
+  /** Milliseconds in which the body must arrive (default 50,000), before the server ends the request with 408. */
   patienceMs?: number;
   limits?: typeof usualLimits;
 };
 
 const megabyte = 1024 * 1024;
 const usualLimits = {
-  /** Of one post: SendGrid's own limit is 30 MB. */
+  /** Most bytes of one post; SendGrid's own limit is 30 MB. */
   maxBytes: 40 * megabyte,
-  /** Of all bodies held at one moment. */
+  /** Most bytes of all bodies in memory at once. */
   maxHeldBytes: 128 * megabyte,
-  /** Of those being read and stored at one moment. */
+  /** Most bytes of all bodies being parsed and stored at once. */
   maxAtWorkBytes: 48 * megabyte,
 };
 const retryAfterSeconds = 60;
 
-/** SendGrid posts a mail again for 72 hours, and what is refused until then is lost. A day more does no harm. */
+/** SendGrid retries for 72 hours, after which a refused mail is lost; one more day is accepted. */
 const oldestHours = 96;
 
 /**
- * Where SendGrid's Inbound Parse posts mail (raw mode), at a path that ends with a secret. SendGrid throws a mail away at any answer 3xx or 4xx, and posts it
- * again for 72 hours at 5xx. So who knows the secret is answered 200 once the mail is durable, and otherwise 503. Without
- * the secret nothing of the body is read, and the answer is that of an unknown path.
+ * Receives mail from SendGrid's Inbound Parse (raw mode), at a path that ends with a secret. SendGrid discards a mail after any 3xx or 4xx,
+ * and retries for 72 hours after 5xx. So callers with the secret get 200 once the mail is durable, and 503 otherwise. Without the secret
+ * the body is not read, and the answer is that of an unknown path.
  */
 export function sendGridInbound(options: SendGridInboundOptions): Router {
   const { take, publicKey, logger, patienceMs = 50_000, limits = usualLimits } = options;
@@ -73,7 +75,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
         reader.release(body);
       }
     } catch (error) {
-      // Who has gone hears nothing, and will post it again.
+      // The caller has disconnected and will post it again.
       if (!request.complete && request.destroyed) return void response.destroy();
       tell({ err: error }, "a post of SendGrid's inbound mail cannot be taken; it will post it again");
       notNow(response);
@@ -98,7 +100,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
     const { raw: bytes } = body;
     const doubt = doubtOf({ headers: request.headers, body: bytes, now: options.clock.now() });
     if (doubt) {
-      // The secret is known: more often than a forger it is a key or a setting of ours that is wrong, and then the mail is genuine.
+      // The secret is right, so a wrong key or setting is more likely than a forgery, and the mail is genuine.
       tell({ why: sentenceOf[doubt] }, "a post of SendGrid's inbound mail has the secret but no valid signature");
       return notNow(response);
     }
@@ -135,7 +137,7 @@ const sentenceOf: Record<Doubt, string> = {
   late: "it was signed more than four days ago or in the future: see whether this machine's clock is right",
 };
 
-/** How long a comparison takes says nothing of a secret. */
+/** Compares with all secrets in constant time. */
 function knowsAnyOf(secrets: readonly string[]): (given: string) => boolean {
   const hashes = secrets.map(hashOf);
   return (given) => {
@@ -148,7 +150,7 @@ const hashOf = (text: string): Buffer => createHash("sha256").update(text).diges
 
 const quietMs = 60_000;
 
-/** Says each sentence at once, and then no more for a minute. */
+/** Logs a sentence at most once a minute. */
 export function seldom<Details>(say: (details: Details, sentence: string) => void): typeof say {
   const quietUntil = new Map<string, number>();
   return (details, sentence) => {

@@ -4,18 +4,18 @@ import { type PostedForm, readForm, UnreadableForm } from "#src/mail/in/postedFo
 import type { Remote } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 
-/** As SMTP has it. */
+/** Characters, as in SMTP. */
 const maxAddressLength = 320;
-/** SendGrid posts once for each recipient; SMTP takes 100 together. */
+/** SendGrid posts once per recipient; SMTP allows 100 together. */
 const maxRecipients = 1_000;
-/** Some of what it posts in place of the message where raw mode is off. */
+/** Fields that are posted instead of the message if raw mode is off. */
 const parsedFields = ["text", "html", "headers"];
 
 type Envelope = { from: string; to: string[] };
 
 /**
- * Reads a post of SendGrid's Inbound Parse in raw mode: the whole message is the field `email`, the envelope a JSON text, and `sender_ip` who handed the
- * mail to SendGrid. If nothing can be delivered it says why.
+ * Reads a post of SendGrid's Inbound Parse in raw mode: the field `email` has the message, `envelope` JSON, and `sender_ip` the address
+ * that delivered to SendGrid. If the mail cannot be delivered, returns the reason.
  */
 export async function readPost(post: Pick<Post, "bytes" | "contentType" | "ip">): Promise<Post["mail"]> {
   try {
@@ -67,10 +67,13 @@ function asObject(value: Buffer): { from?: unknown; to?: unknown } {
   }
 }
 
-/** An address that is none cannot be anybody's, and is kept as such. */
+/** An address without angle brackets, as storable text; an invalid one is kept, because it matches no identity. */
 const addressIn = (text: string): string => storableLine(text.trim().replace(/^<(.*)>$/, "$1"), maxAddressLength);
 
-/** Without a sender's address nothing can be concluded about it: what SendGrid's own servers are allowed to says nothing. */
+/**
+ * The server that delivered to SendGrid. If unknown, the remote is marked as a relay: SPF of SendGrid's servers proves nothing about the
+ * sender.
+ */
 function remoteOf(form: PostedForm, ip: string): Remote | { unreadable: string } {
   const field = form.has("sender_ip") ? only(form, "sender_ip") : { value: Buffer.alloc(0) };
   if ("unreadable" in field) return field;

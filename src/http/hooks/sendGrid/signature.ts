@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 
-/** Why a post does not count as the provider's; `late`: it is signed, but at another time than about now. */
+/** Why a post is not accepted as the provider's; `late`: validly signed, but too long ago or in the future. */
 export type Doubt = "unsigned" | "forged" | "late";
 
 const signatureHeader = "x-twilio-email-event-webhook-signature";
@@ -8,16 +8,16 @@ const timestampHeader = "x-twilio-email-event-webhook-timestamp";
 
 const earliestMs = 5 * 60_000;
 
-type Signed = { headers: Readonly<Record<string, string | string[] | undefined>>; body: Buffer; now: Date };
+type SignedPost = { headers: Readonly<Record<string, string | string[] | undefined>>; body: Buffer; now: Date };
 
 /**
- * Judges posts by a public key of SendGrid's (base64 of the DER of SPKI): ECDSA over the timestamp and the exact bytes of the body. Returns undefined for
- * a genuine one. `oldestHours`: how long ago it may have been signed, since a late repetition is genuine.
+ * Makes a function that verifies posts with SendGrid's public key (SPKI DER in base64): ECDSA over the timestamp and the exact bytes of the
+ * body. It returns undefined for a genuine post. `oldestHours`: maximum age of the signature, because retries are genuine.
  */
 export function signatureJudge(
   publicKey: string,
   { oldestHours }: { oldestHours: number },
-): (post: Signed) => Doubt | undefined {
+): (post: SignedPost) => Doubt | undefined {
   const key: KeyObject = createPublicKey({ key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" });
   return ({ headers, body, now }) => {
     const [signature, timestamp] = [headers[signatureHeader], headers[timestampHeader]];

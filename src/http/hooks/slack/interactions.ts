@@ -19,29 +19,29 @@ import { endOf, notRecorded, otherPlace, sentenceOf, unknownButton } from "./sen
 import { isFromSlack } from "./signature.ts";
 
 export type SlackHookOptions = Pick<ApprovalDecisions, "find" | "decide"> & {
-  /** What a button's token belongs to. Throws Unavailable. */
+  /** The approval request of a button's token. Throws Unavailable. */
   question(token: string): Promise<ChatQuestion | undefined>;
   replies: SlackReplies;
-  /** Of the service's own Slack app. */
+  /** Signing secret of the service's own Slack app. */
   signingSecret: string | undefined;
-  /** The base of links, without a slash at its end. */
+  /** Base URL of links, without a trailing slash. */
   publicUrl: string;
   clock: Pick<Clock, "now">;
-  /** Counts a call that is not Slack's; throws Rejected rate_limited when its sender has tried too often. */
+  /** Counts a request that Slack did not sign; throws Rejected rate_limited if its sender has tried too often. */
   countUnknown(request: Request): Promise<void>;
-  /** Called with errors that are our own fault. */
+  /** Called with internal errors. */
   onError(error: unknown): void;
-  /** Slack shows a warning to the person who pressed if nobody answers within 3 s. */
+  /** Default 2,000: Slack shows a warning to the person if there is no answer within 3 s. */
   acknowledgeWithinMs?: number;
 };
 
-/** A press comes with the message that the button is under, which is bounded (slackCard.ts). */
+/** Bytes. A click is sent with the message that contains the button, whose size is limited (slackCard.ts). */
 const maxBody = 1024 * 1024;
 const maxReasonBytes = 2048;
 
 /**
- * What people do with the buttons in Slack: `POST /hooks/slack/interactions`. A call names a token; the secret of that token's identity, else the
- * service's, has to have signed it. Only then anything is done, and with that token alone.
+ * Handles clicks and forms in Slack: `POST /hooks/slack/interactions`. A request names a token; it must be signed with the secret of that
+ * token's identity, or else the service's own. It can act only on that token.
  */
 export function slackInteractions(options: SlackHookOptions): Router {
   const router = express.Router();
@@ -80,7 +80,7 @@ async function receive(options: SlackHookOptions, { request, response, next }: C
   await acknowledge(options, response, act(options, { interaction, question, requestId: callerOf(request).requestId }));
 }
 
-/** Only what was asked in Slack: the token of a mail's link is no button. */
+/** The approval request of a token, if it was made in Slack: tokens of mailed links do not work as buttons. */
 async function questionOf(
   { question }: SlackHookOptions,
   interaction: Interaction | undefined,
@@ -90,15 +90,15 @@ async function questionOf(
   return found?.asked.channel.type === "slack" ? found : undefined;
 }
 
-/** `shown`: what Slack does with a form. `after`: what is said in Slack once it is acknowledged. */
-type Acted = { shown?: object; after?: () => Promise<void> };
+/** `shown`: Slack's answer to a form. `after`: messages to send after the acknowledgement. */
+type ClickResult = { shown?: object; after?: () => Promise<void> };
 
 /**
- * A press is decided first and then acknowledged, so that nothing that was said to be done can be lost. If that takes longer than Slack waits,
- * it is acknowledged as received and goes on: the card keeps its buttons until the decision is recorded, so that a press lost in a crash
- * looks undecided, which it is.
+ * Decides first and acknowledges then, so that no acknowledged decision can be lost. If that takes longer than Slack waits, acknowledges
+ * receipt and continues: the card keeps its buttons until the decision is recorded, so that after a crash the draft is shown as undecided,
+ * which is true.
  */
-async function acknowledge(options: SlackHookOptions, response: Response, acting: Promise<Acted>): Promise<void> {
+async function acknowledge(options: SlackHookOptions, response: Response, acting: Promise<ClickResult>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<"late">((resolve) => {
     timer = setTimeout(() => resolve("late"), options.acknowledgeWithinMs ?? 2_000);
@@ -110,13 +110,13 @@ async function acknowledge(options: SlackHookOptions, response: Response, acting
   void acting.then(({ after }) => after?.()).catch(options.onError);
 }
 
-type Asked = { interaction: Interaction; question: ChatQuestion | undefined; requestId: string | undefined };
+type ReceivedInteraction = { interaction: Interaction; question: ChatQuestion | undefined; requestId: string | undefined };
 
-async function act(options: SlackHookOptions, asked: Asked): Promise<Acted> {
+async function act(options: SlackHookOptions, asked: ReceivedInteraction): Promise<ClickResult> {
   const { interaction, question } = asked;
   const { kind, responseUrl } = interaction;
   if (kind === "none") return {};
-  const tell = (sentence: string): Acted => ({ after: () => options.replies.tell(responseUrl, { sentence }) });
+  const tell = (sentence: string): ClickResult => ({ after: () => options.replies.tell(responseUrl, { sentence }) });
   const token = interaction.token as string;
   if (!question || question.asked.decision !== (kind === "approve" ? "approve" : "reject")) return tell(unknownButton);
   if (kind !== "reject" && !isThere(interaction, question)) return tell(otherPlace);
@@ -129,13 +129,13 @@ async function act(options: SlackHookOptions, asked: Asked): Promise<Acted> {
   }
 }
 
-type Where = Pick<Extract<Interaction, { messageId: unknown }>, "team" | "chat" | "messageId">;
+type ClickOrigin = Pick<Extract<Interaction, { messageId: unknown }>, "team" | "chat" | "messageId">;
 
 /**
- * The press came from the very message that asked, as far as Slack has said where that is. Of a webhook's message only the workspace is known: one
- * app may be installed in several, and in theirs its holders put any button under a message of the app's.
+ * True if the click came from the message that asked, as far as Slack names it. For a webhook's message only the Slack workspace is known:
+ * one app may be installed in several, whose members could put any button under one of the app's messages.
  */
-function isThere({ team, chat, messageId }: Where, { message, channel }: ChatQuestion): boolean {
+function isThere({ team, chat, messageId }: ClickOrigin, { message, channel }: ChatQuestion): boolean {
   if (message !== null) return chat === message.chat && messageId !== null && message.ids.includes(messageId);
   const asked = teamOf(channel?.config.webhook_url ?? "");
   return asked === null || team === null || team === asked;
@@ -143,8 +143,8 @@ function isThere({ team, chat, messageId }: Where, { message, channel }: ChatQue
 
 async function decide(
   options: SlackHookOptions,
-  { interaction, requestId, token }: Asked & { token: string },
-): Promise<Acted> {
+  { interaction, requestId, token }: ReceivedInteraction & { token: string },
+): Promise<ClickResult> {
   const { by, responseUrl } = interaction;
   const reason = interaction.kind === "reject" ? interaction.reason : "";
   if (Buffer.byteLength(reason) > maxReasonBytes) return { shown: tooLong };
@@ -153,7 +153,7 @@ async function decide(
     decision: interaction.kind === "reject" ? "reject" : "approve",
     reason: reason || undefined,
     by: { kind: "slack", id: by.id, name: by.name },
-    // The address that calls is Slack's and not the person's.
+    // The caller's address is Slack's, not the person's.
     ip: undefined,
     userAgent: undefined,
     requestId,
@@ -163,7 +163,7 @@ async function decide(
     async after() {
       const view = await options.find(token).catch(() => undefined);
       const sentence = sentenceOf(result, press, view);
-      // Others have yet to approve by the same buttons, or these may decide again.
+      // Others must still approve with these buttons, or this person may decide again.
       if (keepsButtons(result)) return options.replies.tell(responseUrl, { sentence });
       await options.replies.conclude(responseUrl, { sentence, threadSubject: view?.threadSubject ?? "" });
     },
@@ -178,7 +178,7 @@ const tooLong = {
   errors: { [reasonNames.field]: `Please shorten the reason to ${maxReasonBytes.toLocaleString("en")} bytes.` },
 };
 
-/** The form, or the truth where there is nothing left to reject, or the page where no form can be opened. */
+/** Opens the form for a reason; or reports that there is nothing to reject any more; or links to the page if no form can be opened. */
 async function askReason(
   options: SlackHookOptions,
   { interaction, question, token }: { interaction: Interaction; question: ChatQuestion; token: string },

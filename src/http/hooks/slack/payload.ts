@@ -2,25 +2,25 @@ import { reasonNames, remembered } from "#src/channels/slack/reasonForm.ts";
 import { actions } from "#src/channels/slack/slackCard.ts";
 import { shortLine } from "#src/html/visible.ts";
 
-/** Who pressed, by Slack's id. */
+/** The person who clicked, with Slack's id. */
 export type Presser = { id: string; name: string; team: string | null };
 
-/** What people do in Slack, as Slack tells it. `token`: what the button or form carries; nothing else says which draft it is about. */
+/** An action of a person in Slack. `token`: from the button or form; only it identifies the draft. */
 export type Interaction = { token: string | null; by: Presser; responseUrl: string | null } & (
   | {
       kind: "approve" | "ask_reason";
       triggerId: string;
-      /** Of the message that the button is under: its workspace, channel and id. */
+      /** The Slack workspace, channel and id of the message with the button. */
       team: string | null;
       chat: string | null;
       messageId: string | null;
     }
   | { kind: "reject"; reason: string }
-  /** A link was opened, or it is nothing of ours. */
+  /** A link was opened, or the action is unknown. */
   | { kind: "none" }
 );
 
-/** Reads the body of a call, without trusting it; undefined for what is no call of Slack's. */
+/** Parses the body of a request, which is not trusted yet; undefined if it is not one of Slack's. */
 export function readInteraction(body: Buffer): Interaction | undefined {
   const payload = payloadOf(body);
   if (!payload) return undefined;
@@ -44,7 +44,7 @@ function payloadOf(body: Buffer): Json | undefined {
   }
 }
 
-/** One press is of one button. Of several nobody could say whose secret has to have signed them. */
+/** Reads a click on exactly one button: with several it would be unclear whose secret must have signed them. */
 function pressOf(payload: Json, by: Presser): Interaction {
   const { actions: pressed } = payload;
   const action = Array.isArray(pressed) && pressed.length === 1 ? objectOf(pressed[0]) : {};
@@ -76,7 +76,7 @@ function submissionOf(payload: Json, by: Presser): Interaction {
   return { kind: "reject", token, by, responseUrl, reason: soundText(textOf(typed) ?? "") };
 }
 
-/** As it was typed, without what can neither be seen nor stored. */
+/** Text as typed, without characters that are invisible or cannot be stored. */
 const soundText = (text: string): string =>
   text
     .replace(/\r\n?/g, "\n")

@@ -6,11 +6,11 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { LinkClosure } from "#streams/draft/events.ts";
 
-/** What a card says once nothing can be decided with it any more. Names by others are in quotes; nothing is escaped for any markup. */
+/** Sentences for a card that cannot be used for decisions any more. Names by others are quoted; nothing is escaped for markup. */
 
 type Press = { by: string; at: string; reason?: string };
 
-/** What became of a press. `view`: of the draft, as far as it could be looked up. */
+/** The outcome of a click. `view`: of the draft, if it could be loaded. */
 export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalView | undefined): string {
   const who = `by ${named(press.by)}, ${readableTime(press.at)}.`;
   switch (result.kind) {
@@ -39,7 +39,7 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
   }
 }
 
-/** Why nothing can be decided with a button any more; undefined while something can. */
+/** Why a button cannot decide any more; undefined if it can. */
 export function endOf(link: LinkedApproval, nowMs: number): string | undefined {
   if (link.closed) return closed[link.closed];
   if (link.superseded) return changed;

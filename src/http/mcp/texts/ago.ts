@@ -6,7 +6,7 @@ const units = [
   ["minute", 60],
 ] as const;
 
-/** A moment by how long ago it was: "2 hours ago (21 Nov 2026, 14:05 UTC)". Null and undefined: "never". */
+/** A time with its distance from now: "2 hours ago (21 Nov 2026, 14:05 UTC)". Null and undefined: "never". */
 export function ago(iso: string | null | undefined, now: Date): string {
   if (iso === null || iso === undefined) return "never";
   return `${distance(iso, now)} (${readableTime(iso)})`;

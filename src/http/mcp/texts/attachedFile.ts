@@ -1,9 +1,9 @@
 import type { Reply } from "../../framework/reply.ts";
 
-/** A file as the route for downloads answers it. */
+/** A file as the download route answers it. */
 export type AttachedFile = { filename: string; contentType: string; bytes: Buffer };
 
-/** Bytes beyond which a file is not read as text: nobody reads a book page by page through a tool. */
+/** Bytes of a file that are read as text at most: reading more in pages through a tool makes no sense. */
 const maxTextBytes = 2 * 1024 * 1024;
 
 export function fileOf({ content, headers }: Reply): AttachedFile {
@@ -16,7 +16,7 @@ export function fileOf({ content, headers }: Reply): AttachedFile {
   };
 }
 
-/** A file's text, judged by its bytes and not by what it says it is; null if it is none. */
+/** The text of a file, judged by its bytes instead of its declared type; null if it is not text. */
 export function textOfFile({ bytes }: AttachedFile): string | null {
   const end = bytes.length <= maxTextBytes ? bytes.length : endOfWhole(bytes, maxTextBytes);
   const text = decoded(bytes.subarray(0, end));
@@ -24,7 +24,7 @@ export function textOfFile({ bytes }: AttachedFile): string | null {
   return end === bytes.length ? text : `${text}\n[${bytes.length - end} bytes more are not read]`;
 }
 
-/** Files that are letters alone and yet no text to read. */
+/** Formats that consist of text characters but are not readable as text. */
 const markers = ["%PDF-", "%!PS", "{\\rtf"];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what no text has
 const binary = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
@@ -42,7 +42,7 @@ function encodingOf([first, second]: Buffer): string {
   return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** The last place before `at` where no character of UTF-8 is cut in two. */
+/** The last position up to `at` that does not split a UTF-8 character. */
 function endOfWhole(bytes: Buffer, at: number): number {
   let end = at;
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end -= 1;

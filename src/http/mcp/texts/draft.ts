@@ -5,20 +5,20 @@ import type { ToolCall } from "../tool.ts";
 import { ago } from "./ago.ts";
 import { shownText } from "./letter.ts";
 
-/** Characters of a draft's text beside others, and alone. */
+/** Most characters of a draft's text, in a list and alone. */
 export const briefText = 1_000;
 export const wholeText = 6_000;
 const maxReason = 2_000;
 
 export type DraftOptions = { fence: Fence; now: Date; most?: number };
 
-/** The draft with its text, where that is made of its HTML. */
+/** Adds the draft's text if it has only HTML. */
 export async function withText({ deps, workspaceId }: ToolCall, draft: WireDraft): Promise<WireDraft> {
   const { body_text, body_html } = draft;
   return { ...draft, body_text: body_text ?? (await deps.costlyWork("textOfBody", body_html ?? "", workspaceId)) };
 }
 
-/** A draft: what became of it, who decided, and what to do next. */
+/** Describes a draft: its status, who decided, and what to do next. */
 export function draftText(draft: WireDraft, { fence, now, most = wholeText }: DraftOptions): string {
   const piece = bodyOf(draft, most);
   const { decided_by: by } = draft;
@@ -60,13 +60,13 @@ function facts(draft: WireDraft, now: Date): string {
   ].join("; ");
 }
 
-/** Who decided, and when: "approved 2 hours ago (…) through telegram"; empty if nobody has. */
+/** The decision and when it was made: "approved 2 hours ago (…) through telegram"; empty if there is none. */
 export function decisionWords({ decided_by: by, decided_at }: WireDraft, now: Date): string {
   if (by === null) return "";
   return `${by.decision === "approve" ? "approved" : "rejected"} ${ago(decided_at, now)} through ${by.kind}`;
 }
 
-/** What a model does next, by what became of the draft. */
+/** Advice to the model on its next step, by the state of the draft. */
 export function nextStep(draft: WireDraft, now: Date): string {
   if (draft.newer_message_id !== null && ["pending", "approved", "stale"].includes(draft.status)) return newer;
   const { status, version, held_code: held } = draft;
@@ -100,13 +100,13 @@ const bodyOf = ({ body_text }: WireDraft, most: number) => pieceOf(body_text ?? 
 const reasonOf = (reason: string, most: number): string =>
   pieceOf(reason, { most: Math.min(most, maxReason), show: shownText }).text;
 
-/** A code of ours or of a provider's, as far as it looks like one. */
+/** The code if it looks like one, otherwise "other": providers may send any text. */
 const code = (given: string): string => (/^[\w.-]{1,60}$/.test(given) ? given : "other");
 
 const few = (all: readonly string[]): string =>
   untrustedLine(all.slice(0, 5).join(", "), 240) + (all.length > 5 ? ` and ${all.length - 5} more` : "");
 
-/** The same as data: what strangers wrote is under `untrusted` alone. `reason`: the approver's. */
+/** The draft as data; text by others is only under `untrusted`. `reason`: the approver's. */
 export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<DraftOptions, "fence">) {
   const { decided_by: by } = draft;
   const { text } = bodyOf(draft, most);

@@ -3,13 +3,15 @@ import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import { untrustedText } from "../fence.ts";
 
-/** What a message says again, and what it quotes, as they came. */
+/** A message's own text and the text it quotes, unescaped. */
 export type Letter = { written: string; quoted: string };
 
-/** The messages before another one, whose words are folded in it: `answered` is the one that one of ours answers; `earlier` are all, newest first. */
-export type Before = { answered: WireMessage | undefined; earlier: readonly EarlierText[] };
+/**
+ * Messages before this one, whose quotations are folded: `answered` is the message that a sent reply answers; `earlier`: all, newest first.
+ */
+export type EarlierMessages = { answered: WireMessage | undefined; earlier: readonly EarlierText[] };
 
-export function letterOf(message: WireMessage, { answered, earlier }: Before): Letter {
+export function letterOf(message: WireMessage, { answered, earlier }: EarlierMessages): Letter {
   const letter = message.direction === "inbound" ? received(message, earlier) : sent(message, answered);
   return { written: letter.written.trim(), quoted: letter.quoted.trim() };
 }
@@ -25,11 +27,11 @@ function sent({ body_text }: WireMessage, answered: WireMessage | undefined): Le
   return { written: text, quoted: folded };
 }
 
-/** The texts of messages that are oldest first, newest first. */
+/** Texts of messages, newest first; `messages` are oldest first. */
 export const earlierTexts = (messages: readonly WireMessage[]): EarlierText[] =>
   messages.map(({ body_text }) => earlierText(body_text ?? "")).reverse();
 
-/** A text as it can be shown. Blank lines in a row are one: each line of a result costs its reader some characters. */
+/** Escapes a text for display and reduces blank lines to one, because each line of a result adds characters. */
 export const shownText = (text: string): string =>
   untrustedText(text)
     .replace(/(?<![ \t])[ \t]+\n/g, "\n")

@@ -4,12 +4,12 @@ import type { WireMessage } from "../../present/messages.ts";
 import { type Piece, pieceOf } from "../bounds.ts";
 import { type Fence, untrustedLine } from "../fence.ts";
 import { ago } from "./ago.ts";
-import { type Before, letterOf, shownText } from "./letter.ts";
+import { type EarlierMessages, letterOf, shownText } from "./letter.ts";
 
-/** A message as a tool shows it: a piece of what is new in it, or of what it quotes. */
+/** A message as a tool shows it: part of its own text, or of its quotations. */
 export type MessageShown = { message: WireMessage; piece: Piece; quotedLength: number; isQuoted: boolean };
 
-export type MessageOptions = Before & { offset?: number; most: number; quoted?: boolean };
+export type MessageOptions = EarlierMessages & { offset?: number; most: number; quoted?: boolean };
 
 export function shownMessage(message: WireMessage, options: MessageOptions): MessageShown {
   const { offset = 0, most, quoted = false } = options;
@@ -18,14 +18,14 @@ export function shownMessage(message: WireMessage, options: MessageOptions): Mes
   return { message, piece, quotedLength: letter.quoted.length, isQuoted: quoted };
 }
 
-/** Attachments of a message that are named; the rest are counted. */
+/** Most attachments that are listed by name; the rest is counted. */
 const maxAttachments = 5;
-/** Characters of a message's notes. */
+/** Most characters of the notes on a message. */
 const maxNotes = 240;
-/** Characters of a list of addresses. */
+/** Most characters of a list of addresses. */
 const maxAddresses = 240;
 
-/** `place`: how the text calls the message. `decision`: who let it leave, of one of ours. */
+/** `place`: the message's label in the text. `decision`: for a sent message, who approved it. */
 export type MessageTextOptions = { fence: Fence; now: Date; place: string; decision?: string };
 
 export function messageText(shown: MessageShown, { fence, now, place, decision = "" }: MessageTextOptions): string {
@@ -50,7 +50,7 @@ export function messageText(shown: MessageShown, { fence, now, place, decision =
   ].join("\n");
 }
 
-/** Said of the message by the service itself. */
+/** Facts about the message that the service itself states. */
 function facts(message: WireMessage, now: Date): string {
   const { id, direction, classification, attachments } = message;
   const inbound = direction === "inbound";
@@ -73,7 +73,7 @@ const attachmentField = ({ id, filename, content_type, size_bytes }: WireMessage
   `${untrustedLine(filename, 80)} (${untrustedLine(content_type, 60)}, ${size_bytes} bytes)`,
 ];
 
-/** An attachment's id comes from us, as far as it looks like one of ours. */
+/** The service makes attachment ids; escaped all the same. */
 const attachmentId = (id: string): string => untrustedLine(id, 40);
 
 function rest({ message, piece, quotedLength, isQuoted }: MessageShown): string[] {
@@ -99,7 +99,7 @@ const listed = (addresses: readonly string[]): string => {
   return `${untrustedLine(shown, maxAddresses)}${more}`;
 };
 
-/** The same as data: what others wrote is under `untrusted` alone. */
+/** The message as data; text by others is only under `untrusted`. */
 export function messageData({ message, piece, quotedLength, isQuoted }: MessageShown) {
   const { attachments } = message;
   return {

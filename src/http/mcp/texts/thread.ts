@@ -16,24 +16,24 @@ export type ThreadParts = {
   messages: readonly WireMessage[];
   /** Newest first. */
   drafts: readonly WireDraft[];
-  /** How many newer messages are left out. */
+  /** Number of newer messages that are omitted. */
   skip: number;
   newestMessageId: string | null;
   now: Date;
 };
 
-/** Characters of the newest message, of each older one, of all together, and what each has at least. */
+/** Most characters of the newest message, of each older one and of all together; and the minimum of each. */
 const [ofNewest, ofOlder, ofAll, least] = [6_000, 2_000, 12_000, 300];
 const maxDrafts = 3;
 
-/** A thread as a tool shows it. */
+/** The result for a thread. */
 export async function threadResult(call: ToolCall, parts: ThreadParts): Promise<ToolResult> {
   const { thread, drafts, skip, newestMessageId, now } = parts;
   const fence = createFence();
   const shown = shownMessages(parts.messages);
   const older = thread.messages_total - skip - shown.length;
   const first = older + 1;
-  // What was sent is there as a message already.
+  // A sent draft is already shown as a message.
   const isMessage = new Set(shown.map(({ message }) => message.draft_id));
   const others = drafts.filter(({ id }) => !isMessage.has(id));
   const newestDrafts = await Promise.all(
@@ -85,7 +85,7 @@ const answering = (thread: WireThread, newestMessageId: string | null): string =
     ? "Nobody has written on it yet."
     : `To answer it: submit_draft with thread_id ${thread.id}, identity_id ${thread.identity_id}, based_on_message_id ${newestMessageId} (newest_message_id).`;
 
-/** The newest has the most room, and what it leaves goes to those before it. */
+/** Selects and shortens messages: the newest has the most room, and what it does not use is available to older ones. */
 function shownMessages(messages: readonly WireMessage[]): MessageShown[] {
   const byId = new Map(messages.map((message) => [message.rfc_message_id, message]));
   const texts = earlierTexts(messages);

@@ -16,7 +16,6 @@ const written = [
   "rationale",
 ] as const;
 
-/** Puts an answer before a person. */
 export const submitDraft = tool({
   name: "submit_draft",
   title: "Submit a draft answer",
@@ -37,7 +36,6 @@ export const submitDraft = tool({
   },
 });
 
-/** Changes a draft that nobody has decided about. */
 export const reviseDraft = tool({
   name: "revise_draft",
   title: "Revise a pending draft",
@@ -53,7 +51,6 @@ export const reviseDraft = tool({
   },
 });
 
-/** The status of a draft. */
 export const getDraft = tool({
   name: "get_draft",
   title: "Look at a draft",
@@ -68,7 +65,6 @@ export const getDraft = tool({
   },
 });
 
-/** Sends a draft. */
 export const sendDraft = tool({
   name: "send_draft",
   title: "Send a draft",
@@ -87,7 +83,7 @@ export const sendDraft = tool({
   },
 });
 
-/** A draft as every tool about one shows it. */
+/** The result of every tool about one draft. */
 export async function draftResult(call: ToolCall, given: WireDraft): Promise<ToolResult> {
   const draft = await withText(call, given);
   const now = call.now();

@@ -1,6 +1,6 @@
 import type { Tool } from "../tool.ts";
 
-/** Reads what the service has, and changes nothing. */
+/** For tools that only read. */
 export const reading: Tool["annotations"] = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -8,7 +8,7 @@ export const reading: Tool["annotations"] = {
   openWorldHint: false,
 };
 
-/** Writes what a person still decides about. */
+/** For tools that write something a person still decides about. */
 export const writing: Tool["annotations"] = {
   readOnlyHint: false,
   destructiveHint: false,
@@ -16,7 +16,7 @@ export const writing: Tool["annotations"] = {
   openWorldHint: false,
 };
 
-/** Lets mail leave, which nobody can take back. */
+/** For tools that can send mail, which cannot be undone. */
 export const sending: Tool["annotations"] = {
   readOnlyHint: false,
   destructiveHint: true,

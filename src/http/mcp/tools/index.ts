@@ -7,7 +7,7 @@ import { reply } from "./reply.ts";
 import { waitForDecision } from "./waitForDecision.ts";
 import { whoami } from "./whoami.ts";
 
-/** Every tool there is. None approves: that is a person's. */
+/** All tools. None approves: only people do. */
 export const tools: readonly Tool[] = [
   ...[whoami, listThreads, readThread, readAttachment],
   ...[submitDraft, reviseDraft, getDraft, waitForDecision, sendDraft, reply],

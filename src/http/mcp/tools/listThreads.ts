@@ -13,7 +13,6 @@ const filters = ["q", "contact", "status", "needs_review", "priority", "identity
 const maxThreads = 25;
 const subjectCharacters = 200;
 
-/** The newest threads, or those that a search finds. */
 export const listThreads = tool({
   name: "list_threads",
   title: "List or search threads",

@@ -8,7 +8,7 @@ import { type AttachedFile, fileOf, textOfFile } from "../texts/attachedFile.ts"
 import { type ToolResult, tool } from "../tool.ts";
 import { reading } from "./hints.ts";
 
-/** The text of an attachment, where it is text. */
+/** Reads an attachment if it is text. */
 export const readAttachment = tool({
   name: "read_attachment",
   title: "Read an attachment",
@@ -38,9 +38,9 @@ export const readAttachment = tool({
   },
 });
 
-type Shown = { ids: Record<"message_id" | "attachment_id", string>; piece: Piece | null };
+type AttachmentPart = { ids: Record<"message_id" | "attachment_id", string>; piece: Piece | null };
 
-function attachmentResult(file: AttachedFile, { ids, piece }: Shown): ToolResult {
+function attachmentResult(file: AttachedFile, { ids, piece }: AttachmentPart): ToolResult {
   const { filename, contentType, bytes } = file;
   const fields = { Name: filename, Type: contentType };
   const rest =

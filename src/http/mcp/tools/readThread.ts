@@ -10,9 +10,9 @@ import { threadResult } from "../texts/thread.ts";
 import { type ToolCall, type ToolResult, tool } from "../tool.ts";
 import { reading } from "./hints.ts";
 
-/** Messages of one result. */
+/** Most messages in one result. */
 const maxMessages = 10;
-/** Pages that are looked through for one message. */
+/** Most pages that are searched for one message. */
 const maxPages = 10;
 
 const input = Strict({
@@ -36,7 +36,7 @@ const input = Strict({
 });
 type Args = Static<typeof input>;
 
-/** A thread, or one message of it to its end. */
+/** Reads a thread, or all of one message in pages. */
 export const readThread = tool({
   name: "read_thread",
   title: "Read a thread",
@@ -63,7 +63,7 @@ async function wholeThread(call: ToolCall<Args>): Promise<ToolResult> {
   });
 }
 
-/** What an answer is based on: the newest message that somebody wrote; a machine's only where there is none. */
+/** The message that an answer is based on: the newest from a person; an automatic one only if there is no other. */
 function newestMessageId(messages: readonly WireMessage[]): string | null {
   const inbound = messages.filter(({ direction }) => direction === "inbound");
   return (inbound.findLast(({ classification }) => isWord(classification)) ?? inbound.at(-1))?.id ?? null;
@@ -71,7 +71,7 @@ function newestMessageId(messages: readonly WireMessage[]): string | null {
 
 type Asking = Pick<ToolCall<Args>, "ask" | "args">;
 
-/** Messages of a thread, oldest first, the newest `skip` of them left out. */
+/** Messages of a thread, oldest first, without the newest `skip`. */
 async function newestAfter({ ask, args }: Asking, { skip, count }: { skip: number; count: number }) {
   const query = { sort: "newest", offset: skip, limit: count };
   const { data } = await ask("GET /v1/threads/:id/messages", { params: { id: args.thread_id }, query });

@@ -7,7 +7,6 @@ import { sending } from "./hints.ts";
 
 const written = ["thread_id", "body_text", "body_html", "cc", "bcc", "reply_all"] as const;
 
-/** Answers a thread in one call, under the same approval as a draft. */
 export const reply = tool({
   name: "reply",
   title: "Reply on a thread",
@@ -16,7 +15,7 @@ export const reply = tool({
   scopes: ["write:emails"],
   input: Strict({
     ...Type.Pick(ReplyEmail, written).properties,
-    // The route takes the newest where none is given; who answers without having read it would not notice.
+    // The route defaults to the newest message; required here, so that a model that has not read it notices.
     based_on_message_id: {
       ...Uuid,
       description: "The newest message that you read: newest_message_id of read_thread.",

@@ -9,11 +9,10 @@ import { reading } from "./hints.ts";
 
 const maxSeconds = 600;
 const defaultSeconds = 60;
-/** So often a client hears that it is still waited for; many give up on a silent call after a minute. */
+/** Milliseconds between progress messages; many clients give up on a silent call after a minute. */
 const progressMs = 15_000;
 const pageSize = 100;
 
-/** Waits for a person, without asking again and again. */
 export const waitForDecision = tool({
   name: "wait_for_decision",
   title: "Wait for a decision",
@@ -42,7 +41,10 @@ export const waitForDecision = tool({
 const isUndecided = ({ status, newer_message_id }: WireDraft): boolean =>
   status === "pending" && newer_message_id === null;
 
-/** The draft as soon as it is decided, and as it is when the time is up, or the place is another's. No connection is held meanwhile. */
+/**
+ * Resolves with the draft when it is decided, at the timeout, or when another request takes its place. Holds no database connection
+ * meanwhile.
+ */
 async function decided(
   call: ToolCall<{ draft_id: string; timeout_seconds: number }>,
   replaced: AbortSignal,
@@ -55,7 +57,7 @@ async function decided(
   const read = (): Promise<WireDraft> => call.ask("GET /v1/drafts/:id", { params: { id: args.draft_id } });
 
   deps.requireReadable(["feed"]);
-  // Before the draft is read: what happens meanwhile is not missed.
+  // Read before the draft, so that later events are not missed.
   let seen = await feedEnd(deps.reads, workspaceId);
   let draft = await read();
   while (isUndecided(draft) && waited() < lastsMs && !signal.aborted) {
@@ -73,13 +75,13 @@ async function decided(
   return { draft, waitedSeconds: Math.round(waited() / 1000) };
 }
 
-/** Whether what is new in the workspace is about the draft or its thread: others' mail does not cost a look at it. */
+/** True if new events concern the draft or its thread: other mail of the workspace then causes no read of the draft. */
 async function saysSomething(
   { seen, end, draft }: { seen: FeedPlace; end: FeedPlace; draft: WireDraft },
   { deps, workspaceId }: ToolCall,
 ): Promise<boolean> {
   const rows = await eventsAfter(deps.reads, workspaceId, { after: seen, types: undefined, limit: pageSize });
-  // More than a page has happened: rather look.
+  // More than one page of events: read the draft in any case.
   if (rows.length === pageSize && rows.at(-1)!.position < end.position) return true;
   return rows.some((row) => {
     const { draft_id, thread_id } = payloadOf(row).data;

@@ -7,10 +7,9 @@ import { reading } from "./hints.ts";
 
 type Workspace = Answers["GET /v1/workspaces/me"];
 
-/** Identities that are shown; a plan has fewer. */
+/** Most identities shown; every plan allows fewer. */
 const most = 100;
 
-/** Who the key is, and what it may do. */
 export const whoami = tool({
   name: "whoami",
   title: "Who am I",

@@ -1,13 +1,13 @@
-// Small things that make a page more pleasant, and that nothing depends on. For all pages:
+// Enhancements that no page depends on, available on all pages:
 //
 //   <button type="button" data-copy="#dkim-value" hidden>Copy</button>
-//       copies the text (or the value) of that element; data-copy="" copies that of the element before the button. It is shown where it works.
+//       copies the text or value of that element; with data-copy="" that of the element before the button. Unhidden if copying works.
 //   <time datetime="…">
-//       one that the server wrote in UTC is shown in the reader's own zone, with UTC on hover.
+//       shows the server's UTC time in the reader's time zone, with UTC on hover.
 //   <div data-until="…ISO…" data-seconds="10"> … <span data-left>10</span> … </div>
-//       counts down, and is taken away at the end. Whether it was in time the server decides.
+//       counts down, and is hidden at the end. The server decides whether a click was in time.
 //
-// It tells the server the reader's zone by a cookie, and sends no form twice.
+// It also sets a cookie with the reader's time zone, and prevents forms from being sent twice.
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone) {
@@ -51,7 +51,7 @@
     }, 2_000);
   });
 
-  // By how long it lasts, not by the clock: the reader's may be wrong.
+  // Counts down by duration, not by the clock: the reader's clock may be wrong.
   const ends = new WeakMap();
   function countDown() {
     for (const element of document.querySelectorAll("[data-until]")) {
@@ -59,12 +59,12 @@
       const left = Math.ceil((ends.get(element) - performance.now()) / 1000);
       const shown = element.querySelector("[data-left]");
       if (shown) shown.textContent = String(Math.max(0, left));
-      // Not under the finger, nor under the focus of a keyboard.
+      // Do not hide it while it is pressed or focused.
       if (left <= 0) element.hidden = true;
     }
   }
 
-  // A form goes once: the second of two quick presses is none.
+  // Sends a form once: the second of two quick clicks is ignored.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (event.defaultPrevented || form.method !== "post") return;
@@ -86,7 +86,7 @@
   });
   document.addEventListener("htmx:afterSettle", () => enhance(document));
 
-  // Who looks at a draft says so while its page is in sight.
+  // Reports that this person is viewing the draft, while the page is visible.
   const look = () => {
     const form = document.getElementById("looking");
     if (form && document.visibilityState === "visible") htmx.trigger(form, "look");

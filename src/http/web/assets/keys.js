@@ -1,9 +1,10 @@
-// Single keys for who decides about many drafts. A page that has <details id="keys" data-keys> hears them:
+// Keyboard shortcuts for people who decide about many drafts. Active on pages with <details id="keys" data-keys>:
 //
-//   data-key="j" on a link        the key follows the link
-//   data-key="a" on anything else the key moves the focus there, and does nothing more: a decision takes a press of its own, on a button one sees
+//   data-key="j" on a link            follows the link
+//   data-key="a" on another element   only moves the focus there: a decision needs a separate click on a visible button
 //
-// "?" opens the list of keys, "r" goes to the field with the class "reason". Keys do nothing while somebody types, with Ctrl, Alt or Meta, and while one is held down. They can be switched off (WCAG 2.1.4);
+// "?" opens the list of keys, "r" focuses the field with the class "reason". Keys are ignored while the reader types, with Ctrl, Alt or
+// Meta, and when repeated by holding them down. They can be switched off (WCAG 2.1.4);
 // the setting is a cookie.
 (() => {
   const cookie = "countersign_keys";
@@ -36,7 +37,7 @@
         ? document.querySelector("textarea.reason")
         : document.querySelector(`[data-key="${event.key}"]`);
     if (!target) return;
-    // The letter itself is not typed into the field that gets the focus.
+    // Otherwise the letter would be typed into the newly focused field.
     event.preventDefault();
     if (target instanceof HTMLAnchorElement) return target.click();
     target.focus();

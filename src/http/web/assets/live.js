@@ -1,11 +1,11 @@
-// What changes while a page is open. Other pages use it without a script of their own:
+// Refreshes parts of an open page when the server reports changes. Pages use it by attributes alone:
 //
 //   hx-get="…" hx-trigger="live:drafts from:body" hx-select="#list" hx-target="this" hx-swap="outerHTML"
-//       asks for this part of the page again whenever a draft changed. There are live:drafts, live:threads, live:domains and live:workspace.
+//       refreshes this part of the page whenever a draft changed. Events: live:drafts, live:threads, live:domains and live:workspace.
 //   data-announce
-//       on an element with an id, or within one: when its words change by such a refresh, they are read out, politely.
+//       on an element with an id, or within one: screen readers announce its text, politely, when a refresh changes it.
 //
-// A refresh waits while somebody types in what it would replace, or has the focus in a form of it: nothing typed is lost, no focus moves.
+// A refresh waits while the reader types in the part, or has the focus in a form of it: no input is lost, and the focus does not move.
 (() => {
   const topics = ["drafts", "threads", "domains", "workspace"];
   const hiddenMs = 60_000;
@@ -21,7 +21,7 @@
     clearTimeout(closing);
     if (source || !isWanted()) return;
     source = new EventSource("/console/events");
-    // Whatever happened while nobody listened is looked up once.
+    // After a reconnection, refresh once everything that may have changed meanwhile.
     source.addEventListener("hello", () => {
       if (greeted) for (const topic of topics) tell(topic);
       greeted = true;
@@ -39,7 +39,7 @@
     source = undefined;
   }
 
-  // A page that nobody looks at holds no stream for long: a session has few.
+  // Closes the stream of a hidden page after a minute: a session may hold only a few.
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") return open();
     closing = setTimeout(close, hiddenMs);
@@ -47,7 +47,7 @@
   addEventListener("pagehide", close);
   addEventListener("pageshow", open);
 
-  // What is being typed.
+  // Input that the reader has begun.
   const isField = (element) => element?.matches?.("input:not([type=hidden]), textarea, select, [contenteditable]");
   const isEdited = (field) => {
     if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
@@ -84,7 +84,7 @@
     }, 300),
   );
 
-  // Words that changed by themselves are read out: one region for all, which is there from the start.
+  // One live region, present from the start, reads out texts that a refresh changed.
   const announcer = document.createElement("p");
   announcer.className = "unseen";
   announcer.setAttribute("role", "status");
